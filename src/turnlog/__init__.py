@@ -1,0 +1,37 @@
+"""turnlog keeps, explains and shows what Claude Code did."""
+
+from turnlog.errors import ChangeError, DecodeError, MalformedError, TurnlogError, UnknownTypeError
+from turnlog.messages import (
+    UNSET,
+    Dialect,
+    Entry,
+    Line,
+    Position,
+    Problem,
+    ProblemKind,
+    Unknown,
+    UnknownEntry,
+    View,
+    decode,
+    encode,
+)
+
+__all__ = [
+    "UNSET",
+    "ChangeError",
+    "DecodeError",
+    "Dialect",
+    "Entry",
+    "Line",
+    "MalformedError",
+    "Position",
+    "Problem",
+    "ProblemKind",
+    "TurnlogError",
+    "Unknown",
+    "UnknownEntry",
+    "UnknownTypeError",
+    "View",
+    "decode",
+    "encode",
+]

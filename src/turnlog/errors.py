@@ -1,0 +1,46 @@
+"""Every exception that turnlog raises.
+
+    TurnlogError
+    ├── DecodeError          a line that `strict=True` refuses; carries the `Problem`
+    │   ├── MalformedError   not one JSON object
+    │   └── UnknownTypeError a type, subtype or block nobody declared
+    └── ChangeError          a change or a value that cannot be written
+
+Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
+raises any of these from `decode`.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ChangeError", "DecodeError", "MalformedError", "TurnlogError", "UnknownTypeError"]
+
+
+class TurnlogError(Exception):
+    """The root of turnlog's exceptions."""
+
+
+class DecodeError(TurnlogError):
+    """A line does not fit what is known, and the caller asked to be told."""
+
+    def __init__(self, expected: str, found: str, path: str, offset: int | None) -> None:
+        self.expected = expected
+        self.found = found
+        self.path = path
+        self.offset = offset
+        super().__init__(expected, found, path, offset)
+
+    def __str__(self) -> str:
+        where = self.path if self.offset is None else f"{self.path} (byte {self.offset})"
+        return f"Expected {self.expected}, found {self.found} - at {where}"
+
+
+class MalformedError(DecodeError):
+    """The line is not one JSON object."""
+
+
+class UnknownTypeError(DecodeError):
+    """The line, or a part of it, has a type or subtype that is not known."""
+
+
+class ChangeError(TurnlogError):
+    """A changed value cannot be written in its dialect."""

@@ -1,0 +1,114 @@
+"""What every decoded value rests on.
+
+Three decisions live here. *Spelling*: two bases, camelCase for what stands on disk and snake_case for what the
+API and the stream say; a name that breaks its base's rule says so with `field(name=…)`. *Openness*: a union or
+an enum of things we know is open to what we don't, so the static type names an `Unknown…` beside the known
+members, while the decoder sees only the known ones and leaves the rest to `salvage`. *Absence*: a field that
+is not there is `UNSET`, which is neither `None` nor `False`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypeVar, dataclass_transform
+
+from msgspec import UNSET, Meta, Raw, Struct, StructMeta, UnsetType, field
+
+__all__ = [
+    "UNSET",
+    "Camel",
+    "Number",
+    "Open",
+    "OpenEnum",
+    "Raw",
+    "Snake",
+    "Unknown",
+    "UnknownBlock",
+    "UnknownField",
+    "UnsetType",
+    "Value",
+    "field",
+]
+
+Number = int | float
+"""A JSON number as it stands: `1` and `1.0` are told apart."""
+
+
+class _ValueMeta(StructMeta):
+    """Makes all fields keyword-only: msgspec does not hand `kw_only` down to subclasses."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        return super().__new__(mcs, name, bases, namespace, kw_only=True, **config)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+class Value(Struct, metaclass=_ValueMeta, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A decoded JSON object: immutable, and strict about what it knows.
+
+    Strictness is what makes unknown fields visible: the decoder refuses them, and `salvage` then names each.
+    Immutable trees have no cycles, so the garbage collector need not look at them.
+    """
+
+
+class Camel(Value, rename="camel"):
+    """A value spelled in camelCase, as on disk."""
+
+
+class Snake(Value):
+    """A value spelled in snake_case, as in the API and the SDK stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that nobody declared yet, kept as the bytes it came in."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownBlock(Unknown):
+    """A content block, or a part of one, of an unknown type."""
+
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField(Unknown):
+    """A field that its object's type does not declare."""
+
+    name: str
+
+
+class OpenEnum(StrEnum):
+    """A set of known strings that may grow: an unknown one is a member too, with `known` False."""
+
+    @classmethod
+    def of(cls, value: str) -> Self:
+        """Return the member for `value`, made up for the occasion when there is none."""
+        known = cls._value2member_map_.get(value)
+        if isinstance(known, cls):
+            return known
+        member = str.__new__(cls, value)
+        member._name_ = "UNKNOWN"
+        member._value_ = value
+        return member
+
+    @property
+    def known(self) -> bool:
+        """Tell whether the value was declared."""
+        return self._value_ in type(self)._value2member_map_
+
+
+if TYPE_CHECKING:
+    _Known = TypeVar("_Known")
+    _Other = TypeVar("_Other")
+    Open: TypeAlias = _Known | _Other
+else:
+
+    class Open:
+        """`Open[Known, UnknownX]`: both for the reader, only `Known` for the decoder."""
+
+        def __class_getitem__(cls, members: tuple[Any, type[Unknown]]) -> Any:
+            known, unknown = members
+            return Annotated[known, Meta(extra={"unknown": unknown})]

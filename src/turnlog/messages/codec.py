@@ -1,0 +1,162 @@
+"""The way in and the way out: `decode` a line, change it, `encode` it.
+
+The bytes of a line are the truth, and an entry is a view of them. A line that fits today's types completely is
+decoded in one pass; that is nearly all of them, and what the speed rests on. Any other line goes to `recovery`.
+Encoding an untouched line gives back its bytes; a changed one differs from them only where it was changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.errors import ChangeError
+from turnlog.messages.base import UNSET, Unknown, UnsetType, Value
+from turnlog.messages.dialects import Dialect
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    Entry,
+    MetadataEntry,
+    ProgressEntry,
+    UnknownEntry,
+    UserEntry,
+)
+from turnlog.messages.envelope import Envelope, Head
+from turnlog.messages.legacy import LegacyLine
+from turnlog.messages.patch import encode_value, members_of, patch
+from turnlog.messages.problems import Problem, ProblemKind
+from turnlog.messages.recovery import recover
+from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.system import SystemNotice, SystemSubtype
+
+__all__ = ["Line", "Position", "decode", "decode_envelope", "encode"]
+
+
+class Position(Struct, frozen=True, gc=False):
+    """Where a line stands."""
+
+    source: str
+    offset: int
+
+
+class Line(Struct, frozen=True, gc=False):
+    """A line and what it means."""
+
+    raw: bytes
+    """The bytes as they were read."""
+    entry: Entry
+    dialect: Dialect = Dialect.CLAUDE_CODE
+    problems: tuple[Problem, ...] = ()
+    """What is wrong or unknown; empty when all of it is typed."""
+    at: Position | None = None
+    wire: Value | None = None
+    """The line as its own dialect spells it, where that is not today's."""
+
+    def replace(self, **changes: Any) -> Line:
+        """Return a copy with other values for some fields of the entry.
+
+        Only the bytes of what differs change: unknown fields, the order of keys and the forms of numbers stay.
+        `UNSET` takes a field away. Raises `ChangeError` for a field that the entry does not have, or a value
+        that the line's dialect cannot say.
+        """
+        return _replace(self, changes)
+
+
+class _SystemHead(Struct, tag_field="type", tag="system"):
+    """Enough of a system line to tell its subtype, by which alone its type can be chosen."""
+
+    subtype: str | UnsetType = UNSET
+
+
+_any_entry = msgspec.json.Decoder[Any](
+    UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | MetadataEntry | _SystemHead
+)
+_assistant_entry = msgspec.json.Decoder(AssistantEntry)
+_head = msgspec.json.Decoder(Head)
+_system_notice = msgspec.json.Decoder(SystemNotice)
+_system_subtype = msgspec.json.Decoder[Any](SystemSubtype)
+
+_ASSISTANT = b'"type":"assistant"'
+_TAIL = 520
+_TOLERATED = frozenset({ProblemKind.UNKNOWN_FIELD, ProblemKind.UNKNOWN_VALUE})
+
+
+def decode(line: bytes | str, strict: bool = False, *, at: Position | None = None) -> Line:
+    """Decode one line. No data raises, unless `strict` asks for errors.
+
+    With `strict`, a broken line, an unknown type or subtype and a value of the wrong type raise `DecodeError`;
+    unknown fields and new enum values do not: every version brings some.
+    """
+    raw = line if type(line) is bytes else _as_bytes(line)
+    try:
+        return Line(raw, _decode_known(raw), Dialect.CLAUDE_CODE, (), at)
+    except REFUSALS:
+        found = recover(raw)
+    if strict:
+        for problem in found.problems:
+            if problem.kind not in _TOLERATED:
+                raise problem.error()
+    return Line(raw, found.entry, found.dialect, found.problems, at, found.wire)
+
+
+def decode_envelope(line: bytes | str) -> Head:
+    """Decode a line's type and envelope alone, in today's spelling: the cheapest look there is.
+
+    What the line says is skipped, not checked, so a line can have a head here and problems in `decode`.
+    """
+    raw = line if type(line) is bytes else _as_bytes(line)
+    try:
+        return _head.decode(raw)
+    except REFUSALS:
+        entry = recover(raw).entry
+        known = Head.__struct_fields__
+        return Head(**{name: getattr(entry, name) for name in entry.__struct_fields__ if name in known})
+
+
+def encode(value: Line | Value | Unknown) -> bytes:
+    """Return the bytes of a line, or of any decoded value. An untouched line gives back its own."""
+    if isinstance(value, Line | UnknownEntry):
+        return value.raw
+    return encode_value(value)
+
+
+def _as_bytes(line: object) -> bytes:
+    if isinstance(line, str):
+        return line.encode("utf-8", "surrogatepass")
+    if isinstance(line, bytes | bytearray | memoryview):
+        return bytes(line)
+    raise TypeError(f"decode takes bytes or str, not {type(line).__name__}")
+
+
+def _decode_known(raw: bytes) -> Any:
+    # Assistant lines have their type behind the message. The union would skip the message to find it, and then
+    # read it again; a look at the tail saves the first pass. A wrong guess is refused, and costs only time.
+    if raw.rfind(_ASSISTANT, -_TAIL) >= 0:
+        try:
+            return _assistant_entry.decode(raw)
+        except msgspec.ValidationError:
+            pass
+    entry = _any_entry.decode(raw)
+    if type(entry) is _SystemHead:
+        return (_system_notice if entry.subtype is UNSET else _system_subtype).decode(raw)
+    return entry
+
+
+def _replace(line: Line, changes: dict[str, Any]) -> Line:
+    entry = line.entry
+    among: type[Struct] = Envelope if isinstance(entry, UnknownEntry) else type(entry)
+    for name in changes:
+        if name not in among.__struct_fields__:
+            raise ChangeError(f"{type(entry).__name__} has no field `{name}` that can be changed")
+    if line.dialect is Dialect.UNKNOWN:
+        raise ChangeError("a broken line cannot be changed")
+    changed = msgspec.structs.replace(entry, **changes)
+    old: Struct = entry
+    new: Struct = changed
+    if isinstance(line.wire, LegacyLine):
+        old, new, among = line.wire, line.wire.lower(changed), type(line.wire)
+    raw = patch(line.raw, members_of(old, among), members_of(new, among))
+    return decode(raw)

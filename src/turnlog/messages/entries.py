@@ -1,0 +1,340 @@
+"""The entries of today's session files.
+
+An entry is a decoded line. The conversation itself is `UserEntry`, `AssistantEntry` and, around them,
+`AttachmentEntry`, `ProgressEntry` and the system lines; `metadata` holds what stands beside it. Older dialects
+are brought to these same types (`legacy`). Each entry has the envelope's fields, an unknown one too.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages.attachments import Attachment
+from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
+from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.envelope import Envelope, PermissionMode
+from turnlog.messages.message import Message
+from turnlog.messages.metadata import (
+    AgentColor,
+    AgentName,
+    AgentSetting,
+    AiTitle,
+    ArtifactAutoreactLedger,
+    ArtifactCommentMonitor,
+    AtisLatch,
+    BridgeSession,
+    ContentReplacement,
+    ContinuedIn,
+    CostState,
+    CustomTitle,
+    DevMods,
+    FileHistoryDelta,
+    FileHistorySnapshot,
+    ForkContextRef,
+    FrameLink,
+    HistorySuppression,
+    JournalFailed,
+    JournalLaunched,
+    JournalResult,
+    JournalStarted,
+    LastPrompt,
+    Mode,
+    PermissionModeChange,
+    PrLink,
+    QueueOperation,
+    Relocated,
+    SavedHookContext,
+    Summary,
+    Tag,
+    TelemetryLatch,
+    TurnEnd,
+    WorktreeState,
+)
+from turnlog.messages.origin import MessageOrigin
+from turnlog.messages.progress import Progress
+from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
+from turnlog.messages.usage import Usage
+
+__all__ = [
+    "AssistantEntry",
+    "AttachmentEntry",
+    "ClassifierContext",
+    "ConversationEntry",
+    "Entry",
+    "ErrorObject",
+    "GitState",
+    "McpMeta",
+    "MetadataEntry",
+    "ProgressEntry",
+    "PromptSource",
+    "QuotaLimits",
+    "Rendered",
+    "ServerClassifierContext",
+    "SummarizeMetadata",
+    "SystemEntry",
+    "ThinkingMetadata",
+    "ThinkingTrigger",
+    "Todo",
+    "TurnPosition",
+    "UnknownEntry",
+    "UserEntry",
+    "WireContext",
+]
+
+
+class PromptSource(OpenEnum):
+    """How a prompt came in."""
+
+    TYPED = "typed"
+    SYSTEM = "system"
+    SDK = "sdk"
+    QUEUED = "queued"
+    SUGGESTION_ACCEPTED = "suggestion_accepted"
+
+
+class TurnPosition(Camel):
+    """Where in the session a prompt stands."""
+
+    prompt_index: int | UnsetType = UNSET
+    turn_index: int | UnsetType = UNSET
+
+
+class SummarizeMetadata(Camel):
+    """What a partial compaction took in."""
+
+    messages_summarized: int | UnsetType = UNSET
+    user_context: str | UnsetType = UNSET
+    direction: str | UnsetType = UNSET
+
+
+class ThinkingTrigger(Camel):
+    """A word of the prompt that asked for more thinking."""
+
+    start: int | UnsetType = UNSET
+    end: int | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
+class ThinkingMetadata(Camel):
+    """How much thinking a prompt asked for, of old."""
+
+    level: str | UnsetType = UNSET
+    disabled: bool | UnsetType = UNSET
+    triggers: tuple[str | ThinkingTrigger, ...] | UnsetType = UNSET
+    max_thinking_tokens: int | UnsetType = UNSET
+
+
+class Todo(Camel):
+    """An item of the to-do list."""
+
+    content: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    active_form: str | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+    priority: str | UnsetType = UNSET
+
+
+class McpMeta(Camel):
+    """What an MCP server said beside its result."""
+
+    meta: Raw | UnsetType = field(name="_meta", default=UNSET)
+    structured_content: Raw | UnsetType = UNSET
+
+
+class GitState(Snake):
+    """The repository as the permission classifier saw it."""
+
+    cwd: str | None | UnsetType = UNSET
+    root: str | None | UnsetType = UNSET
+    branch: str | None | UnsetType = UNSET
+    default_branch: str | None | UnsetType = UNSET
+    status: str | None | UnsetType = UNSET
+    visibility: str | None | UnsetType = UNSET
+    error: str | None | UnsetType = UNSET
+
+
+class ClassifierContext(Snake):
+    """The surroundings as the permission classifier saw them."""
+
+    git_state: GitState | None | UnsetType = UNSET
+    live_cwd: str | None | UnsetType = UNSET
+    platform: str | None | UnsetType = UNSET
+
+
+class ServerClassifierContext(Snake):
+    """What the permission classifier was given."""
+
+    request: Raw | UnsetType = UNSET
+    context: ClassifierContext | UnsetType = UNSET
+
+
+class UserEntry(Envelope, tag_field="type", tag="user"):
+    """A prompt, a tool's result, or text that the program put in the user's mouth."""
+
+    message: Message
+    tool_use_result: Raw | UnsetType = UNSET
+    """The result as the program shows it; `tool_io.view_result` gives it a type."""
+    source_tool_assistant_uuid: str | None | UnsetType = field(name="sourceToolAssistantUUID", default=UNSET)
+    source_tool_use_id: str | None | UnsetType = field(name="sourceToolUseID", default=UNSET)
+    prompt_source: PromptSource | UnsetType = UNSET
+    turn_origin: str | UnsetType = UNSET
+    turn_position: TurnPosition | UnsetType = UNSET
+    turn_companion: bool | UnsetType = UNSET
+    queue_priority: str | UnsetType = UNSET
+    queue_skip_attachments: bool | UnsetType = UNSET
+    queue_transcript_only: bool | UnsetType = UNSET
+    scheduled_task_id: str | UnsetType = UNSET
+    scheduled_fire_id: str | UnsetType = UNSET
+    origin: MessageOrigin | str | None | UnsetType = UNSET
+    permission_mode: PermissionMode | None | UnsetType = UNSET
+    is_compact_summary: bool | UnsetType = UNSET
+    is_visible_in_transcript_only: bool | UnsetType = UNSET
+    summarize_metadata: SummarizeMetadata | UnsetType = UNSET
+    compact_metadata: CompactMetadata | UnsetType = UNSET
+    thinking_metadata: ThinkingMetadata | UnsetType = UNSET
+    todos: tuple[Todo, ...] | UnsetType = UNSET
+    image_paste_ids: tuple[int | str, ...] | UnsetType = UNSET
+    plan_content: str | UnsetType = UNSET
+    mcp_meta: McpMeta | UnsetType = UNSET
+    tool_denial_kind: str | UnsetType = UNSET
+    user_feedback: str | UnsetType = UNSET
+    interrupted_message_id: str | UnsetType = UNSET
+    interrupted_by_shutdown: bool | UnsetType = UNSET
+    tool_ends_turn: bool | UnsetType = UNSET
+    classifier_meta_lines: str | UnsetType = UNSET
+    server_classifier_context: ServerClassifierContext | UnsetType = UNSET
+
+
+class WireContext(Camel):
+    """Where a call was made."""
+
+    cwd: str | None | UnsetType = UNSET
+
+
+class QuotaLimits(Camel):
+    """The quota that a request ran into."""
+
+    status: str | UnsetType = UNSET
+    resets_at: Number | str | None | UnsetType = UNSET
+    rate_limit_type: str | None | UnsetType = UNSET
+    overage_status: str | None | UnsetType = UNSET
+    overage_resets_at: Number | str | None | UnsetType = UNSET
+    overage_disabled_reason: str | None | UnsetType = UNSET
+    is_using_overage: bool | None | UnsetType = UNSET
+    unified_rate_limit_fallback_available: bool | None | UnsetType = UNSET
+    utilization: Number | None | UnsetType = UNSET
+
+
+class ErrorObject(Camel):
+    """An error that is more than a word."""
+
+    type: str | UnsetType = UNSET
+    message: str | None | UnsetType = UNSET
+    status: Number | None | UnsetType = UNSET
+
+
+class AssistantEntry(Envelope, tag_field="type", tag="assistant"):
+    """An answer of the model, or a part of one: lines that share `message.id` are one message."""
+
+    message: Message
+    request_id: str | None | UnsetType = UNSET
+    api_block_index: int | UnsetType = UNSET
+    wire_tool_inputs: dict[str, Raw] | UnsetType = UNSET
+    wire_ingest_context: dict[str, WireContext] | UnsetType = UNSET
+    effort: str | None | UnsetType = UNSET
+    per_turn_effort: str | None | UnsetType = UNSET
+    thinking_duration_ms: Number | UnsetType = UNSET
+    advisor_model: str | None | UnsetType = UNSET
+    server_classifier_request: str | UnsetType = UNSET
+    attribution_skill: str | None | UnsetType = UNSET
+    attribution_plugin: str | None | UnsetType = UNSET
+    attribution_mcp_server: str | None | UnsetType = UNSET
+    attribution_mcp_tool: str | None | UnsetType = UNSET
+    is_api_error_message: bool | UnsetType = UNSET
+    error: str | ErrorObject | None | UnsetType = UNSET
+    error_details: str | ErrorObject | None | UnsetType = UNSET
+    api_error_status: Number | str | None | UnsetType = UNSET
+    api_error: str | None | UnsetType = UNSET
+    quota_limits: QuotaLimits | UnsetType = UNSET
+    is_aborted_mid_stream: bool | UnsetType = UNSET
+    truncated_after_output: bool | UnsetType = UNSET
+    supersedes_uuids: tuple[str, ...] | UnsetType = UNSET
+    heals_distinct_carrier: bool | UnsetType = UNSET
+    cost_usd: Number | None | UnsetType = field(name="costUSD", default=UNSET)
+    """The program's own figure, of old."""
+    duration_ms: Number | None | UnsetType = UNSET
+    usage: Usage | None | UnsetType = UNSET
+    """A second copy, of old."""
+    subtype: str | UnsetType = UNSET
+    """What the line is for: response, tool_use, thinking, command or error (spec 000)."""
+
+
+class Rendered(Camel):
+    """What the model received of an attachment."""
+
+    content: str | UnsetType = UNSET
+
+
+class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):
+    """Context that the program put in: files, reminders, what hooks said, queued prompts."""
+
+    attachment: Attachment
+    rendered: tuple[Rendered, ...] | UnsetType = UNSET
+    rendered_in_human_turn: tuple[Rendered, ...] | UnsetType = UNSET
+    rendered_role: str | UnsetType = UNSET
+    rendered_beside_tool_result: bool | UnsetType = UNSET
+
+
+class ProgressEntry(Envelope, tag_field="type", tag="progress"):
+    """How far a call has come. Messages nested in it are copies: never count them."""
+
+    data: Progress
+    tool_use_id: str | None | UnsetType = field(name="toolUseID", default=UNSET)
+    parent_tool_use_id: str | None | UnsetType = field(name="parentToolUseID", default=UNSET)
+
+
+class UnknownEntry(Envelope):
+    """A line of an unknown type, or one that is broken. What its envelope says is read all the same."""
+
+    raw: bytes
+    type: str | None = None
+    subtype: str | None = None
+
+
+ConversationEntry = UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | CompactionEntry
+SystemEntry = SystemNotice | SystemSubtype
+MetadataEntry = (
+    Summary
+    | CustomTitle
+    | AiTitle
+    | AgentName
+    | AgentColor
+    | AgentSetting
+    | Tag
+    | Mode
+    | PermissionModeChange
+    | LastPrompt
+    | PrLink
+    | BridgeSession
+    | WorktreeState
+    | Relocated
+    | ContinuedIn
+    | ForkContextRef
+    | CostState
+    | FileHistorySnapshot
+    | FileHistoryDelta
+    | QueueOperation
+    | ContentReplacement
+    | SavedHookContext
+    | TurnEnd
+    | FrameLink
+    | ArtifactAutoreactLedger
+    | ArtifactCommentMonitor
+    | AtisLatch
+    | TelemetryLatch
+    | HistorySuppression
+    | DevMods
+    | JournalLaunched
+    | JournalStarted
+    | JournalResult
+    | JournalFailed
+)
+Entry = ConversationEntry | SystemEntry | MetadataEntry | UnknownEntry

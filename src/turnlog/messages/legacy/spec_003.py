@@ -1,0 +1,185 @@
+"""Spec 003: messages as a database and its HTTP API keep them, and calls taken out of their messages.
+
+A document has the message's text in `content`, or the whole message in `messageData`. An extracted call holds
+its block as JSON text, which is the one place where a string must be decoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnknownBlock, UnsetType, field
+from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
+from turnlog.messages.envelope import Envelope
+from turnlog.messages.legacy.base import LegacyLine, envelope_of
+from turnlog.messages.message import Message
+from turnlog.messages.metadata import Summary
+from turnlog.messages.patch import encode_value
+from turnlog.messages.salvage import Salvage, view
+from turnlog.messages.usage import Usage
+
+__all__ = ["Api003", "Document003", "ObjectId", "StoredType", "StoredUsage"]
+
+
+class ObjectId(Snake):
+    """A database's own id, as it exports it."""
+
+    oid: str = field(name="$oid")
+
+
+class StoredType(OpenEnum):
+    """What a stored message is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    SUMMARY = "summary"
+
+
+class StoredUsage(Camel):
+    """Token counts as a document keeps them."""
+
+    input_tokens: int | UnsetType = UNSET
+    output_tokens: int | UnsetType = UNSET
+    cache_creation_input_tokens: int | UnsetType = UNSET
+    cache_read_input_tokens: int | UnsetType = UNSET
+
+
+class Document003(Envelope, LegacyLine, rename="camel"):
+    """A message as a document database keeps it, or a call or a result taken out of one."""
+
+    id: str | ObjectId | UnsetType = field(name="_id", default=UNSET)
+    type: StoredType
+    content: str | tuple[ContentBlock, ...] | None | UnsetType = UNSET
+    model: str | None | UnsetType = UNSET
+    cost_usd: Number | None | UnsetType = UNSET
+    usage: StoredUsage | None | UnsetType = UNSET
+    message_data: Message | None | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    created_at: str | Number | None | UnsetType = UNSET
+
+    def lift(self) -> Entry:
+        """Return the stored message as the entry it was made from."""
+        envelope, summary = envelope_of(self), self._summary()
+        match self.type:
+            case StoredType.ASSISTANT | StoredType.TOOL_USE:
+                usage = _convert(self.usage, Usage)
+                return AssistantEntry(**envelope, message=self._message(), cost_usd=self.cost_usd, usage=usage)
+            case StoredType.SUMMARY if isinstance(summary, str):
+                return Summary(**envelope, summary=summary)
+            case _:
+                return UserEntry(**envelope, message=self._message())
+
+    def parts(self, entry: Entry) -> Mapping[str, Any]:
+        """Return the message, where the document keeps it."""
+        if isinstance(entry, Summary):
+            return {"summary" if isinstance(self.summary, str) else "content": entry.summary}
+        if not isinstance(entry, UserEntry | AssistantEntry):
+            return {}
+        found: dict[str, Any] = {}
+        if isinstance(entry, AssistantEntry):
+            found = {"cost_usd": entry.cost_usd, "usage": _convert(entry.usage, StoredUsage)}
+        if entry.message == self._message():
+            return found
+        if isinstance(self.message_data, Message):
+            return found | {"message_data": entry.message}
+        return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
+
+    def inspect(self, rescue: Salvage) -> None:
+        """Report an extracted call whose JSON text does not say what was called."""
+        if self.type is StoredType.TOOL_USE and isinstance(self.content, str):
+            call = view(ContentBlock, self.content.encode())
+            for problem in call.problems:
+                rescue.report(problem.kind, problem.expected, problem.found, ("content",), problem.unknown)
+
+    def _message(self) -> Message:
+        if isinstance(self.message_data, Message):
+            return self.message_data
+        return Message(content=_read_content(self.type, self.content), model=self.model)
+
+    def _summary(self) -> str | UnsetType:
+        text = self.summary if isinstance(self.summary, str) else self.content
+        return text if isinstance(text, str) else UNSET
+
+
+class Api003(LegacyLine):
+    """The same message as the HTTP API gives it, with the aliases that it repeats."""
+
+    id: str | UnsetType = field(name="_id", default=UNSET)
+    type: StoredType
+    uuid: str | UnsetType = UNSET
+    parent_uuid: str | None | UnsetType = UNSET
+    session_id: str | None | UnsetType = UNSET
+    timestamp: str | Number | UnsetType = UNSET
+    content: str | tuple[ContentBlock, ...] | None | UnsetType = UNSET
+    model: str | None | UnsetType = UNSET
+    cost_usd: Number | None | UnsetType = UNSET
+    usage: Usage | None | UnsetType = UNSET
+    message_data: Message | None | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    created_at: str | Number | None | UnsetType = UNSET
+    is_sidechain: bool | None | UnsetType = UNSET
+    is_sidechain_camel: bool | None | UnsetType = field(name="isSidechain", default=UNSET)
+    """The spec's own type definition still spells this one in camelCase."""
+    cwd: str | None | UnsetType = UNSET
+    version: str | None | UnsetType = UNSET
+    git_branch: str | None | UnsetType = UNSET
+    leaf_uuid: str | None | UnsetType = UNSET
+    message_uuid: str | None | UnsetType = UNSET
+    parent_uuid_alias: str | None | UnsetType = UNSET
+    session_id_alias: str | None | UnsetType = UNSET
+
+    def lift(self) -> Entry:
+        """Return the message, by way of the document it was made from."""
+        return self._document().lift()
+
+    def parts(self, entry: Entry) -> Mapping[str, Any]:
+        """Return what the document would keep, and the sidechain flag in the spelling it had."""
+        kept = self._document().parts(entry)
+        found = {name: value for name, value in kept.items() if name != "usage"}
+        if isinstance(entry, AssistantEntry):
+            found["usage"] = entry.usage
+        if self.is_sidechain_camel is not UNSET:
+            found |= {"is_sidechain": UNSET, "is_sidechain_camel": entry.is_sidechain}
+        return found
+
+    def inspect(self, rescue: Salvage) -> None:
+        """Report what the document's types cannot tell."""
+        self._document().inspect(rescue)
+
+    def _document(self) -> Document003:
+        shared = set(self.__struct_fields__) & set(Document003.__struct_fields__)
+        fields = {name: getattr(self, name) for name in shared} | {"usage": _convert(self.usage, StoredUsage)}
+        if self.is_sidechain_camel is not UNSET:
+            fields["is_sidechain"] = self.is_sidechain_camel
+        return Document003(**fields)
+
+
+def _convert(usage: StoredUsage | Usage | None | UnsetType, to: Any) -> Any:
+    """Return the counters of either spelling in the other."""
+    if not isinstance(usage, StoredUsage | Usage):
+        return usage
+    return to(**{name: getattr(usage, name) for name in StoredUsage.__struct_fields__})
+
+
+def _read_content(type_: StoredType, content: Any) -> Any:
+    if not isinstance(content, str):
+        return content
+    if type_ is StoredType.TOOL_RESULT:
+        return (ToolResultBlock(content=content),)
+    if type_ is StoredType.TOOL_USE:
+        call = view(ContentBlock, content.encode())
+        return (call.value if not call.problems else UnknownBlock(call.raw, None),)
+    return content
+
+
+def _store_content(type_: StoredType, message: Message) -> Any:
+    match type_, message.content:
+        case StoredType.TOOL_RESULT, (ToolResultBlock(content=text),):
+            return text
+        case StoredType.TOOL_USE, (ToolUseBlock() as call,):
+            return encode_value(call).decode()
+    return message.content

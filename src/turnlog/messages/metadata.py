@@ -1,0 +1,374 @@
+"""Lines beside the conversation: titles, modes, links, checkpoints, totals.
+
+They are re-appended often, and mostly the last one counts. Few carry an envelope; most name their session.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, UnsetType, field
+from turnlog.messages.blocks import ContentBlock
+from turnlog.messages.envelope import Envelope, PermissionMode
+
+__all__ = [
+    "AgentColor",
+    "AgentName",
+    "AgentSetting",
+    "AiTitle",
+    "ArtifactAutoreactLedger",
+    "ArtifactCommentMonitor",
+    "ArtifactMonitorState",
+    "ArtifactReactState",
+    "AtisLatch",
+    "BridgeSession",
+    "ContentReplacement",
+    "ContinuedIn",
+    "CostState",
+    "CustomTitle",
+    "DevMods",
+    "FileBackup",
+    "FileHistoryDelta",
+    "FileHistorySnapshot",
+    "FileSnapshot",
+    "ForkContextRef",
+    "FrameLink",
+    "HistorySuppression",
+    "JournalFailed",
+    "JournalLaunched",
+    "JournalResult",
+    "JournalStarted",
+    "LastPrompt",
+    "Mode",
+    "ModelUsage",
+    "PermissionModeChange",
+    "PrLink",
+    "QueueAction",
+    "QueueOperation",
+    "Relocated",
+    "Replacement",
+    "SavedHookContext",
+    "Summary",
+    "Tag",
+    "TelemetryLatch",
+    "TurnEnd",
+    "WorktreeSession",
+    "WorktreeState",
+]
+
+
+class _Metadata(Envelope, tag_field="type"):
+    pass
+
+
+class Summary(_Metadata, tag="summary"):
+    """A title of old, tied to the leaf it describes, which may stand in another file."""
+
+    summary: str
+
+
+class CustomTitle(_Metadata, tag="custom-title"):
+    """The title that the user gave."""
+
+    custom_title: str
+
+
+class AiTitle(_Metadata, tag="ai-title"):
+    """The title that a model made."""
+
+    ai_title: str
+
+
+class AgentName(_Metadata, tag="agent-name"):
+    """The display name of a session or agent (`agent_name`)."""
+
+
+class AgentColor(_Metadata, tag="agent-color"):
+    """The accent colour of a session or agent (`agent_color`)."""
+
+
+class AgentSetting(_Metadata, tag="agent-setting"):
+    """The agent that the session was started with."""
+
+    agent_setting: str | None | UnsetType = UNSET
+
+
+class Tag(_Metadata, tag="tag"):
+    """The user's tag; an empty one takes it away."""
+
+    tag: str
+
+
+class Mode(_Metadata, tag="mode"):
+    """The mode of the user interface."""
+
+    mode: str
+
+
+class PermissionModeChange(_Metadata, tag="permission-mode"):
+    """The permission mode from here on."""
+
+    permission_mode: PermissionMode
+
+
+class LastPrompt(_Metadata, tag="last-prompt"):
+    """The last prompt, and the leaf (`leaf_uuid`) from which a resume goes on."""
+
+    last_prompt: str | None | UnsetType = UNSET
+    explicit: bool | UnsetType = UNSET
+
+
+class PrLink(_Metadata, tag="pr-link"):
+    """A pull request that the session made."""
+
+    pr_number: int | UnsetType = UNSET
+    pr_url: str | UnsetType = UNSET
+    pr_repository: str | UnsetType = UNSET
+
+
+class BridgeSession(_Metadata, tag="bridge-session"):
+    """The remote session that this one is linked to."""
+
+    bridge_session_id: str | UnsetType = UNSET
+    last_sequence_num: int | UnsetType = UNSET
+    owner_account_uuid: str | None | UnsetType = UNSET
+    owner_organization_uuid: str | None | UnsetType = UNSET
+
+
+class WorktreeSession(Camel):
+    """The worktree that a session entered."""
+
+    original_cwd: str | UnsetType = UNSET
+    pre_enter_original_cwd: str | UnsetType = UNSET
+    worktree_path: str | UnsetType = UNSET
+    worktree_name: str | UnsetType = UNSET
+    worktree_branch: str | None | UnsetType = UNSET
+    original_branch: str | None | UnsetType = UNSET
+    original_head_commit: str | None | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    entered_existing: bool | UnsetType = UNSET
+    hook_based: bool | UnsetType = UNSET
+
+
+class WorktreeState(_Metadata, tag="worktree-state"):
+    """The worktree in use; null when it was left."""
+
+    worktree_session: WorktreeSession | None | UnsetType = UNSET
+
+
+class Relocated(_Metadata, tag="relocated"):
+    """The project moved to another folder."""
+
+    relocated_cwd: str | UnsetType = UNSET
+
+
+class ContinuedIn(_Metadata, tag="continued-in"):
+    """The session goes on in another one."""
+
+    continued_in_session_id: str | UnsetType = UNSET
+
+
+class ForkContextRef(_Metadata, tag="fork-context-ref"):
+    """The first line of a forked sub-agent: its context stands in the parent's file."""
+
+    parent_session_id: str | UnsetType = UNSET
+    parent_last_uuid: str | None | UnsetType = UNSET
+    context_length: int | UnsetType = UNSET
+
+
+class ModelUsage(Camel):
+    """What one model has used so far."""
+
+    input_tokens: int | UnsetType = UNSET
+    output_tokens: int | UnsetType = UNSET
+    thinking_tokens: int | UnsetType = UNSET
+    cache_read_input_tokens: int | UnsetType = UNSET
+    cache_creation_input_tokens: int | UnsetType = UNSET
+    web_search_requests: int | UnsetType = UNSET
+    cost_usd: Number | UnsetType = field(name="costUSD", default=UNSET)
+    context_window: int | UnsetType = UNSET
+    max_output_tokens: int | UnsetType = UNSET
+
+
+class CostState(_Metadata, tag="cost-state"):
+    """The program's own running totals; the last one counts."""
+
+    total_cost_usd: Number | UnsetType = field(name="totalCostUSD", default=UNSET)
+    total_api_duration: Number | UnsetType = field(name="totalAPIDuration", default=UNSET)
+    total_api_duration_without_retries: Number | UnsetType = field(
+        name="totalAPIDurationWithoutRetries", default=UNSET
+    )
+    total_tool_duration: Number | UnsetType = UNSET
+    total_lines_added: int | UnsetType = UNSET
+    total_lines_removed: int | UnsetType = UNSET
+    total_duration: Number | UnsetType = UNSET
+    start_time: Number | str | UnsetType = UNSET
+    model_usage: dict[str, ModelUsage] | UnsetType = UNSET
+    has_unknown_model_cost: bool | UnsetType = UNSET
+
+
+class FileBackup(Camel):
+    """A copy of a file as it was."""
+
+    backup_file_name: str | None | UnsetType = UNSET
+    version: int | UnsetType = UNSET
+    backup_time: str | UnsetType = UNSET
+    real_parent_dir: str | None | UnsetType = UNSET
+
+
+class FileSnapshot(Camel):
+    """The files of a checkpoint."""
+
+    message_id: str | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    tracked_file_backups: dict[str, FileBackup | str] | UnsetType = UNSET
+    pre_checkpoint: bool | UnsetType = UNSET
+
+
+class FileHistorySnapshot(_Metadata, tag="file-history-snapshot"):
+    """A checkpoint of the files at a prompt (`message_id`)."""
+
+    message_id: str | UnsetType = UNSET
+    snapshot: FileSnapshot | UnsetType = UNSET
+    is_snapshot_update: bool | UnsetType = UNSET
+
+
+class FileHistoryDelta(_Metadata, tag="file-history-delta"):
+    """One more file of a checkpoint."""
+
+    message_id: str | UnsetType = UNSET
+    snapshot_message_id: str | UnsetType = UNSET
+    tracking_path: str | UnsetType = UNSET
+    backup: FileBackup | UnsetType = UNSET
+
+
+class QueueAction(OpenEnum):
+    """What happened to the queue of prompts."""
+
+    ENQUEUE = "enqueue"
+    DEQUEUE = "dequeue"
+    REMOVE = "remove"
+    POP_ALL = "popAll"
+
+
+class QueueOperation(_Metadata, tag="queue-operation"):
+    """A prompt entered or left the queue."""
+
+    operation: QueueAction
+    content: str | tuple[ContentBlock, ...] | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    command_uuid: str | UnsetType = UNSET
+    delivery_id: str | UnsetType = UNSET
+
+
+class Replacement(Camel):
+    """What the model saw instead of a tool's whole output."""
+
+    kind: str | UnsetType = UNSET
+    tool_use_id: str | UnsetType = UNSET
+    replacement: str | UnsetType = UNSET
+
+
+class ContentReplacement(_Metadata, tag="content-replacement"):
+    """Tool outputs that the model saw shortened; they add up."""
+
+    replacements: tuple[Replacement, ...] | UnsetType = UNSET
+
+
+class SavedHookContext(_Metadata, tag="saved_hook_context"):
+    """Context that a hook put in, of old."""
+
+    content: tuple[str, ...] | str | UnsetType = UNSET
+    hook_name: str | UnsetType = UNSET
+    hook_event: str | UnsetType = UNSET
+    tool_use_id: str | UnsetType = field(name="toolUseID", default=UNSET)
+
+
+class TurnEnd(_Metadata, tag="turn_end"):
+    """A teammate's turn ended, of old."""
+
+
+class FrameLink(_Metadata, tag="frame-link"):
+    """An artifact was published."""
+
+    artifact_count: int | UnsetType = UNSET
+    frame_url: str | UnsetType = UNSET
+    path: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+
+
+class ArtifactReactState(Camel):
+    """How far reactions to one artifact have come."""
+
+    saved_at: str | Number | UnsetType = UNSET
+    stamp_high_water: str | Number | None | UnsetType = UNSET
+    ever_baselined: bool | UnsetType = UNSET
+    ever_had_threads: bool | UnsetType = UNSET
+    turn_timestamps: Raw | UnsetType = UNSET
+    threads: Raw | UnsetType = UNSET
+    interrupted: Raw | UnsetType = UNSET
+
+
+class ArtifactAutoreactLedger(_Metadata, tag="artifact-autoreact-ledger"):
+    """The state of reactions to comments on artifacts."""
+
+    v: int | UnsetType = UNSET
+    account_uuid: str | None | UnsetType = UNSET
+    artifacts: dict[str, ArtifactReactState] | UnsetType = UNSET
+
+
+class ArtifactMonitorState(Camel):
+    """How far the comments on one artifact were read."""
+
+    state: Raw | UnsetType = UNSET
+    written_at_ms: Number | UnsetType = UNSET
+    title: str | None | UnsetType = UNSET
+
+
+class ArtifactCommentMonitor(_Metadata, tag="artifact-comment-monitor"):
+    """The state of watching comments on artifacts."""
+
+    v: int | UnsetType = UNSET
+    artifacts: dict[str, ArtifactMonitorState] | UnsetType = UNSET
+
+
+class AtisLatch(_Metadata, tag="atis-latch"):
+    """A switch of the program's own."""
+
+    atis: str | bool | None | UnsetType = UNSET
+
+
+class TelemetryLatch(_Metadata, tag="telemetry-latch"):
+    """A switch of the program's own; its fields are not documented yet."""
+
+
+class HistorySuppression(_Metadata, tag="history-suppression"):
+    """A switch of the program's own; its fields are not documented yet."""
+
+
+class DevMods(_Metadata, tag="dev-mods"):
+    """A switch of the program's own; its fields are not documented yet."""
+
+
+class _Journal(_Metadata):
+    key: str | UnsetType = UNSET
+    label: str | None | UnsetType = UNSET
+    phase: str | None | UnsetType = UNSET
+
+
+class JournalLaunched(_Journal, tag="launched"):
+    """A workflow's journal: an agent was asked for."""
+
+
+class JournalStarted(_Journal, tag="started"):
+    """A workflow's journal: an agent started."""
+
+
+class JournalResult(_Journal, tag="result"):
+    """A workflow's journal: an agent answered. Spec 002 ends a session with such a line, too."""
+
+    result: Raw | UnsetType = UNSET
+
+
+class JournalFailed(_Journal, tag="failed"):
+    """A workflow's journal: an agent failed."""
+
+    error: Raw | UnsetType = UNSET

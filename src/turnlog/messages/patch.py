@@ -1,0 +1,143 @@
+"""Changing a value in place: only the bytes of what differs are written anew.
+
+Encoding a changed struct would drop its unknown fields, reorder its keys and rewrite `1e5` as `100000.0`. So
+the old and the new value are walked side by side with the text, and everything that is equal keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from turnlog.errors import ChangeError
+from turnlog.messages.base import UNSET, Unknown
+from turnlog.messages.spans import Member, Span, list_items, list_members
+
+__all__ = ["encode_value", "members_of", "patch"]
+
+
+def _keep_unknown(value: Any) -> Raw:
+    if isinstance(value, Unknown):
+        return Raw(value.raw)
+    raise ChangeError(f"cannot be written as JSON: {value!r}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_keep_unknown)
+
+
+def encode_value(value: Any) -> bytes:
+    """Encode a decoded or newly made value; an `Unknown` gives back its bytes."""
+    if isinstance(value, Unknown):
+        return value.raw
+    try:
+        return _encoder.encode(value)
+    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as error:
+        raise ChangeError(f"cannot be written as JSON: {error}") from error
+
+
+def patch(text: bytes, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
+    """Return the object `text` with the members that differ between `old` and `new` changed, by wire name."""
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    return text[:start] + _object(text, Span(start, end), old, new) + text[end:]
+
+
+def members_of(value: Struct, among: type[Struct] | None = None) -> dict[str, Any]:
+    """Return a struct's fields by their wire names."""
+    cls = among or type(value)
+    pairs = zip(cls.__struct_encode_fields__, cls.__struct_fields__, strict=True)
+    return {wire: getattr(value, name) for wire, name in pairs}
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Tell equal values from equal-looking ones: `1`, `1.0` and `True` differ."""
+    if old is new:
+        return True
+    if type(old) is not type(new) or old != new:
+        return False
+    if isinstance(old, Struct):
+        return all(_same(a, b) for a, b in zip(_values(old), _values(new), strict=True))
+    if isinstance(old, Mapping):
+        return all(_same(old[key], new[key]) for key in old)
+    if isinstance(old, tuple | list):
+        return all(_same(a, b) for a, b in zip(old, new, strict=True))
+    return True
+
+
+def _values(value: Struct) -> list[Any]:
+    return [getattr(value, name) for name in value.__struct_fields__]
+
+
+def _value(text: bytes, span: Span, old: Any, new: Any) -> bytes:
+    if _same(old, new):
+        return text[slice(*span)]
+    if isinstance(new, Struct) and type(old) is type(new):
+        return _object(text, span, members_of(old), members_of(new))
+    if isinstance(new, dict) and isinstance(old, dict):
+        gone = dict.fromkeys(old, UNSET)
+        return _object(text, span, old, gone | new)
+    if isinstance(new, tuple | list) and isinstance(old, tuple | list):
+        return _array(text, span, old, new)
+    return encode_value(new)
+
+
+def _object(text: bytes, span: Span, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
+    members = list_members(text, span.start)
+    last = {member.key: index for index, member in enumerate(members)}
+    pieces = [
+        _member(text, member, old, new, last[member.key] == index)
+        for index, member in enumerate(members)
+        if member.key not in new or new[member.key] is not UNSET
+    ]
+    comma, colon = _punctuation(text, members)
+    pieces += [
+        json.dumps(key, ensure_ascii=False).encode() + colon + encode_value(value)
+        for key, value in new.items()
+        if key not in last and value is not UNSET and not _same(old.get(key, UNSET), value)
+    ]
+    first = members[0].key_start if members else span.start + 1
+    behind = members[-1].value.end if members else first
+    return text[span.start : first] + comma.join(pieces) + text[behind : span.end]
+
+
+def _member(text: bytes, member: Member, old: Mapping[str, Any], new: Mapping[str, Any], counts: bool) -> bytes:
+    """Return one `"key": value`; of repeated keys only the last is what was decoded, and may change."""
+    if not counts or member.key not in new:
+        return text[member.key_start : member.value.end]
+    value = _value(text, member.value, old.get(member.key, UNSET), new[member.key])
+    return text[member.key_start : member.value.start] + value
+
+
+def _array(text: bytes, span: Span, old: Sequence[Any], new: Sequence[Any]) -> bytes:
+    spans = list_items(text, span.start)
+    if len(spans) != len(old):
+        return encode_value(new)
+    if len(old) == len(new):
+        pieces = [_value(text, at, a, b) for at, a, b in zip(spans, old, new, strict=True)]
+    else:
+        pieces = [_item(text, spans, old, item) for item in new]
+    comma = text[spans[0].end : spans[1].start] if len(spans) > 1 else b","
+    first, behind = (spans[0].start, spans[-1].end) if spans else (span.start + 1, span.start + 1)
+    return text[span.start : first] + comma.join(pieces) + text[behind : span.end]
+
+
+def _item(text: bytes, spans: Sequence[Span], old: Sequence[Any], item: Any) -> bytes:
+    for span, known in zip(spans, old, strict=True):
+        if _same(known, item):
+            return text[slice(*span)]
+    return encode_value(item)
+
+
+def _punctuation(text: bytes, members: Sequence[Member]) -> tuple[bytes, bytes]:
+    """Return how this object writes its commas and colons."""
+    if not members:
+        return b",", b":"
+    one = members[0]
+    head = text[one.key_start : one.value.start]
+    colon = head[head.rindex(b'"') + 1 :]
+    comma = text[one.value.end : members[1].key_start] if len(members) > 1 else b","
+    return comma, colon

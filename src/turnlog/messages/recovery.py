@@ -1,0 +1,139 @@
+"""Lines that do not fit today's types: older dialects, newer versions, broken ones.
+
+The dialect is told first; then its types are decoded tolerantly. A line that is no JSON object at all is an
+`UnknownEntry` with a problem that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from msgspec import Raw, Struct
+
+from turnlog.messages.base import Unknown, Value
+from turnlog.messages.dialects import Dialect, detect
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    Entry,
+    MetadataEntry,
+    ProgressEntry,
+    UnknownEntry,
+    UserEntry,
+)
+from turnlog.messages.envelope import Envelope
+from turnlog.messages.legacy import LegacyLine, find_line_type
+from turnlog.messages.problems import Problem, ProblemKind
+from turnlog.messages.salvage import REFUSALS, Salvage, decoder, describe, is_failed, split_object, text_of
+from turnlog.messages.spans import list_values
+from turnlog.messages.system import SystemNotice, SystemSubtype
+from turnlog.messages.text import repair_text
+
+__all__ = ["Recovered", "recover"]
+
+_ENTRY_TYPES: Mapping[Any, type[Envelope]] = {
+    cls.__struct_config__.tag: cls
+    for cls in (
+        UserEntry,
+        AssistantEntry,
+        AttachmentEntry,
+        ProgressEntry,
+        SystemNotice,
+        *get_args(MetadataEntry),
+    )
+}
+_SUBTYPES: Mapping[Any, type[Envelope]] = {cls.__struct_config__.tag: cls for cls in get_args(SystemSubtype)}
+_ENVELOPE_KEYS = frozenset(Envelope.__struct_encode_fields__)
+_BYTE = re.compile(r"^(?:JSON is malformed: )?(.*) \(byte (\d+)\)$")
+
+
+class Recovered(Struct, frozen=True, gc=False):
+    """What could be made of a line."""
+
+    entry: Entry
+    dialect: Dialect
+    problems: tuple[Problem, ...]
+    wire: Value | None = None
+
+
+def recover(raw: bytes) -> Recovered:
+    """Make of a line what can be made of it."""
+    text, problems = repair_text(raw)
+    rescue = Salvage(raw, problems)
+    members = split_object(text)
+    if members is None:
+        problem = _explain(raw, text)
+        return Recovered(UnknownEntry(raw=raw), Dialect.UNKNOWN, (*problems, problem))
+    type_ = text_of(members.get("type"))
+    dialect = detect(members, type_)
+    if dialect is Dialect.CLAUDE_CODE:
+        wire = None
+        entry = _recover_entry(rescue, members, type_)
+    else:
+        wire = _recover_line(rescue, members, find_line_type(dialect, type_))
+        entry = None if wire is None else wire.lift()
+    if entry is None:
+        entry = _unknown_entry(rescue, members, raw)
+    return Recovered(entry, dialect, tuple(rescue.problems), wire)
+
+
+def _recover_entry(rescue: Salvage, members: Mapping[str, Raw], type_: str | None) -> Entry | None:
+    cls, tag_field = _ENTRY_TYPES.get(type_), "type"
+    if type_ == "system" and "subtype" in members:
+        cls, tag_field = _SUBTYPES.get(text_of(members["subtype"])), "subtype"
+    entry: Entry | None = _decode_as(rescue, members, cls, tag_field)
+    return entry
+
+
+def _recover_line(
+    rescue: Salvage, members: Mapping[str, Raw], cls: type[LegacyLine] | None
+) -> LegacyLine | None:
+    line: LegacyLine | None = _decode_as(rescue, members, cls, "type")
+    if line is not None:
+        line.inspect(rescue)
+    return line
+
+
+def _decode_as(rescue: Salvage, members: Mapping[str, Raw], cls: type[Struct] | None, tag_field: str) -> Any:
+    if cls is None:
+        tag = members.get(tag_field)
+        found = "nothing" if tag is None else f"`{text_of(tag) or describe(bytes(tag))}`"
+        unknown = None if tag is None else Unknown(bytes(tag))
+        path = () if tag is None else (tag_field,)
+        rescue.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
+        return None
+    value = rescue.decode_struct(cls, members, ())
+    return None if is_failed(value) else value
+
+
+def _unknown_entry(rescue: Salvage, members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:
+    """Return an entry that knows the line's envelope, if nothing else."""
+    known = {key: value for key, value in members.items() if key in _ENVELOPE_KEYS}
+    # The problems of a known type's envelope are already told.
+    quiet = Salvage(raw) if rescue.problems else rescue
+    envelope = quiet.decode_struct(Envelope, known, ())
+    fields = {name: getattr(envelope, name) for name in Envelope.__struct_fields__}
+    type_, subtype = text_of(members.get("type")), text_of(members.get("subtype"))
+    return UnknownEntry(raw=raw, type=type_, subtype=subtype, **fields)
+
+
+def _explain(raw: bytes, text: bytes) -> Problem:
+    """Say why a text is not one JSON object."""
+    values = list_values(text)
+    if len(values) > 1 and all(split_object(text[slice(*span)]) is not None for span in values):
+        glued = f"{len(values)} objects on one line"
+        return Problem(ProblemKind.GLUED, "one object", glued, (), known_offset=values[1].start)
+    found, offset = describe(text), 0
+    try:
+        decoder(Raw).decode(text)
+    except REFUSALS as refusal:
+        match = _BYTE.match(str(refusal))
+        found, offset = (match[1], int(match[2])) if match else (_torn(text), len(raw))
+    kind = ProblemKind.MALFORMED
+    return Problem(kind, "a JSON object", found, (), Unknown(raw), raw, offset)
+
+
+def _torn(text: bytes) -> str:
+    return "the end of the line before the end of the object" if text.strip() else "nothing"

@@ -1,0 +1,307 @@
+"""Tolerant decoding: what to make of a value that the strict decoder refused.
+
+The strict decoder gives up on a whole line for one unknown field. `Salvage` walks the declared types beside
+the bytes, decodes strictly whatever it can, and keeps the rest visible: an unknown tag becomes an `Unknown…`,
+an unknown field or a wrong type becomes a `Problem` (and the field reads as absent), and their neighbours stay
+typed. The types themselves say what is possible; nothing here knows of any particular message.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, Raw, Struct, UnsetType
+from msgspec.structs import FieldInfo
+
+from turnlog.messages.base import OpenEnum, Unknown, UnknownBlock, UnknownField
+from turnlog.messages.problems import Problem, ProblemKind
+from turnlog.messages.spans import Path, list_items, list_members
+from turnlog.messages.text import repair_text
+
+__all__ = [
+    "REFUSALS",
+    "Salvage",
+    "View",
+    "decoder",
+    "describe",
+    "is_failed",
+    "split_object",
+    "text_of",
+    "view",
+]
+
+T = TypeVar("T")
+
+REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for data it does not take."""
+
+_SCALARS: dict[type, str] = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+_FOUND = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}
+_SHOWN = 60
+
+
+class _Failed:
+    """The mark of a value that nothing could be made of."""
+
+
+_FAILED = _Failed()
+
+
+def is_failed(value: object) -> bool:
+    """Tell whether `Salvage` could make nothing of a value."""
+    return value is _FAILED
+
+
+class View(Struct, Generic[T], frozen=True, gc=False):
+    """A value decoded on demand: typed as far as possible, with its bytes and what was wrong."""
+
+    value: T | Unknown
+    raw: bytes
+    problems: tuple[Problem, ...] = ()
+
+
+def view(type_: Any, raw: bytes | Raw) -> View[Any]:
+    """Decode `raw` as `type_` and never raise; the value is an `Unknown` if nothing can be made of it."""
+    data = bytes(raw)
+    try:
+        return View(decoder(type_).decode(data), data)
+    except REFUSALS:
+        text, problems = repair_text(data)
+        rescue = Salvage(data, problems)
+        value = rescue.decode(type_, text, ())
+        return View(Unknown(data) if value is _FAILED else value, data, tuple(rescue.problems))
+
+
+@cache
+def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    """Return the strict decoder of a type; there is one for each."""
+    return msgspec.json.Decoder(type_)
+
+
+class Salvage:
+    """One tolerant pass over the bytes of one line; collects the problems it meets."""
+
+    def __init__(self, source: bytes, problems: Iterable[Problem] = ()) -> None:
+        self.source = source
+        self.problems: list[Problem] = list(problems)
+
+    def report(
+        self, kind: ProblemKind, expected: str, found: str, path: Path, unknown: Unknown | None = None
+    ) -> None:
+        """Note a problem at `path`."""
+        self.problems.append(Problem(kind, expected, found, path, unknown, self.source))
+
+    def decode(self, type_: Any, raw: bytes, path: Path) -> Any:
+        """Decode `raw` as `type_`: strictly if possible, else piece by piece."""
+        try:
+            return decoder(type_).decode(raw)
+        except REFUSALS:
+            return self._piecewise(_shape(type_), raw, path)
+
+    def decode_struct(
+        self, cls: type[Struct], members: Mapping[str, Raw], path: Path, ignored: frozenset[str] = frozenset()
+    ) -> Any:
+        """Decode an object's members as the fields of `cls`. `ignored` keys are no unknown fields."""
+        fields = _fields(cls)
+        values: dict[str, Any] = {}
+        for key, raw in members.items():
+            info = fields.get(key)
+            if info is not None:
+                values[info.name] = self.decode(info.type, bytes(raw), (*path, key))
+            elif key not in ignored and key != cls.__struct_config__.tag_field:
+                unknown = UnknownField(bytes(raw), key)
+                self.report(
+                    ProblemKind.UNKNOWN_FIELD, f"a field of {cls.__name__}", f"`{key}`", (*path, key), unknown
+                )
+        return self._build(cls, values, path)
+
+    def _build(self, cls: type[Struct], values: dict[str, Any], path: Path) -> Any:
+        complete = True
+        for info in _fields(cls).values():
+            if info.name not in values:
+                if info.required:
+                    self.report(ProblemKind.MISSING_FIELD, f"field `{info.encode_name}`", "nothing", path)
+                    complete = False
+            elif values[info.name] is _FAILED:
+                del values[info.name]
+                complete = complete and not info.required
+        return cls(**values) if complete else _FAILED
+
+    def _piecewise(self, shape: _Shape, raw: bytes, path: Path) -> Any:
+        value = self._by_form(shape, raw, path)
+        if value is _FAILED and shape.unknown is not None:
+            return shape.unknown(raw, _tag_of(shape, raw))
+        return value
+
+    def _by_form(self, shape: _Shape, raw: bytes, path: Path) -> Any:
+        if shape.raw:
+            return Raw(raw)
+        first = raw.lstrip(b" \t\n\r")[:1]
+        if first == b"{" and (shape.structs or shape.map_value is not None):
+            return self._object(shape, raw, path)
+        if first == b"[" and shape.item is not None:
+            return self._array(shape, raw, path)
+        if first == b'"' and shape.enum is not None:
+            return self._enum(shape.enum, raw, path)
+        return self._wrong(shape, raw, path)
+
+    def _object(self, shape: _Shape, raw: bytes, path: Path) -> Any:
+        members = split_object(raw)
+        if members is None:
+            return self._wrong(shape, raw, path)
+        if shape.map_value is not None:
+            return self._map(shape.map_value, members, path)
+        if shape.tag_field is None:
+            return self.decode_struct(shape.structs[None], members, path)
+        tag = text_of(members.get(shape.tag_field))
+        cls = shape.structs.get(tag)
+        if cls is not None:
+            return self.decode_struct(cls, members, path)
+        unknown = None if shape.unknown is None else shape.unknown(raw, tag)
+        found = "nothing" if tag is None else f"`{tag}`"
+        self.report(ProblemKind.UNKNOWN_TYPE, f"a known `{shape.tag_field}`", found, path, unknown)
+        return _FAILED
+
+    def _map(self, value_type: Any, members: Mapping[str, Raw], path: Path) -> Any:
+        values = {key: self.decode(value_type, bytes(raw), (*path, key)) for key, raw in members.items()}
+        return {key: value for key, value in values.items() if value is not _FAILED}
+
+    def _array(self, shape: _Shape, raw: bytes, path: Path) -> Any:
+        items = _split_array(raw)
+        if items is None:
+            return self._wrong(shape, raw, path)
+        values = [self.decode(shape.item, bytes(item), (*path, i)) for i, item in enumerate(items)]
+        return _FAILED if any(value is _FAILED for value in values) else tuple(values)
+
+    def _enum(self, cls: type[OpenEnum], raw: bytes, path: Path) -> Any:
+        value = text_of(raw)
+        if value is None:
+            return _FAILED
+        kind = ProblemKind.UNKNOWN_TYPE if path[-1:] == ("subtype",) else ProblemKind.UNKNOWN_VALUE
+        self.report(kind, f"a known {cls.__name__}", f"`{value}`", path, Unknown(raw))
+        return cls.of(value)
+
+    def _wrong(self, shape: _Shape, raw: bytes, path: Path) -> _Failed:
+        self.report(ProblemKind.WRONG_TYPE, shape.expected, describe(raw), path, Unknown(raw))
+        return _FAILED
+
+
+def describe(raw: bytes) -> str:
+    """Say in a few words what JSON value this is."""
+    text = raw.strip(b" \t\n\r")
+    if not text:
+        return "nothing"
+    form = _FOUND.get(text[:1])
+    if form is None:
+        shown = text[:_SHOWN].decode("utf-8", "replace")
+        return f"`{shown}`" if len(text) <= _SHOWN else f"`{shown}…`"
+    return form
+
+
+def split_object(raw: bytes | Raw) -> dict[str, Raw] | None:
+    """Return an object's members undecoded; None if it is no object. Any depth will do."""
+    try:
+        return cast("dict[str, Raw]", decoder(dict[str, Raw]).decode(raw))
+    except RecursionError:
+        data = bytes(raw)
+        return {member.key: Raw(data[slice(*member.value)]) for member in list_members(data)} or None
+    except REFUSALS:
+        return None
+
+
+def _split_array(raw: bytes) -> list[Raw] | None:
+    try:
+        return cast("list[Raw]", decoder(list[Raw]).decode(raw))
+    except RecursionError:
+        return [Raw(raw[slice(*span)]) for span in list_items(raw)]
+    except REFUSALS:
+        return None
+
+
+def text_of(raw: bytes | Raw | None) -> str | None:
+    """Return a JSON string's text; None if it is none."""
+    try:
+        value = json.loads(bytes(raw)) if raw is not None else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _tag_of(shape: _Shape, raw: bytes) -> str | None:
+    members = split_object(raw) if shape.tag_field else None
+    return text_of(members.get(shape.tag_field or "")) if members else None
+
+
+@cache
+def _fields(cls: type[Struct]) -> dict[str, FieldInfo]:
+    return {info.encode_name: info for info in msgspec.structs.fields(cls)}
+
+
+class _Shape(Struct):
+    """What a type annotation allows, by the form of the JSON value."""
+
+    expected: str = ""
+    structs: dict[Any, type[Struct]] = {}
+    tag_field: str | None = None
+    item: Any = None
+    map_value: Any = None
+    enum: type[OpenEnum] | None = None
+    raw: bool = False
+    unknown: type[UnknownBlock] | None = None
+
+
+@cache
+def _shape(annotation: Any) -> _Shape:
+    shape = _Shape(structs={})
+    names: list[str] = []
+    for member in _flatten(annotation, shape):
+        names.append(_admit(shape, member))
+    shape.expected = " or ".join(dict.fromkeys(name for name in names if name))
+    return shape
+
+
+def _flatten(annotation: Any, shape: _Shape) -> Iterable[Any]:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        inner, *notes = get_args(annotation)
+        for note in notes:
+            if isinstance(note, Meta) and note.extra:
+                shape.unknown = note.extra["unknown"]
+        yield from _flatten(inner, shape)
+    elif origin in (Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _flatten(member, shape)
+    elif annotation is not UnsetType:
+        yield annotation
+
+
+def _admit(shape: _Shape, member: Any) -> str:
+    """Enter one member of a union into its shape, and return what to call it."""
+    origin = get_origin(member)
+    if origin is tuple or origin is list:
+        shape.item = get_args(member)[0]
+        return "an array"
+    if origin is dict:
+        shape.map_value = get_args(member)[1]
+        return "an object"
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in get_args(member))
+    if member is Raw:
+        shape.raw = True
+        return "any value"
+    if member is types.NoneType:
+        return "null"
+    if issubclass(member, OpenEnum):
+        shape.enum = member
+        return "a string"
+    if issubclass(member, Struct):
+        config = member.__struct_config__
+        shape.structs[config.tag] = member
+        shape.tag_field = config.tag_field
+        return f"an object ({member.__name__})" if config.tag is None else "an object"
+    return _SCALARS[member]

@@ -1,0 +1,198 @@
+"""Tools that start other agents: Agent, which was called Task, and Workflow.
+
+A finished agent's `usage` is that of its last response alone; its total is `total_tokens`.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, Snake, UnknownBlock, UnsetType
+from turnlog.messages.blocks import ContentBlock
+from turnlog.messages.usage import Usage
+
+__all__ = [
+    "AgentCompletedResult",
+    "AgentEnteredResult",
+    "AgentInput",
+    "AgentLaunchedResult",
+    "AgentQueuedResult",
+    "AgentRemoteResult",
+    "AgentReport",
+    "AgentResult",
+    "AgentUntaggedResult",
+    "TeammateSpawnedResult",
+    "ToolStats",
+    "WorkflowInput",
+    "WorkflowResult",
+    "WorkflowStatus",
+]
+
+
+class AgentInput(Snake):
+    """A task for a sub-agent."""
+
+    description: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    subagent_type: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    """`sonnet`, `opus`, `haiku` or `fable`."""
+    effort: str | UnsetType = UNSET
+    """`low`, `medium`, `high`, `xhigh` or `max`."""
+    run_in_background: bool | UnsetType = UNSET
+    resume: str | UnsetType = UNSET
+    """The agent to go on with; later versions use SendMessage."""
+    max_turns: int | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    team_name: str | UnsetType = UNSET
+    mode: str | UnsetType = UNSET
+    """`acceptEdits`, `auto`, `bypassPermissions`, `default`, `dontAsk` or `plan`."""
+    isolation: str | UnsetType = UNSET
+    """`worktree` or `remote`."""
+
+
+class ToolStats(Camel):
+    """How often an agent did what."""
+
+    read_count: int | UnsetType = UNSET
+    search_count: int | UnsetType = UNSET
+    bash_count: int | UnsetType = UNSET
+    edit_file_count: int | UnsetType = UNSET
+    lines_added: int | UnsetType = UNSET
+    lines_removed: int | UnsetType = UNSET
+    other_tool_count: int | UnsetType = UNSET
+    frame_count: int | UnsetType = UNSET
+
+
+class AgentReport(Camel):
+    """What a finished agent said and used."""
+
+    content: tuple[ContentBlock, ...]
+    total_duration_ms: Number | UnsetType = UNSET
+    total_tokens: int | UnsetType = UNSET
+    total_tool_use_count: int | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+    was_interrupted: bool | UnsetType = UNSET
+
+
+class AgentUntaggedResult(AgentReport):
+    """A finished agent as early versions wrote it, without a status."""
+
+    total_tool_use_count: int
+
+
+class AgentCompletedResult(AgentReport, tag_field="status", tag="completed"):
+    """An agent that finished."""
+
+    prompt: str | UnsetType = UNSET
+    agent_id: str | UnsetType = UNSET
+    agent_type: str | UnsetType = UNSET
+    resolved_model: str | UnsetType = UNSET
+    models_used: tuple[str, ...] | UnsetType = UNSET
+    tools_used: tuple[str, ...] | UnsetType = UNSET
+    tool_stats: ToolStats | UnsetType = UNSET
+    worktree_path: str | UnsetType = UNSET
+    worktree_branch: str | UnsetType = UNSET
+    harness_note_count: int | UnsetType = UNSET
+    harness_tail_count: int | UnsetType = UNSET
+    harness_section_hash: str | UnsetType = UNSET
+
+
+class AgentLaunchedResult(Camel, tag_field="status", tag="async_launched"):
+    """An agent that runs in the background."""
+
+    agent_id: str
+    is_async: bool | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    resolved_model: str | UnsetType = UNSET
+    models_used: tuple[str, ...] | UnsetType = UNSET
+    output_file: str | UnsetType = UNSET
+    can_read_output_file: bool | UnsetType = UNSET
+
+
+class AgentRemoteResult(Camel, tag_field="status", tag="remote_launched"):
+    """An agent that runs on another machine."""
+
+    task_id: str
+    session_url: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    output_file: str | UnsetType = UNSET
+
+
+class AgentQueuedResult(Camel, tag_field="status", tag="queued_to_running"):
+    """A message that waits for an agent that is still at work."""
+
+    agent_id: str
+    prompt: str | UnsetType = UNSET
+
+
+class AgentEnteredResult(Camel, tag_field="status", tag="sub_agent_entered"):
+    """The first line of an agent that shares its caller's context."""
+
+    description: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+
+
+class TeammateSpawnedResult(Snake, tag_field="status", tag="teammate_spawned"):
+    """An agent that joined a team."""
+
+    teammate_id: str
+    agent_id: str | UnsetType = UNSET
+    agent_type: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    color: str | UnsetType = UNSET
+    team_name: str | UnsetType = UNSET
+    is_splitpane: bool | UnsetType = UNSET
+    plan_mode_required: bool | UnsetType = UNSET
+    tmux_pane_id: str | UnsetType = UNSET
+    tmux_session_name: str | UnsetType = UNSET
+    tmux_window_name: str | UnsetType = UNSET
+
+
+AgentResult = Open[
+    AgentCompletedResult
+    | AgentLaunchedResult
+    | AgentRemoteResult
+    | AgentQueuedResult
+    | AgentEnteredResult
+    | TeammateSpawnedResult,
+    UnknownBlock,
+]
+
+
+class WorkflowInput(Camel):
+    """A script that runs many agents, or the name of one that is stored."""
+
+    script: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    args: Raw | UnsetType = UNSET
+    script_path: str | UnsetType = UNSET
+    resume_from_run_id: str | UnsetType = UNSET
+
+
+class WorkflowStatus(OpenEnum):
+    """Where a workflow runs."""
+
+    ASYNC_LAUNCHED = "async_launched"
+    REMOTE_LAUNCHED = "remote_launched"
+
+
+class WorkflowResult(Camel):
+    """A workflow that was started."""
+
+    status: WorkflowStatus
+    task_id: str
+    task_type: str | UnsetType = UNSET
+    """`local_workflow` or `remote_agent`."""
+    workflow_name: str | UnsetType = UNSET
+    run_id: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    transcript_dir: str | UnsetType = UNSET
+    script_path: str | UnsetType = UNSET
+    session_url: str | UnsetType = UNSET
+    warning: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
