@@ -13,6 +13,7 @@ from turnlog.messages import (
     UnknownEntry,
     View,
     decode,
+    decode_envelope,
     encode,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "UnknownTypeError",
     "View",
     "decode",
+    "decode_envelope",
     "encode",
 ]

@@ -9,7 +9,6 @@ is not there is `UNSET`, which is neither `None` nor `False`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypeVar, dataclass_transform
 
@@ -26,6 +25,8 @@ __all__ = [
     "Unknown",
     "UnknownBlock",
     "UnknownField",
+    "UnknownNamed",
+    "UnknownTagged",
     "UnsetType",
     "Value",
     "field",
@@ -59,25 +60,69 @@ class Snake(Value):
     """A value spelled in snake_case, as in the API and the SDK stream."""
 
 
-@dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something that nobody declared yet, kept as the bytes it came in."""
+    """Something that nobody declared yet, kept as the bytes it came in; immutable, and equal by content.
 
+    Not a dataclass: msgspec would write one as an object of its fields, and not as those bytes.
+    """
+
+    __slots__ = ("raw",)
     raw: bytes
 
+    def __init__(self, raw: bytes) -> None:
+        object.__setattr__(self, "raw", raw)
 
-@dataclass(frozen=True, slots=True)
-class UnknownBlock(Unknown):
-    """A content block, or a part of one, of an unknown type."""
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed")
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.raw))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r})"
+
+
+class UnknownTagged(Unknown):
+    """A member of a union whose `type` nobody declared."""
+
+    __slots__ = ("type",)
     type: str | None
 
+    def __init__(self, raw: bytes, type: str | None) -> None:
+        super().__init__(raw)
+        object.__setattr__(self, "type", type)
 
-@dataclass(frozen=True, slots=True)
-class UnknownField(Unknown):
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r}, type={self.type!r})"
+
+
+class UnknownNamed(Unknown):
+    """Something that has a name, but no declared type."""
+
+    __slots__ = ("name",)
+    name: str | None
+
+    def __init__(self, raw: bytes, name: str | None) -> None:
+        super().__init__(raw)
+        object.__setattr__(self, "name", name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r}, name={self.name!r})"
+
+
+class UnknownBlock(UnknownTagged):
+    """A content block, or a part of one, of an unknown type."""
+
+    __slots__ = ()
+
+
+class UnknownField(UnknownNamed):
     """A field that its object's type does not declare."""
 
-    name: str
+    __slots__ = ()
 
 
 class OpenEnum(StrEnum):

@@ -91,7 +91,7 @@ def _object(text: bytes, span: Span, old: Mapping[str, Any], new: Mapping[str, A
     pieces = [
         _member(text, member, old, new, last[member.key] == index)
         for index, member in enumerate(members)
-        if member.key not in new or new[member.key] is not UNSET
+        if not _is_taken_away(member.key, old, new)
     ]
     comma, colon = _punctuation(text, members)
     pieces += [
@@ -104,9 +104,14 @@ def _object(text: bytes, span: Span, old: Mapping[str, Any], new: Mapping[str, A
     return text[span.start : first] + comma.join(pieces) + text[behind : span.end]
 
 
+def _is_taken_away(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    # A value of the wrong type reads as absent; it is not for a change elsewhere to remove it.
+    return new.get(key) is UNSET and old.get(key, UNSET) is not UNSET
+
+
 def _member(text: bytes, member: Member, old: Mapping[str, Any], new: Mapping[str, Any], counts: bool) -> bytes:
     """Return one `"key": value`; of repeated keys only the last is what was decoded, and may change."""
-    if not counts or member.key not in new:
+    if not counts or new.get(member.key, UNSET) is UNSET:
         return text[member.key_start : member.value.end]
     value = _value(text, member.value, old.get(member.key, UNSET), new[member.key])
     return text[member.key_start : member.value.start] + value

@@ -6,9 +6,7 @@ they are for looking at, and their usage is not to be counted, since the sub-age
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from turnlog.messages.base import UNSET, Camel, Number, Open, Raw, Unknown, UnsetType, field
+from turnlog.messages.base import UNSET, Camel, Number, Open, Raw, UnknownTagged, UnsetType, field
 from turnlog.messages.message import Message
 
 __all__ = [
@@ -36,11 +34,10 @@ class ProgressBase(Camel, tag_field="type"):
     """A piece of progress, told apart by its type."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownProgress(Unknown):
+class UnknownProgress(UnknownTagged):
     """Progress of an unknown type."""
 
-    type: str | None
+    __slots__ = ()
 
 
 class HookProgress(ProgressBase, tag="hook_progress"):

@@ -29,7 +29,7 @@ from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import REFUSALS, Salvage, decoder, describe, is_failed, split_object, text_of
 from turnlog.messages.spans import list_values
 from turnlog.messages.system import SystemNotice, SystemSubtype
-from turnlog.messages.text import repair_text
+from turnlog.messages.text import original_offset, repair_text
 
 __all__ = ["Recovered", "recover"]
 
@@ -123,17 +123,22 @@ def _explain(raw: bytes, text: bytes) -> Problem:
     """Say why a text is not one JSON object."""
     values = list_values(text)
     if len(values) > 1 and all(split_object(text[slice(*span)]) is not None for span in values):
-        glued = f"{len(values)} objects on one line"
-        return Problem(ProblemKind.GLUED, "one object", glued, (), known_offset=values[1].start)
-    found, offset = describe(text), 0
+        offset = original_offset(raw, text, values[1].start)
+        found = f"{len(values)} objects on one line"
+        return Problem(ProblemKind.GLUED, "one object", found, (), known_offset=offset)
+    found, offset = _syntax_error(text)
+    offset = original_offset(raw, text, offset)
+    return Problem(ProblemKind.MALFORMED, "a JSON object", found, (), Unknown(raw), raw, offset)
+
+
+def _syntax_error(text: bytes) -> tuple[str, int]:
     try:
         decoder(Raw).decode(text)
     except REFUSALS as refusal:
         match = _BYTE.match(str(refusal))
-        found, offset = (match[1], int(match[2])) if match else (_torn(text), len(raw))
-    kind = ProblemKind.MALFORMED
-    return Problem(kind, "a JSON object", found, (), Unknown(raw), raw, offset)
-
-
-def _torn(text: bytes) -> str:
-    return "the end of the line before the end of the object" if text.strip() else "nothing"
+        if match:
+            # msgspec counts the first byte too many here.
+            behind = match[1] == "trailing characters"
+            return match[1], int(match[2]) - behind
+        return ("the end of the line before the end of the object" if text.strip() else "nothing"), len(text)
+    return describe(text), 0

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
-from turnlog.messages.base import OpenEnum, Unknown, UnknownBlock, UnknownField
+from turnlog.messages.base import OpenEnum, Unknown, UnknownField, UnknownTagged
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.spans import Path, list_items, list_members
 from turnlog.messages.text import repair_text
@@ -252,7 +252,7 @@ class _Shape(Struct):
     map_value: Any = None
     enum: type[OpenEnum] | None = None
     raw: bool = False
-    unknown: type[UnknownBlock] | None = None
+    unknown: type[UnknownTagged] | None = None
 
 
 @cache

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from turnlog.messages.base import Camel, Unknown
+from turnlog.messages.base import Camel, UnknownTagged
 
 __all__ = ["AttachmentBase", "UnknownAttachment"]
 
@@ -13,8 +11,7 @@ class AttachmentBase(Camel, tag_field="type"):
     """Something the program put beside the conversation, told apart by its type."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownAttachment(Unknown):
+class UnknownAttachment(UnknownTagged):
     """An attachment, or a part of one, of an unknown type."""
 
-    type: str | None
+    __slots__ = ()

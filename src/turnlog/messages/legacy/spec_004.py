@@ -18,19 +18,22 @@ __all__ = [
     "CompactPrelude004",
     "CompactRecap004",
     "Human004",
+    "Line004",
     "System004",
     "ToolResult004",
     "User004",
 ]
 
 
-class _Line(Envelope, LegacyLine, tag_field="type", rename="camel"):
+class Line004(Envelope, LegacyLine, tag_field="type", rename="camel"):
+    """What every line of the dialect has."""
+
     message: Message
     subtype: str | UnsetType = UNSET
     compact_metadata: Raw | UnsetType = UNSET
 
 
-class _Prompt(_Line):
+class _Prompt(Line004):
     def lift(self) -> Entry:
         """Return the prompt or the result."""
         return UserEntry(**envelope_of(self), message=self.message)
@@ -52,7 +55,7 @@ class ToolResult004(_Prompt, tag="tool_result"):
     """The results of calls."""
 
 
-class Assistant004(_Line, tag="assistant"):
+class Assistant004(Line004, tag="assistant"):
     """An answer."""
 
     def lift(self) -> Entry:
@@ -66,7 +69,7 @@ class Assistant004(_Line, tag="assistant"):
         return {"message": entry.message, "subtype": entry.subtype}
 
 
-class System004(_Line, tag="system"):
+class System004(Line004, tag="system"):
     """A remark of the program."""
 
     def lift(self) -> Entry:
@@ -81,7 +84,7 @@ class System004(_Line, tag="system"):
         return {"message": Message(type=self.message.type, role=self.message.role, content=entry.content)}
 
 
-class CompactPrelude004(_Line, tag="compact_prelude"):
+class CompactPrelude004(Line004, tag="compact_prelude"):
     """What came before a compaction and was kept."""
 
     def lift(self) -> Entry:
@@ -93,7 +96,7 @@ class CompactPrelude004(_Line, tag="compact_prelude"):
         return {"message": entry.prelude} if isinstance(entry, CompactionEntry) else {}
 
 
-class CompactRecap004(_Line, tag="compact_recap"):
+class CompactRecap004(Line004, tag="compact_recap"):
     """The summary that stands for what was compacted."""
 
     def lift(self) -> Entry:

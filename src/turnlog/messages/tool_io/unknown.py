@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from turnlog.messages.base import UNSET, Snake, Unknown, UnsetType, field
+from turnlog.messages.base import UNSET, Snake, UnknownNamed, UnsetType, field
 
 __all__ = ["UnknownToolInput", "UnknownToolResult", "UnparsedInput", "UnparsedText"]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownToolInput(Unknown):
+class UnknownToolInput(UnknownNamed):
     """The input of a tool that nobody declared, or one that its tool's type cannot hold."""
 
-    name: str
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownToolResult(Unknown):
+class UnknownToolResult(UnknownNamed):
     """A result that fits no declared tool."""
 
-    name: str | None
+    __slots__ = ()
 
 
 class UnparsedText(Snake):

@@ -1,0 +1,22 @@
+"""Settings of the whole suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadlines: a slow machine is no failure. Long runs are for `make fuzz`.
+settings.register_profile("test", deadline=None, max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "300")), suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("test")
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Real data, where there is any."""
+    root = Path(os.environ.get("TURNLOG_CORPUS", Path(__file__).parents[2] / "shared" / "corpus")).resolve()
+    if not root.is_dir():
+        pytest.skip(f"no corpus at {root}")
+    return root

@@ -1,0 +1,109 @@
+"""Golden lines: small, made up, one phenomenon to a file.
+
+A file's lines are split on LF alone, because U+2028 and its like stand raw inside strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import turnlog
+from turnlog.messages.base import UNSET, Value
+from turnlog.messages.envelope import Envelope
+from turnlog.messages.media import BlockBase
+from turnlog.messages.system import SystemFields
+
+DATA = Path(__file__).parent / "data"
+LEGACY = ("spec-000", "spec-003-document", "spec-003-extracted", "spec-003-api", "spec-004")
+
+T = TypeVar("T")
+
+# The fields of these are inherited by many classes; one line that sets such a field speaks for all.
+_SHARED: tuple[type[Value], ...] = (Envelope, SystemFields, BlockBase)
+
+
+def lines(name: str) -> list[bytes]:
+    """Return the lines of `tests/data/<name>.jsonl`."""
+    *whole, rest = (DATA / f"{name}.jsonl").read_bytes().split(b"\n")
+    assert rest == b"", f"{name} does not end with a newline"
+    return whole
+
+
+def entry_lines(name: str) -> list[bytes]:
+    return lines(f"entries/{name}")
+
+
+def legacy_lines(dialect: str) -> list[bytes]:
+    return lines(f"legacy/{dialect}")
+
+
+def all_entry_lines() -> dict[str, bytes]:
+    """Return all lines of today's dialect by `<phenomenon>:<number>`."""
+    names = sorted(path.stem for path in (DATA / "entries").glob("*.jsonl"))
+    return {f"{name}:{i}": line for name in names for i, line in enumerate(entry_lines(name), 1)}
+
+
+def all_legacy_lines() -> dict[str, bytes]:
+    """Return all lines of the older dialects by `<dialect>:<number>`."""
+    return {f"{name}:{i}": line for name in LEGACY for i, line in enumerate(legacy_lines(name), 1)}
+
+
+def entries(name: str, cls: type[T]) -> list[T]:
+    """Return the decoded entries of one phenomenon, each of which must be a `cls`."""
+    found = [turnlog.decode(line).entry for line in entry_lines(name)]
+    assert [type(entry) for entry in found] == [cls] * len(found)
+    return [entry for entry in found if isinstance(entry, cls)]
+
+
+def entry(name: str, cls: type[T]) -> T:
+    """Return the only entry of one phenomenon."""
+    [found] = entries(name, cls)
+    return found
+
+
+def values() -> Iterator[Value]:
+    """Yield every decoded value of every golden line."""
+    for line in (*all_entry_lines().values(), *all_legacy_lines().values()):
+        decoded = turnlog.decode(line)
+        yield from walk((decoded.entry, decoded.wire))
+
+
+def walk(value: object) -> Iterator[Value]:
+    """Yield every struct within `value`, itself included."""
+    if isinstance(value, Value):
+        yield value
+        for name in value.__struct_fields__:
+            yield from walk(getattr(value, name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from walk(item)
+    elif isinstance(value, dict):
+        yield from walk(tuple(value.values()))
+
+
+def fields_set(found: Iterable[Value]) -> set[str]:
+    """Return `Class.field` for each field that one of the values sets."""
+    return {
+        _qualified(type(value), name)
+        for value in found
+        for name in value.__struct_fields__
+        if getattr(value, name) is not UNSET
+    }
+
+
+def fields_declared(*modules: ModuleType) -> set[str]:
+    """Return `Class.field` for each field of each public struct of the modules."""
+    return {_qualified(cls, name) for cls in structs(*modules) for name in cls.__struct_fields__}
+
+
+def structs(*modules: ModuleType) -> list[type[Value]]:
+    public: list[Any] = [getattr(module, name) for module in modules for name in module.__all__]
+    return [each for each in public if isinstance(each, type) and issubclass(each, Value)]
+
+
+def _qualified(cls: type[Value], name: str) -> str:
+    owner = next((base for base in _SHARED if issubclass(cls, base) and name in base.__struct_fields__), cls)
+    return f"{owner.__name__}.{name}"

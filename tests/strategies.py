@@ -1,0 +1,137 @@
+"""What Hypothesis makes up: JSON of any shape, lines that look like Claude Code's, and damage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+from hypothesis import strategies as st
+
+from turnlog.messages.entries import MetadataEntry
+from turnlog.messages.envelope import Envelope
+from turnlog.messages.system import SystemSubtype
+
+__all__ = ["damaged", "json_lines", "json_objects", "json_values", "lines"]
+
+TYPES = [
+    "user",
+    "assistant",
+    "system",
+    "attachment",
+    "progress",
+    "human",
+    "tool_use",
+    "tool_result",
+    "compact_system",
+]
+TYPES += [str(cls.__struct_config__.tag) for cls in get_args(MetadataEntry)]
+SUBTYPES = [str(cls.__struct_config__.tag) for cls in get_args(SystemSubtype)]
+KEYS = [
+    "message",
+    "content",
+    "toolUseResult",
+    "attachment",
+    "data",
+    "usage",
+    "model",
+    "role",
+    "toolName",
+    "_id",
+]
+KEYS += [
+    "name",
+    "input",
+    "id",
+    "text",
+    "thinking",
+    "tool_use_id",
+    "source",
+    "is_error",
+    "parent_uuid",
+    "operation",
+]
+KEYS += [*Envelope.__struct_encode_fields__]
+BLOCKS = ["text", "thinking", "tool_use", "tool_result", "image", "document", "server_tool_use", "hook_success"]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), texts
+)
+keys = st.one_of(st.sampled_from(KEYS), texts)
+tags = st.one_of(st.sampled_from(TYPES + BLOCKS), texts)
+
+
+def _containers(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    members = st.dictionaries(keys, children, max_size=6)
+    tagged = st.builds(lambda tag, rest: {"type": tag, **rest}, tags, members)
+    return st.one_of(st.lists(children, max_size=4), members, tagged)
+
+
+json_values = st.recursive(scalars, _containers, max_leaves=12)
+json_objects = st.dictionaries(keys, json_values, max_size=8)
+
+
+@st.composite
+def json_lines(draw: st.DrawFn, values: st.SearchStrategy[Any] = json_objects) -> bytes:
+    """An object as one line, in any of the ways to write it."""
+    return json.dumps(
+        draw(values),
+        ensure_ascii=draw(st.booleans()),
+        separators=draw(st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")])),
+    ).encode()
+
+
+_blocks = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, texts),
+    st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": text}, texts),
+    st.builds(
+        lambda i, value: {"type": "tool_use", "id": i, "name": "Read", "input": value}, texts, json_objects
+    ),
+    st.builds(lambda i, text: {"tool_use_id": i, "type": "tool_result", "content": text}, texts, texts),
+    st.builds(lambda value: {"type": "new_block", "value": value}, json_values),
+    json_objects,
+)
+_messages = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant"]),
+        "content": st.one_of(texts, st.lists(_blocks, max_size=3)),
+    },
+    optional={
+        "id": texts,
+        "model": texts,
+        "stop_reason": st.one_of(st.none(), st.sampled_from(["end_turn", "new_reason"])),
+        "usage": st.fixed_dictionaries({"input_tokens": st.integers(0, 10**9)}, optional={"speed": texts}),
+    },
+)
+_envelope = {
+    "uuid": texts,
+    "parentUuid": st.one_of(st.none(), texts),
+    "timestamp": st.one_of(texts, st.integers(0, 2**42), st.just("2026-01-02T03:04:05.678Z")),
+    "sessionId": texts,
+    "isSidechain": st.booleans(),
+    "cwd": texts,
+}
+_conversation = st.fixed_dictionaries(
+    {"type": st.sampled_from(["user", "assistant", "human"]), "message": _messages},
+    optional={**_envelope, "toolUseResult": json_values, "newField": json_values},
+)
+_systems = st.fixed_dictionaries(
+    {"type": st.just("system"), "subtype": st.one_of(st.sampled_from(SUBTYPES), texts), "content": texts},
+    optional={**_envelope, "level": st.sampled_from(["info", "new"]), "durationMs": st.floats(0, 1e9)},
+)
+_others = st.builds(lambda type_, rest: {"type": type_, **rest}, st.sampled_from(TYPES), json_objects)
+
+lines = json_lines(st.one_of(_conversation, _systems, _others))
+"""Lines that look like real ones, with unknown things here and there."""
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A line with some of its bytes cut, doubled, swapped or made up."""
+    line = draw(lines)
+    start = draw(st.integers(0, len(line)))
+    end = draw(st.integers(start, len(line)))
+    piece = draw(
+        st.one_of(st.binary(max_size=6), st.just(line[start:end] * 2), st.just(b'"}]{["'), st.just(b"\\ud800"))
+    )
+    return line[:start] + piece + line[end:]
