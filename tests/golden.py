@@ -100,8 +100,10 @@ def fields_declared(*modules: ModuleType) -> set[str]:
 
 
 def structs(*modules: ModuleType) -> list[type[Value]]:
+    """Return the public structs of the modules, without those that only others build on."""
     public: list[Any] = [getattr(module, name) for module in modules for name in module.__all__]
-    return [each for each in public if isinstance(each, type) and issubclass(each, Value)]
+    found = [each for each in public if isinstance(each, type) and issubclass(each, Value)]
+    return [each for each in found if each in _SHARED or not each.__subclasses__()]
 
 
 def _qualified(cls: type[Value], name: str) -> str:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from typing import get_args
 
-import golden
 import pytest
 
+import golden
 import turnlog
 from turnlog import UNSET, Dialect, UnknownEntry
 from turnlog.messages import entries, message, origin

@@ -154,9 +154,22 @@ def _replace(line: Line, changes: dict[str, Any]) -> Line:
     if line.dialect is Dialect.UNKNOWN:
         raise ChangeError("a broken line cannot be changed")
     changed = msgspec.structs.replace(entry, **changes)
-    old: Struct = entry
-    new: Struct = changed
     if isinstance(line.wire, LegacyLine):
-        old, new, among = line.wire, line.wire.lower(changed), type(line.wire)
-    raw = patch(line.raw, members_of(old, among), members_of(new, among))
-    return decode(raw)
+        wire = line.wire
+        raw = patch(line.raw, members_of(wire), members_of(wire.lower(changed)))
+    else:
+        raw = patch(line.raw, members_of(entry, among), members_of(changed, among))
+    written = decode(raw)
+    for name, value in changes.items():
+        if not _says(getattr(written.entry, name, UNSET), value):
+            raise ChangeError(f"`{name}` cannot be {value!r}")
+    return written
+
+
+def _says(read: Any, value: Any) -> bool:
+    """Tell whether what is read back is what was to be written, if perhaps in a more precise type."""
+    if read == value:
+        return True
+    if read is UNSET or value is UNSET:
+        return False
+    return bool(msgspec.json.decode(encode_value(read)) == msgspec.json.decode(encode_value(value)))

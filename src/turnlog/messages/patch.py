@@ -6,7 +6,6 @@ the old and the new value are walked side by side with the text, and everything 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,19 +88,34 @@ def _object(text: bytes, span: Span, old: Mapping[str, Any], new: Mapping[str, A
     members = list_members(text, span.start)
     last = {member.key: index for index, member in enumerate(members)}
     pieces = [
-        _member(text, member, old, new, last[member.key] == index)
+        None if _is_taken_away(key, old, new) else _member(text, member, old, new, last[key] == index)
         for index, member in enumerate(members)
-        if not _is_taken_away(member.key, old, new)
+        for key in (member.key,)
     ]
-    comma, colon = _punctuation(text, members)
-    pieces += [
-        json.dumps(key, ensure_ascii=False).encode() + colon + encode_value(value)
+    colon = _colon(text, members)
+    added = [
+        encode_value(key) + colon + encode_value(value)
         for key, value in new.items()
-        if key not in last and value is not UNSET and not _same(old.get(key, UNSET), value)
+        if key not in last and value is not UNSET
     ]
-    first = members[0].key_start if members else span.start + 1
-    behind = members[-1].value.end if members else first
-    return text[span.start : first] + comma.join(pieces) + text[behind : span.end]
+    return _assemble(
+        text, span, [Span(member.key_start, member.value.end) for member in members], pieces, added
+    )
+
+
+def _assemble(
+    text: bytes, span: Span, elements: Sequence[Span], pieces: Sequence[bytes | None], added: Sequence[bytes]
+) -> bytes:
+    """Put an object or array together again: each element that stays keeps what stands before it."""
+    comma = text[elements[0].end : elements[1].start] if len(elements) > 1 else b","
+    inside: list[bytes] = []
+    for index, piece in enumerate(pieces):
+        if piece is not None:
+            inside += [text[elements[index - 1].end : elements[index].start], piece] if inside else [piece]
+    for piece in added:
+        inside += [comma, piece] if inside else [piece]
+    first, behind = (elements[0].start, elements[-1].end) if elements else (span.start + 1, span.start + 1)
+    return text[span.start : first] + b"".join(inside) + text[behind : span.end]
 
 
 def _is_taken_away(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -123,11 +137,8 @@ def _array(text: bytes, span: Span, old: Sequence[Any], new: Sequence[Any]) -> b
         return encode_value(new)
     if len(old) == len(new):
         pieces = [_value(text, at, a, b) for at, a, b in zip(spans, old, new, strict=True)]
-    else:
-        pieces = [_item(text, spans, old, item) for item in new]
-    comma = text[spans[0].end : spans[1].start] if len(spans) > 1 else b","
-    first, behind = (spans[0].start, spans[-1].end) if spans else (span.start + 1, span.start + 1)
-    return text[span.start : first] + comma.join(pieces) + text[behind : span.end]
+        return _assemble(text, span, spans, pieces, ())
+    return _assemble(text, span, spans, [None] * len(spans), [_item(text, spans, old, item) for item in new])
 
 
 def _item(text: bytes, spans: Sequence[Span], old: Sequence[Any], item: Any) -> bytes:
@@ -137,12 +148,9 @@ def _item(text: bytes, spans: Sequence[Span], old: Sequence[Any], item: Any) -> 
     return encode_value(item)
 
 
-def _punctuation(text: bytes, members: Sequence[Member]) -> tuple[bytes, bytes]:
-    """Return how this object writes its commas and colons."""
+def _colon(text: bytes, members: Sequence[Member]) -> bytes:
+    """Return how this object writes its colons."""
     if not members:
-        return b",", b":"
-    one = members[0]
-    head = text[one.key_start : one.value.start]
-    colon = head[head.rindex(b'"') + 1 :]
-    comma = text[one.value.end : members[1].key_start] if len(members) > 1 else b","
-    return comma, colon
+        return b":"
+    head = text[members[0].key_start : members[0].value.start]
+    return head[head.rindex(b'"') + 1 :]
