@@ -54,6 +54,7 @@ def test_a_golden_line_is_of_the_dialect_of_its_file(name: str, line: bytes) -> 
             {"_id": "1", "uuid": "u", "session_id": "s", "type": "user", "content": "hi", "timestamp": ISO},
             Dialect.SPEC_003_API,
         ),
+        ({"type": "user", "uuid": "u", "session_id": "s", "content": "hi"}, Dialect.SPEC_003_API),
         # An answer.
         ({"type": "assistant", "message": {"content": []}, "timestamp": ISO}, Dialect.CLAUDE_CODE),
         ({"type": "assistant", "message": {"content": []}, "timestamp": MS}, Dialect.SPEC_004),
@@ -102,16 +103,8 @@ SPOKEN: list[tuple[dict[str, Any], type]] = [
     ({"type": "user", "message": {"content": "hello"}}, UserEntry),
     ({"type": "assistant", "message": {"content": "hello"}}, AssistantEntry),
 ]
-OF_STORES = [
-    "_id",
-    "createdAt",
-    "costUsd",
-    "messageData",
-    "created_at",
-    "cost_usd",
-    "parent_uuid",
-    "message_uuid",
-]
+OF_STORES = ["_id", "createdAt", "costUsd", "messageData"]
+OF_STORES += ["created_at", "cost_usd", "parent_uuid", "message_uuid"]
 OF_OTHERS = ["brandNew", "toolName", "toolArguments", "metadata"]
 
 

@@ -71,16 +71,17 @@ class _SystemHead(Struct, tag_field="type", tag="system"):
     subtype: str | UnsetType = UNSET
 
 
-_any_entry = msgspec.json.Decoder[Any](
+_decode_any = msgspec.json.Decoder[Any](
     UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | MetadataEntry | _SystemHead
-)
-_assistant_entry = msgspec.json.Decoder(AssistantEntry)
-_head = msgspec.json.Decoder(Head)
-_system_notice = msgspec.json.Decoder(SystemNotice)
-_system_subtype = msgspec.json.Decoder[Any](SystemSubtype)
+).decode
+_decode_assistant = msgspec.json.Decoder[Any](AssistantEntry).decode
+_decode_notice = msgspec.json.Decoder[Any](SystemNotice).decode
+_decode_subtype = msgspec.json.Decoder[Any](SystemSubtype).decode
+_decode_head = msgspec.json.Decoder(Head).decode
 
 _ASSISTANT = b'"type":"assistant"'
 _TAIL = 520
+_TODAY = Dialect.CLAUDE_CODE  # looking a member up costs as much as making the Line
 _TOLERATED = frozenset({ProblemKind.UNKNOWN_FIELD, ProblemKind.UNKNOWN_VALUE})
 
 
@@ -92,7 +93,12 @@ def decode(line: bytes | str, strict: bool = False, *, at: Position | None = Non
     """
     raw = line if type(line) is bytes else _as_bytes(line)
     try:
-        return Line(raw, _decode_known(raw), Dialect.CLAUDE_CODE, (), at)
+        # Assistant lines have their type behind the message. The union would skip the message to find it, and
+        # then read it again; a look at the tail saves the first pass. A wrong guess is refused, and recovered.
+        entry = _decode_assistant(raw) if raw.rfind(_ASSISTANT, -_TAIL) >= 0 else _decode_any(raw)
+        if type(entry) is _SystemHead:
+            entry = (_decode_notice if entry.subtype is UNSET else _decode_subtype)(raw)
+        return Line(raw, entry, _TODAY, (), at)
     except REFUSALS:
         found = recover(raw)
     if strict:
@@ -109,7 +115,7 @@ def decode_envelope(line: bytes | str) -> Head:
     """
     raw = line if type(line) is bytes else _as_bytes(line)
     try:
-        return _head.decode(raw)
+        return _decode_head(raw)
     except REFUSALS:
         entry = recover(raw).entry
         known = Head.__struct_fields__
@@ -129,20 +135,6 @@ def _as_bytes(line: object) -> bytes:
     if isinstance(line, bytes | bytearray | memoryview):
         return bytes(line)
     raise TypeError(f"decode takes bytes or str, not {type(line).__name__}")
-
-
-def _decode_known(raw: bytes) -> Any:
-    # Assistant lines have their type behind the message. The union would skip the message to find it, and then
-    # read it again; a look at the tail saves the first pass. A wrong guess is refused, and costs only time.
-    if raw.rfind(_ASSISTANT, -_TAIL) >= 0:
-        try:
-            return _assistant_entry.decode(raw)
-        except msgspec.ValidationError:
-            pass
-    entry = _any_entry.decode(raw)
-    if type(entry) is _SystemHead:
-        return (_system_notice if entry.subtype is UNSET else _system_subtype).decode(raw)
-    return entry
 
 
 def _replace(line: Line, changes: dict[str, Any]) -> Line:

@@ -5,7 +5,7 @@ Readers ask for a view where they need it. Checks of whole files, and measuremen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from turnlog.messages.attachments import HookDeferredTool
@@ -22,62 +22,64 @@ __all__ = ["tool_names", "view_all"]
 
 def tool_names(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the name of each call's tool by the call's id: results do not name theirs."""
-    return {
-        call.id: call.name
-        for entry in entries
-        for message in _messages(entry)
-        for call in _calls(message)
-        if isinstance(call.id, str)
-    }
+    names: dict[str, str] = {}
+    for entry in entries:
+        messages: list[Message | UnsetType] = []
+        if isinstance(entry, AssistantEntry):
+            messages = [entry.message]
+        elif isinstance(entry, ProgressEntry):
+            messages = [nested.message for nested in _nested(entry)]
+        for message in messages:
+            names |= {call.id: call.name for call in _calls(message) if isinstance(call.id, str)}
+    return names
 
 
-def view_all(entry: Entry, names: Mapping[str, str]) -> Iterator[View[Any]]:
-    """Yield every lazy part of an entry, decoded. `names` says which tool answered which call."""
-    for message in _messages(entry):
-        for call in _calls(message):
-            yield view_input(call)
+def view_all(entry: Entry, names: Mapping[str, str]) -> list[View[Any]]:
+    """Return every lazy part of an entry, decoded. `names` says which tool answered which call."""
     match entry:
-        case AssistantEntry(wire_tool_inputs=dict(inputs)):
-            for call_id, raw in inputs.items():
-                if call_id in names:
-                    yield view_input(ToolUseBlock(id=call_id, name=names[call_id], input=raw))
-        case UserEntry(message=message, tool_use_result=result):
-            yield from _result(message, result, names)
-        case ProgressEntry(data=AgentProgress()):
-            for nested in _nested(entry):
-                yield from _result(nested.message, nested.tool_use_result, names)
-        case AttachmentEntry(attachment=HookDeferredTool(tool_name=str(name), tool_input=Raw() as raw)):
-            yield view_input(ToolUseBlock(name=name, input=raw))
-
-
-def _result(
-    message: Message | UnsetType, result: Raw | UnsetType, names: Mapping[str, str]
-) -> Iterator[View[Any]]:
-    if isinstance(result, Raw):
-        answered = [block.tool_use_id for block in _blocks(message) if isinstance(block, ToolResultBlock)]
-        known = [names[call] for call in answered if isinstance(call, str) and call in names]
-        yield view_result(known[0] if known else None, result)
-
-
-def _messages(entry: Entry) -> Iterator[Message | UnsetType]:
-    match entry:
-        case UserEntry() | AssistantEntry():
-            yield entry.message
+        case AssistantEntry():
+            return [view_input(call) for call in (*_calls(entry.message), *_wire_calls(entry, names))]
+        case UserEntry():
+            return _message_views(entry.message, entry.tool_use_result, names)
         case ProgressEntry():
-            for nested in _nested(entry):
-                yield nested.message
+            nested = _nested(entry)
+            return [view for one in nested for view in _message_views(one.message, one.tool_use_result, names)]
+        case AttachmentEntry(attachment=HookDeferredTool(tool_name=str(name), tool_input=Raw() as raw)):
+            return [view_input(ToolUseBlock(name=name, input=raw))]
+    return []
 
 
-def _nested(entry: ProgressEntry) -> Iterator[NestedMessage]:
-    if isinstance(entry.data, AgentProgress):
-        if isinstance(entry.data.message, NestedMessage):
-            yield entry.data.message
-        if isinstance(entry.data.normalized_messages, tuple):
-            yield from entry.data.normalized_messages
+def _message_views(
+    message: Message | UnsetType, result: Raw | UnsetType, names: Mapping[str, str]
+) -> list[View[Any]]:
+    views = [view_input(call) for call in _calls(message)]
+    if isinstance(result, Raw):
+        views.append(view_result(_answered_tool(message, names), result))
+    return views
 
 
-def _calls(message: Message | UnsetType) -> Iterator[ToolUseBlock]:
-    return (block for block in _blocks(message) if isinstance(block, ToolUseBlock))
+def _answered_tool(message: Message | UnsetType, names: Mapping[str, str]) -> str | None:
+    for block in _blocks(message):
+        if isinstance(block, ToolResultBlock) and isinstance(block.tool_use_id, str):
+            return names.get(block.tool_use_id)
+    return None
+
+
+def _wire_calls(entry: AssistantEntry, names: Mapping[str, str]) -> list[ToolUseBlock]:
+    inputs = entry.wire_tool_inputs if isinstance(entry.wire_tool_inputs, dict) else {}
+    return [ToolUseBlock(id=i, name=names[i], input=raw) for i, raw in inputs.items() if i in names]
+
+
+def _nested(entry: ProgressEntry) -> tuple[NestedMessage, ...]:
+    if not isinstance(entry.data, AgentProgress):
+        return ()
+    one = (entry.data.message,) if isinstance(entry.data.message, NestedMessage) else ()
+    many = entry.data.normalized_messages
+    return one + many if isinstance(many, tuple) else one
+
+
+def _calls(message: Message | UnsetType) -> list[ToolUseBlock]:
+    return [block for block in _blocks(message) if isinstance(block, ToolUseBlock)]
 
 
 def _blocks(message: Message | UnsetType) -> tuple[Any, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnlog.messages.attachments.base import AttachmentBase
-from turnlog.messages.attachments.contents import FileContent
 from turnlog.messages.base import UNSET, Camel, UnsetType, field
+from turnlog.messages.tool_io.reading import ReadResult
 
 __all__ = [
     "AlreadyReadFile",
@@ -40,9 +40,9 @@ class ReadNotes(Camel):
 
 
 class _ReadFile(_NamedFile):
-    """A file and what was read from it."""
+    """A file and what was read from it: what the Read tool would answer."""
 
-    content: str | FileContent | None | UnsetType = UNSET
+    content: str | ReadResult | None | UnsetType = UNSET
     read_notes: ReadNotes | None | UnsetType = UNSET
 
 

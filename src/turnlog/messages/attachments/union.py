@@ -103,7 +103,6 @@ FREE_FORM: dict[str, str] = {
     "AsyncHookResponse.response": "JSON of the hook's own making",
     "DeferredTool.input_schema": "a JSON schema",
     "HookDeferredTool.tool_input": "each tool has a shape of its own; a typed view is made on demand",
-    "NotebookFile.cells": "cells as the notebook's own format has them",
     "QueuedCommand.file_attachments": "descriptors of the host's choosing; the SDK declares no shape",
     "SnapshotTool.schema": "a JSON schema",
     "StructuredOutput.data": "whatever shape the caller asked for",

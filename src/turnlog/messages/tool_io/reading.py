@@ -76,7 +76,7 @@ class ReadTextResult(ReadResultBase, tag="text"):
     """A text file, or a part of it."""
 
     file: TextFile
-    artifact_read: ArtifactRead | UnsetType = UNSET
+    artifact_read: ArtifactRead | None | UnsetType = UNSET
 
 
 class ImageDimensions(Camel):
@@ -95,7 +95,7 @@ class ImageFile(Camel):
     type: str | UnsetType = UNSET
     """The media type, such as `image/png`."""
     original_size: int | UnsetType = UNSET
-    dimensions: ImageDimensions | UnsetType = UNSET
+    dimensions: ImageDimensions | None | UnsetType = UNSET
     file_path: str | UnsetType = UNSET
 
 
@@ -175,7 +175,7 @@ class PageImage(Camel):
 
     base64: str
     media_type: str | UnsetType = UNSET
-    error: str | UnsetType = UNSET
+    error: str | None | UnsetType = UNSET
 
 
 class ReadPartsResult(ReadResultBase, tag="parts"):
@@ -183,7 +183,7 @@ class ReadPartsResult(ReadResultBase, tag="parts"):
 
     file: PdfPartsFile
     first_page: int | UnsetType = UNSET
-    pages: tuple[PageImage, ...] | UnsetType = UNSET
+    pages: tuple[PageImage, ...] | None | UnsetType = UNSET
 
 
 class UnchangedFile(Camel):
