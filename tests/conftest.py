@@ -9,7 +9,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadlines: a slow machine is no failure. Long runs are for `make fuzz`.
-settings.register_profile("test", deadline=None, max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "300")), suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "test",
+    deadline=None,
+    max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "300")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("test")
 
 

@@ -190,7 +190,10 @@ def test_004_a_compaction_is_a_prelude_and_a_recap() -> None:
     assert prelude.prelude == Message(type="message", content="We spoke of poems.")
     assert recap.phase is CompactionPhase.COMPACTED
     assert recap.recap == Message(type="message", content="A poem about tea was written.")
-    assert wire("spec-004:7", legacy.CompactPrelude004).compact_metadata == Raw(b'{"kept":3}')
+    assert wire("spec-004:7", legacy.CompactPrelude004).compact_metadata == Raw(
+        b'{"kept":3,"preservedMessages":2}'
+    )
+    assert prelude.statistics == CompactionStatistics(preserved_messages=2)
 
 
 def test_004_a_system_line_is_a_notice() -> None:

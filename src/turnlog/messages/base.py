@@ -22,6 +22,7 @@ __all__ = [
     "OpenEnum",
     "Raw",
     "Snake",
+    "TypeEnum",
     "Unknown",
     "UnknownBlock",
     "UnknownField",
@@ -143,6 +144,10 @@ class OpenEnum(StrEnum):
     def known(self) -> bool:
         """Tell whether the value was declared."""
         return self._value_ in type(self)._value2member_map_
+
+
+class TypeEnum(OpenEnum):
+    """An open enum that tells types apart: an unknown value of it is an unknown type."""
 
 
 if TYPE_CHECKING:

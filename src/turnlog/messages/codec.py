@@ -98,9 +98,11 @@ def decode(line: bytes | str, strict: bool = False, *, at: Position | None = Non
         entry = _decode_assistant(raw) if raw.rfind(_ASSISTANT, -_TAIL) >= 0 else _decode_any(raw)
         if type(entry) is _SystemHead:
             entry = (_decode_notice if entry.subtype is UNSET else _decode_subtype)(raw)
-        return Line(raw, entry, _TODAY, (), at)
+        if type(entry.timestamp) is str or not _is_older(entry):
+            return Line(raw, entry, _TODAY, (), at)
     except REFUSALS:
-        found = recover(raw)
+        pass  # what is wrong with it, `recover` finds out
+    found = recover(raw)
     if strict:
         for problem in found.problems:
             if problem.kind not in _TOLERATED:
@@ -135,6 +137,11 @@ def _as_bytes(line: object) -> bytes:
     if isinstance(line, bytes | bytearray | memoryview):
         return bytes(line)
     raise TypeError(f"decode takes bytes or str, not {type(line).__name__}")
+
+
+def _is_older(entry: Entry) -> bool:
+    """Tell whether a line that fits today's types is of an older dialect: its time is a number."""
+    return isinstance(entry, UserEntry | AssistantEntry) and isinstance(entry.timestamp, int | float)
 
 
 def _replace(line: Line, changes: dict[str, Any]) -> Line:

@@ -7,14 +7,14 @@ for each of four operations, spec 004 one for what came before and one for the r
 
 from __future__ import annotations
 
-from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType
+from turnlog.messages.base import UNSET, Camel, Number, TypeEnum, UnsetType
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.message import Message
 
 __all__ = ["CompactionEntry", "CompactionPhase", "CompactionStatistics"]
 
 
-class CompactionPhase(OpenEnum):
+class CompactionPhase(TypeEnum):
     """What happens to the conversation."""
 
     COMPACTING = "conversation_compacting"

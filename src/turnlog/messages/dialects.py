@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import get_args
 
 from msgspec import Raw
+
+from turnlog.messages.salvage import text_of
+from turnlog.messages.system import SystemSubtype
 
 __all__ = ["Dialect", "detect"]
 
@@ -33,50 +37,68 @@ class Dialect(StrEnum):
     """Nothing that could be read."""
 
 
+_STORED_TYPES = frozenset({"user", "assistant", "tool_use", "tool_result", "summary"})
 _DOCUMENT_KEYS = frozenset({"_id", "messageData", "costUsd", "createdAt"})
 _API_KEYS = frozenset(
     {"parent_uuid", "cost_usd", "created_at", "message_uuid", "parent_uuid_alias", "session_id_alias"}
 )
 _TYPES_004 = frozenset({"human", "compact_prelude", "compact_recap"})
-_NUMBER_STARTS = b"-0123456789"
+_SUBTYPES_000 = frozenset({"tool_result", "error", "meta"})
+_SUBTYPES_TODAY = frozenset(cls.__struct_config__.tag for cls in get_args(SystemSubtype))
+_NUMBER_STARTS = frozenset(b"-0123456789"[i : i + 1] for i in range(11))
+_ABSENT, _TEXT, _OBJECT = b"", b'"', b"{"
 
 
 def detect(members: Mapping[str, Raw], type_: str | None) -> Dialect:
     """Return the dialect of an object, given its members and the value of `type`."""
-    keys = members.keys()
-    if keys & _API_KEYS:
-        return Dialect.SPEC_003_API
-    if keys & _DOCUMENT_KEYS:
-        return Dialect.SPEC_003_DOCUMENT
-    if "content" in keys and "message" not in keys:
-        if type_ in ("tool_use", "tool_result"):
-            return Dialect.SPEC_003_EXTRACTED
-        if type_ in ("user", "assistant"):
-            return Dialect.SPEC_003_DOCUMENT
-    if type_ in _TYPES_004 or (type_ == "tool_result" and "message" in keys) or _timed_in_ms(members, type_):
+    message = _form(members.get("message"))
+    if type_ in _STORED_TYPES:
+        stored = _detect_stored(members, type_, message)
+        if stored is not None:
+            return stored
+    if type_ in _TYPES_004 or _is_spec_004(members, type_, message):
         return Dialect.SPEC_004
-    if _is_spec_000(members, type_):
+    if type_ == "compact_system" or _is_spec_000(members, type_, message):
         return Dialect.SPEC_000
     return Dialect.CLAUDE_CODE
 
 
-def _timed_in_ms(members: Mapping[str, Raw], type_: str | None) -> bool:
-    return type_ in ("user", "assistant", "system") and _first(members.get("timestamp")) in _NUMBER_STARTS
+def _detect_stored(members: Mapping[str, Raw], type_: str | None, message: bytes) -> Dialect | None:
+    keys = members.keys()
+    snake = "session_id" in keys and "sessionId" not in keys and "content" in keys
+    if message == _ABSENT and (snake or keys & _API_KEYS):
+        return Dialect.SPEC_003_API
+    if keys & _DOCUMENT_KEYS:
+        return Dialect.SPEC_003_DOCUMENT
+    if message == _ABSENT and "content" in keys:
+        extracted = type_ in ("tool_use", "tool_result")
+        return Dialect.SPEC_003_EXTRACTED if extracted else Dialect.SPEC_003_DOCUMENT
+    return None
 
 
-def _is_spec_000(members: Mapping[str, Raw], type_: str | None) -> bool:
+def _is_spec_004(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    if message != _OBJECT:
+        return False
     match type_:
-        case "compact_system":
+        case "tool_result":
             return True
+        case "user" | "assistant":
+            return _form(members.get("timestamp")) in _NUMBER_STARTS
         case "system":
-            return "message" in members
-        case "user":
-            return "message" not in members or _first(members["message"]) == b'"'
-        case "assistant":
-            return "message" not in members or _first(members["message"]) == b'"' or "toolName" in members
+            return text_of(members.get("subtype")) not in _SUBTYPES_TODAY
     return False
 
 
-def _first(raw: Raw | None) -> bytes:
-    """Return the first byte of a value, or one that starts no JSON value."""
-    return b"#" if raw is None else bytes(raw).lstrip(b" \t\n\r")[:1]
+def _is_spec_000(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    match type_:
+        case "user" | "assistant":
+            return message in (_ABSENT, _TEXT)
+        case "system":
+            subtype = text_of(members.get("subtype"))
+            return subtype in _SUBTYPES_000 or (message != _ABSENT and subtype not in _SUBTYPES_TODAY)
+    return False
+
+
+def _form(raw: Raw | None) -> bytes:
+    """Return the first byte of a value, which tells what it is."""
+    return _ABSENT if raw is None else bytes(raw).lstrip(b" \t\n\r")[:1]

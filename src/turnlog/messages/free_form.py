@@ -41,7 +41,7 @@ FREE_FORM: Mapping[str, str] = MappingProxyType(
         "ArtifactMonitorState.state": "not documented yet",
         "JournalResult.result": "what a workflow's own schema asked for",
         "JournalFailed.error": "an error of any shape",
-        "Line004.compact_metadata": "spec 004 gives it no shape",
+        "Line004.compact_metadata": "spec 004 gives it no shape; what is known of it is in the entry",
         **attachments.FREE_FORM,
         **progress.FREE_FORM,
         **tool_io.FREE_FORM,

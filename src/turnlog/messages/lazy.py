@@ -52,7 +52,7 @@ def view_all(entry: Entry, names: Mapping[str, str]) -> list[View[Any]]:
 def _message_views(
     message: Message | UnsetType, result: Raw | UnsetType, names: Mapping[str, str]
 ) -> list[View[Any]]:
-    views = [view_input(call) for call in _calls(message)]
+    views: list[View[Any]] = [view_input(call) for call in _calls(message)]
     if isinstance(result, Raw):
         views.append(view_result(_answered_tool(message, names), result))
     return views

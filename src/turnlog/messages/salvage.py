@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
-from turnlog.messages.base import OpenEnum, Unknown, UnknownField, UnknownTagged
+from turnlog.messages.base import OpenEnum, TypeEnum, Unknown, UnknownField, UnknownTagged
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.spans import Path, list_items, list_members
 from turnlog.messages.text import repair_text
@@ -182,7 +182,7 @@ class Salvage:
         value = text_of(raw)
         if value is None:
             return _FAILED
-        kind = ProblemKind.UNKNOWN_TYPE if path[-1:] == ("subtype",) else ProblemKind.UNKNOWN_VALUE
+        kind = ProblemKind.UNKNOWN_TYPE if issubclass(cls, TypeEnum) else ProblemKind.UNKNOWN_VALUE
         self.report(kind, f"a known {cls.__name__}", f"`{value}`", path, Unknown(raw))
         return cls.of(value)
 

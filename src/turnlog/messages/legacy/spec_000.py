@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from turnlog.messages.base import UNSET, OpenEnum, Raw, UnsetType
+from turnlog.messages.base import UNSET, Raw, TypeEnum, UnsetType
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
@@ -39,7 +39,7 @@ class User000(_Line, tag="user"):
         return {"message": only_content(entry.message)} if isinstance(entry, UserEntry) else {}
 
 
-class AssistantAction(OpenEnum):
+class AssistantAction(TypeEnum):
     """What an assistant line is for."""
 
     RESPONSE = "response"
@@ -85,7 +85,7 @@ class Assistant000(_Line, tag="assistant"):
         return found
 
 
-class SystemNote(OpenEnum):
+class SystemNote(TypeEnum):
     """What a system line is for."""
 
     TOOL_RESULT = "tool_result"
@@ -133,5 +133,5 @@ class CompactSystem000(_Line, tag="compact_system"):
         return {"message": entry.phase, "metadata": entry.statistics}
 
 
-def _text(value: OpenEnum | UnsetType) -> str | UnsetType:
+def _text(value: TypeEnum | UnsetType) -> str | UnsetType:
     return value if isinstance(value, UnsetType) else str(value)

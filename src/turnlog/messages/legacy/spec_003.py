@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnknownBlock, UnsetType, field
+from msgspec.structs import replace
+
+from turnlog.errors import ChangeError
+from turnlog.messages.base import UNSET, Camel, Number, Snake, TypeEnum, UnknownBlock, UnsetType, field
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
 from turnlog.messages.envelope import Envelope
@@ -23,13 +26,16 @@ from turnlog.messages.usage import Usage
 __all__ = ["Api003", "Document003", "ObjectId", "StoredType", "StoredUsage"]
 
 
+_ALIASES = {"message_uuid": "uuid", "parent_uuid_alias": "parent_uuid", "session_id_alias": "session_id"}
+
+
 class ObjectId(Snake):
     """A database's own id, as it exports it."""
 
     oid: str = field(name="$oid")
 
 
-class StoredType(OpenEnum):
+class StoredType(TypeEnum):
     """What a stored message is."""
 
     USER = "user"
@@ -58,6 +64,7 @@ class Document003(Envelope, LegacyLine, rename="camel"):
     cost_usd: Number | None | UnsetType = UNSET
     usage: StoredUsage | None | UnsetType = UNSET
     message_data: Message | None | UnsetType = UNSET
+    message: Message | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     created_at: str | Number | None | UnsetType = UNSET
 
@@ -84,8 +91,9 @@ class Document003(Envelope, LegacyLine, rename="camel"):
             found = {"cost_usd": entry.cost_usd, "usage": _convert(entry.usage, StoredUsage)}
         if entry.message == self._message():
             return found
-        if isinstance(self.message_data, Message):
-            return found | {"message_data": entry.message}
+        for name in ("message_data", "message"):
+            if isinstance(getattr(self, name), Message):
+                return found | {name: entry.message}
         return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
 
     def inspect(self, rescue: Salvage) -> None:
@@ -96,8 +104,9 @@ class Document003(Envelope, LegacyLine, rename="camel"):
                 rescue.report(problem.kind, problem.expected, problem.found, ("content",), problem.unknown)
 
     def _message(self) -> Message:
-        if isinstance(self.message_data, Message):
-            return self.message_data
+        for whole in (self.message_data, self.message):
+            if isinstance(whole, Message):
+                return whole
         return Message(content=_read_content(self.type, self.content), model=self.model)
 
     def _summary(self) -> str | UnsetType:
@@ -134,17 +143,27 @@ class Api003(LegacyLine):
 
     def lift(self) -> Entry:
         """Return the message, by way of the document it was made from."""
-        return self._document().lift()
+        entry = self._document().lift()
+        # The API says more of usage than a document can.
+        return replace(entry, usage=self.usage) if isinstance(entry, AssistantEntry) else entry
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
-        """Return what the document would keep, and the sidechain flag in the spelling it had."""
-        kept = self._document().parts(entry)
-        found = {name: value for name, value in kept.items() if name != "usage"}
+        """Return what the document would keep; the aliases follow what they repeat."""
+        found = dict(self._document().parts(entry)) | self._flags(entry)
         if isinstance(entry, AssistantEntry):
             found["usage"] = entry.usage
-        if self.is_sidechain_camel is not UNSET:
-            found |= {"is_sidechain": UNSET, "is_sidechain_camel": entry.is_sidechain}
+        for alias, name in _ALIASES.items():
+            if getattr(self, alias) is not UNSET and getattr(self, alias) == getattr(self, name):
+                found[alias] = getattr(entry, name)
         return found
+
+    def _flags(self, entry: Entry) -> dict[str, Any]:
+        """Return the sidechain flag in the spellings it had."""
+        if self.is_sidechain_camel is UNSET:
+            return {}
+        changed = entry.is_sidechain != self.is_sidechain_camel and self.is_sidechain is not UNSET
+        plain = entry.is_sidechain if changed else self.is_sidechain
+        return {"is_sidechain": plain, "is_sidechain_camel": entry.is_sidechain}
 
     def inspect(self, rescue: Salvage) -> None:
         """Report what the document's types cannot tell."""
@@ -172,7 +191,7 @@ def _read_content(type_: StoredType, content: Any) -> Any:
         return (ToolResultBlock(content=content),)
     if type_ is StoredType.TOOL_USE:
         call = view(ContentBlock, content.encode())
-        return (call.value if not call.problems else UnknownBlock(call.raw, None),)
+        return (call.value if isinstance(call.value, ToolUseBlock) else UnknownBlock(call.raw, None),)
     return content
 
 
@@ -182,4 +201,6 @@ def _store_content(type_: StoredType, message: Message) -> Any:
             return text
         case StoredType.TOOL_USE, (ToolUseBlock() as call,):
             return encode_value(call).decode()
+        case StoredType.TOOL_USE, _:
+            raise ChangeError("an extracted call holds one call, and nothing else")
     return message.content

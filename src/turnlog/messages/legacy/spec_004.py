@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from turnlog.messages.base import UNSET, Raw, UnsetType
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase
+from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy.base import LegacyLine, envelope_of
+from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
+from turnlog.messages.patch import encode_value
+from turnlog.messages.salvage import view
 from turnlog.messages.system import SystemNotice
 
 __all__ = [
@@ -74,35 +79,54 @@ class System004(Line004, tag="system"):
 
     def lift(self) -> Entry:
         """Return the remark."""
-        content = self.message.content
-        return SystemNotice(**envelope_of(self), content=content if isinstance(content, str) else UNSET)
+        return SystemNotice(**envelope_of(self), content=self._words())
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the remark as a message."""
-        if not isinstance(entry, SystemNotice):
+        if not isinstance(entry, SystemNotice) or entry.content == self._words():
             return {}
-        return {"message": Message(type=self.message.type, role=self.message.role, content=entry.content)}
+        return {"message": replace(self.message, content=entry.content)}
+
+    def _words(self) -> str | None | UnsetType:
+        content = self.message.content
+        if not isinstance(content, tuple):
+            return content
+        return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
-class CompactPrelude004(Line004, tag="compact_prelude"):
+class _Compaction(Line004):
+    """A step of a compaction; what its metadata may say is left open, and read as far as it is known."""
+
+    def parts(self, entry: Entry) -> Mapping[str, Any]:
+        """Return the message and the statistics."""
+        if not isinstance(entry, CompactionEntry):
+            return {}
+        found: dict[str, Any] = {"message": entry.prelude if entry.recap is UNSET else entry.recap}
+        if entry.statistics != self._statistics():
+            known = isinstance(entry.statistics, CompactionStatistics)
+            found["compact_metadata"] = Raw(encode_value(entry.statistics)) if known else UNSET
+        return found
+
+    def _statistics(self) -> CompactionStatistics | UnsetType:
+        if not isinstance(self.compact_metadata, Raw):
+            return UNSET
+        known = view(CompactionStatistics, self.compact_metadata).value
+        return known if isinstance(known, CompactionStatistics) else UNSET
+
+
+class CompactPrelude004(_Compaction, tag="compact_prelude"):
     """What came before a compaction and was kept."""
 
     def lift(self) -> Entry:
         """Return the beginning of the compaction."""
-        return CompactionEntry(**envelope_of(self), phase=CompactionPhase.COMPACTING, prelude=self.message)
-
-    def parts(self, entry: Entry) -> Mapping[str, Any]:
-        """Return what was kept."""
-        return {"message": entry.prelude} if isinstance(entry, CompactionEntry) else {}
+        phase, statistics = CompactionPhase.COMPACTING, self._statistics()
+        return CompactionEntry(**envelope_of(self), phase=phase, statistics=statistics, prelude=self.message)
 
 
-class CompactRecap004(Line004, tag="compact_recap"):
+class CompactRecap004(_Compaction, tag="compact_recap"):
     """The summary that stands for what was compacted."""
 
     def lift(self) -> Entry:
         """Return the end of the compaction."""
-        return CompactionEntry(**envelope_of(self), phase=CompactionPhase.COMPACTED, recap=self.message)
-
-    def parts(self, entry: Entry) -> Mapping[str, Any]:
-        """Return the summary."""
-        return {"message": entry.recap} if isinstance(entry, CompactionEntry) else {}
+        phase, statistics = CompactionPhase.COMPACTED, self._statistics()
+        return CompactionEntry(**envelope_of(self), phase=phase, statistics=statistics, recap=self.message)
