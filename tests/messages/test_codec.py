@@ -277,3 +277,7 @@ def test_newly_made_values_are_encoded_as_claude_code_spells_them() -> None:
 def test_what_is_no_text_cannot_be_encoded() -> None:
     with pytest.raises(turnlog.ChangeError):
         turnlog.encode(TextBlock(text="\ud800"))
+
+
+def test_any_buffer_of_bytes_is_taken() -> None:
+    assert turnlog.decode(memoryview(PROMPT)) == turnlog.decode(bytearray(PROMPT)) == turnlog.decode(PROMPT)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -115,3 +115,29 @@ def test_unknown_things_are_immutable_and_equal_by_content() -> None:
     assert repr(block) == "UnknownBlock(b'1', type='x')"
     with pytest.raises(AttributeError, match="cannot be changed"):
         block.type = "z"
+
+
+class Kettle(Camel):
+    lid: Literal["on", "off"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw"),
+    [
+        (tuple[str, ...], b"[1"),
+        (Colour, b'"\\x"'),
+        (Colour, b'"red'),
+        (dict[str, int], b'{"a":'),
+        (Kettle, b'{"lid":"ajar"}'),
+        (tuple[tuple[int, ...], ...], b"[" * 3000 + b"]" * 3000),
+        (tuple[int, ...], b"[" * 3000),
+    ],
+)
+def test_what_no_type_fits_is_an_unknown_with_its_bytes(type_: Any, raw: bytes) -> None:
+    seen = view(type_, raw)
+    assert seen.value == Unknown(raw)
+    assert seen.problems
+
+
+def test_the_values_of_a_literal_are_named() -> None:
+    assert view(Kettle, b'{"lid":"ajar"}').problems[0].expected == "`on` or `off`"

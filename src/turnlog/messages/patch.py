@@ -53,22 +53,8 @@ def members_of(value: Struct, among: type[Struct] | None = None) -> dict[str, An
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Tell equal values from equal-looking ones: `1`, `1.0` and `True` differ."""
-    if old is new:
-        return True
-    if type(old) is not type(new) or old != new:
-        return False
-    if isinstance(old, Struct):
-        return all(_same(a, b) for a, b in zip(_values(old), _values(new), strict=True))
-    if isinstance(old, Mapping):
-        return all(_same(old[key], new[key]) for key in old)
-    if isinstance(old, tuple | list):
-        return all(_same(a, b) for a, b in zip(old, new, strict=True))
-    return True
-
-
-def _values(value: Struct) -> list[Any]:
-    return [getattr(value, name) for name in value.__struct_fields__]
+    """Tell equal values from equal-looking ones: `1`, `1.0` and `true` differ."""
+    return old is new or (old == new and encode_value(old) == encode_value(new))
 
 
 def _value(text: bytes, span: Span, old: Any, new: Any) -> bytes:
@@ -133,8 +119,6 @@ def _member(text: bytes, member: Member, old: Mapping[str, Any], new: Mapping[st
 
 def _array(text: bytes, span: Span, old: Sequence[Any], new: Sequence[Any]) -> bytes:
     spans = list_items(text, span.start)
-    if len(spans) != len(old):
-        return encode_value(new)
     if len(old) == len(new):
         pieces = [_value(text, at, a, b) for at, a, b in zip(spans, old, new, strict=True)]
         return _assemble(text, span, spans, pieces, ())

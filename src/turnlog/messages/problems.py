@@ -24,8 +24,6 @@ class ProblemKind(StrEnum):
     """Not JSON, or not UTF-8."""
     GLUED = "glued"
     """More than one JSON value on the line."""
-    TOO_DEEP = "too-deep"
-    """Nested deeper than can be decoded."""
     BAD_TEXT = "bad-text"
     """A lone surrogate or bytes that are not UTF-8 inside a string; U+FFFD stands for them."""
     UNKNOWN_TYPE = "unknown-type"
@@ -41,7 +39,6 @@ class ProblemKind(StrEnum):
 _ERRORS: dict[ProblemKind, type[DecodeError]] = {
     ProblemKind.MALFORMED: MalformedError,
     ProblemKind.GLUED: MalformedError,
-    ProblemKind.TOO_DEEP: MalformedError,
     ProblemKind.BAD_TEXT: MalformedError,
     ProblemKind.UNKNOWN_TYPE: UnknownTypeError,
 }

@@ -147,7 +147,7 @@ class Salvage:
         if first == b"[" and shape.item is not None:
             return self._array(shape, raw, path)
         if first == b'"' and shape.enum is not None:
-            return self._enum(shape.enum, raw, path)
+            return self._enum(shape, shape.enum, raw, path)
         return self._wrong(shape, raw, path)
 
     def _object(self, shape: _Shape, raw: bytes, path: Path) -> Any:
@@ -178,10 +178,10 @@ class Salvage:
         values = [self.decode(shape.item, bytes(item), (*path, i)) for i, item in enumerate(items)]
         return _FAILED if any(value is _FAILED for value in values) else tuple(values)
 
-    def _enum(self, cls: type[OpenEnum], raw: bytes, path: Path) -> Any:
+    def _enum(self, shape: _Shape, cls: type[OpenEnum], raw: bytes, path: Path) -> Any:
         value = text_of(raw)
         if value is None:
-            return _FAILED
+            return self._wrong(shape, raw, path)
         kind = ProblemKind.UNKNOWN_TYPE if issubclass(cls, TypeEnum) else ProblemKind.UNKNOWN_VALUE
         self.report(kind, f"a known {cls.__name__}", f"`{value}`", path, Unknown(raw))
         return cls.of(value)
@@ -218,7 +218,7 @@ def _split_array(raw: bytes) -> list[Raw] | None:
     try:
         return cast("list[Raw]", decoder(list[Raw]).decode(raw))
     except RecursionError:
-        return [Raw(raw[slice(*span)]) for span in list_items(raw)]
+        return [Raw(raw[slice(*span)]) for span in list_items(raw)] or None
     except REFUSALS:
         return None
 

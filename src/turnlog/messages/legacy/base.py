@@ -25,7 +25,7 @@ class LegacyLine(Value):
         raise NotImplementedError
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
-        """Return the fields that a changed `entry` gives other values, besides the envelope's."""
+        """Return the fields besides the envelope's, as `entry` has them: an entry of the type `lift` gives."""
         raise NotImplementedError
 
     def inspect(self, rescue: Salvage) -> None:

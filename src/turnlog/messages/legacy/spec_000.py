@@ -36,7 +36,8 @@ class User000(_Line, tag="user"):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the prompt's text."""
-        return {"message": only_content(entry.message)} if isinstance(entry, UserEntry) else {}
+        assert isinstance(entry, UserEntry)
+        return {"message": only_content(entry.message)}
 
 
 class AssistantAction(TypeEnum):
@@ -71,8 +72,7 @@ class Assistant000(_Line, tag="assistant"):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the text and the call."""
-        if not isinstance(entry, AssistantEntry):
-            return {}
+        assert isinstance(entry, AssistantEntry)
         subtype = AssistantAction.of(entry.subtype) if isinstance(entry.subtype, str) else UNSET
         found: dict[str, Any] = {"subtype": subtype, "message": UNSET}
         found |= {"tool_name": UNSET, "tool_arguments": UNSET}
@@ -128,8 +128,7 @@ class CompactSystem000(_Line, tag="compact_system"):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the step and its statistics."""
-        if not isinstance(entry, CompactionEntry):
-            return {}
+        assert isinstance(entry, CompactionEntry)
         return {"message": entry.phase, "metadata": entry.statistics}
 
 

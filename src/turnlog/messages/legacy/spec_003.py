@@ -84,8 +84,7 @@ class Document003(Envelope, LegacyLine, rename="camel"):
         """Return the message, where the document keeps it."""
         if isinstance(entry, Summary):
             return {"summary" if isinstance(self.summary, str) else "content": entry.summary}
-        if not isinstance(entry, UserEntry | AssistantEntry):
-            return {}
+        assert isinstance(entry, UserEntry | AssistantEntry)
         found: dict[str, Any] = {}
         if isinstance(entry, AssistantEntry):
             found = {"cost_usd": entry.cost_usd, "usage": _convert(entry.usage, StoredUsage)}

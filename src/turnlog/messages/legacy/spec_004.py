@@ -45,7 +45,8 @@ class _Prompt(Line004):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the message."""
-        return {"message": entry.message} if isinstance(entry, UserEntry) else {}
+        assert isinstance(entry, UserEntry)
+        return {"message": entry.message}
 
 
 class Human004(_Prompt, tag="human"):
@@ -69,8 +70,7 @@ class Assistant004(Line004, tag="assistant"):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the message."""
-        if not isinstance(entry, AssistantEntry):
-            return {}
+        assert isinstance(entry, AssistantEntry)
         return {"message": entry.message, "subtype": entry.subtype}
 
 
@@ -83,7 +83,8 @@ class System004(Line004, tag="system"):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the remark as a message."""
-        if not isinstance(entry, SystemNotice) or entry.content == self._words():
+        assert isinstance(entry, SystemNotice)
+        if entry.content == self._words():
             return {}
         return {"message": replace(self.message, content=entry.content)}
 
@@ -99,8 +100,7 @@ class _Compaction(Line004):
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the message and the statistics."""
-        if not isinstance(entry, CompactionEntry):
-            return {}
+        assert isinstance(entry, CompactionEntry)
         found: dict[str, Any] = {"message": entry.prelude if entry.recap is UNSET else entry.recap}
         if entry.statistics != self._statistics():
             known = isinstance(entry.statistics, CompactionStatistics)

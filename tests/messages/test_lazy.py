@@ -1,0 +1,62 @@
+"""All lazy parts of an entry at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import turnlog
+from turnlog.messages.lazy import tool_names, view_all
+from turnlog.messages.tool_io import BashInput, BashResult, ReadInput, UnknownToolInput
+
+CALL = turnlog.decode(
+    b'{"type":"assistant","message":{"content":[{"type":"text","text":"t"},'
+    b'{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cd /p && ls"}}]},'
+    b'"wireToolInputs":{"t1":{"command":"ls"},"t9":{"command":"rm"}}}'
+)
+RESULT = turnlog.decode(
+    b'{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]},'
+    b'"toolUseResult":{"stdout":"a","stderr":"","interrupted":false}}'
+)
+PROGRESS = turnlog.decode(
+    b'{"type":"progress","data":{"type":"agent_progress","agentId":"a","prompt":"p","message":'
+    b'{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t2","name":"Read",'
+    b'"input":{"file_path":"/f"}}]}},"normalizedMessages":[{"type":"user","message":'
+    b'{"content":[{"type":"tool_result","tool_use_id":"t2"}]},"toolUseResult":"Error: no file"}]}}'
+)
+DEFERRED = turnlog.decode(
+    b'{"type":"attachment","attachment":{"type":"hook_deferred_tool","toolName":"Oven","toolInput":{"t":1}}}'
+)
+NAMES = {"t1": "Bash", "t2": "Read"}
+
+
+def values(line: turnlog.Line) -> list[Any]:
+    return [view.value for view in view_all(line.entry, NAMES)]
+
+
+def test_calls_are_named_by_their_ids() -> None:
+    assert tool_names(line.entry for line in (CALL, RESULT, PROGRESS, DEFERRED)) == NAMES
+
+
+def test_inputs_are_viewed_in_both_forms() -> None:
+    assert values(CALL) == [BashInput(command="cd /p && ls"), BashInput(command="ls")]
+
+
+def test_a_result_is_viewed_as_its_calls_tool() -> None:
+    assert values(RESULT) == [BashResult(stdout="a", stderr="", interrupted=False)]
+
+
+def test_a_result_without_its_call_is_told_by_its_shape() -> None:
+    assert [type(view.value) for view in view_all(RESULT.entry, {})] == [BashResult]
+
+
+def test_nested_messages_are_viewed_too() -> None:
+    assert values(PROGRESS) == [ReadInput(file_path="/f"), "Error: no file"]
+
+
+def test_a_deferred_call_is_viewed() -> None:
+    assert values(DEFERRED) == [UnknownToolInput(b'{"t":1}', "Oven")]
+
+
+def test_most_entries_have_nothing_lazy() -> None:
+    assert view_all(turnlog.decode(b'{"type":"mode","mode":"m"}').entry, NAMES) == []
+    assert view_all(turnlog.decode(b'{"type":"user","message":{"content":"hi"}}').entry, NAMES) == []
