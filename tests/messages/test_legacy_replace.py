@@ -272,3 +272,13 @@ def test_a_changed_line_is_what_it_was() -> None:
     assert b'"type":"human"' in human.raw
     assert b'"timestamp":1738573201234' in human.raw
     assert isinstance(title.entry, Summary)
+
+
+def test_the_statistics_of_a_compaction_can_be_changed() -> None:
+    line = turnlog.decode(
+        b'{"type":"compact_recap","timestamp":1738573208638,"compactMetadata":{"kept":3},'
+        b'"message":{"type":"message","content":"Tea."}}'
+    )
+    changed = line.replace(statistics=CompactionStatistics(total_messages=9))
+    assert changed.raw == line.raw.replace(b'{"kept":3}', b'{"totalMessages":9}')
+    assert b"compactMetadata" not in changed.replace(statistics=UNSET).raw

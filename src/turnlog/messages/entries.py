@@ -51,6 +51,7 @@ from turnlog.messages.metadata import (
 from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.progress import Progress
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
+from turnlog.messages.tool_io.tasks import TodoItem
 from turnlog.messages.usage import Usage
 
 __all__ = [
@@ -72,7 +73,6 @@ __all__ = [
     "SystemEntry",
     "ThinkingMetadata",
     "ThinkingTrigger",
-    "Todo",
     "TurnPosition",
     "UnknownEntry",
     "UserEntry",
@@ -120,16 +120,6 @@ class ThinkingMetadata(Camel):
     disabled: bool | UnsetType = UNSET
     triggers: tuple[str | ThinkingTrigger, ...] | UnsetType = UNSET
     max_thinking_tokens: int | UnsetType = UNSET
-
-
-class Todo(Camel):
-    """An item of the to-do list."""
-
-    content: str | UnsetType = UNSET
-    status: str | UnsetType = UNSET
-    active_form: str | UnsetType = UNSET
-    id: str | UnsetType = UNSET
-    priority: str | UnsetType = UNSET
 
 
 class McpMeta(Camel):
@@ -190,7 +180,7 @@ class UserEntry(Envelope, tag_field="type", tag="user"):
     summarize_metadata: SummarizeMetadata | UnsetType = UNSET
     compact_metadata: CompactMetadata | UnsetType = UNSET
     thinking_metadata: ThinkingMetadata | UnsetType = UNSET
-    todos: tuple[Todo, ...] | UnsetType = UNSET
+    todos: tuple[TodoItem, ...] | UnsetType = UNSET
     image_paste_ids: tuple[int | str, ...] | UnsetType = UNSET
     plan_content: str | UnsetType = UNSET
     mcp_meta: McpMeta | UnsetType = UNSET
