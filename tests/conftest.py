@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,19 @@ def corpus() -> Path:
     if not root.is_dir():
         pytest.skip(f"no corpus at {root}")
     return root
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Say something that the run shows at its end, whichever process the test is in."""
+    return lambda text: request.node.user_properties.append(("report", text))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests reported."""
+    for outcome in ("passed", "failed"):
+        for result in terminalreporter.getreports(outcome):
+            for name, text in result.user_properties:
+                if name == "report":
+                    terminalreporter.section(result.head_line or result.nodeid)
+                    terminalreporter.write_line(str(text))

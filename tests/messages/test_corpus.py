@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import pytest
 
 import turnlog
 from turnlog.messages.free_form import FREE_FORM
@@ -36,7 +34,7 @@ def untyped(lines: list[turnlog.Line]) -> Iterator[list[str]]:
         yield [f"{problem.kind}: {problem}" for problem in (*line.problems, *views)]
 
 
-def test_every_record_is_kept_and_typed(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_record_is_kept_and_typed(corpus: Path, report: Callable[[str], None]) -> None:
     total = typed = 0
     reasons: Counter[str] = Counter()
     for path in files(corpus):
@@ -46,13 +44,10 @@ def test_every_record_is_kept_and_typed(corpus: Path, capsys: pytest.CaptureFixt
             total += 1
             typed += not problems
             reasons.update(problems)
-    with capsys.disabled():
-        print(f"\n{typed} of {total} records are fully typed ({typed / total:.3%}); not typed:")
-        for reason, count in reasons.most_common():
-            print(f"  {count} x {reason}")
-        print("free-form on purpose:")
-        for name, why in FREE_FORM.items():
-            print(f"  {name}: {why}")
+    said = [f"{typed} of {total} records are fully typed ({typed / total:.3%}); not typed:"]
+    said += [f"  {count} x {reason}" for reason, count in reasons.most_common()]
+    said += ["free-form on purpose:", *(f"  {name}: {why}" for name, why in FREE_FORM.items())]
+    report("\n".join(said))
     assert typed / total >= GOAL
 
 
