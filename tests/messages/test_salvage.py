@@ -52,13 +52,13 @@ def test_each_piece_is_rescued_by_itself() -> None:
         any_thing=Raw(b"[1, 2]"),
     )
     assert kinds(seen) == [
+        (ProblemKind.UNKNOWN_FIELD, "$.new"),
         (ProblemKind.UNKNOWN_VALUE, "$.colour"),
         (ProblemKind.UNKNOWN_TYPE, "$.lids[0]"),
         (ProblemKind.UNKNOWN_FIELD, "$.lids[1].x"),
         (ProblemKind.WRONG_TYPE, "$.lids[2]"),
         (ProblemKind.WRONG_TYPE, "$.sizes.y"),
         (ProblemKind.WRONG_TYPE, "$.count"),
-        (ProblemKind.UNKNOWN_FIELD, "$.new"),
     ]
 
 

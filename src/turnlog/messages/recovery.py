@@ -75,7 +75,7 @@ def recover(raw: bytes) -> Recovered:
         wire = _recover_line(rescue, members, find_line_type(dialect, type_))
         entry = None if wire is None else wire.lift()
     if entry is None:
-        entry = _unknown_entry(rescue, members, raw)
+        entry = _unknown_entry(members, raw)
     return Recovered(entry, dialect, tuple(rescue.problems), wire)
 
 
@@ -108,12 +108,10 @@ def _decode_as(rescue: Salvage, members: Mapping[str, Raw], cls: type[Struct] | 
     return None if is_failed(value) else value
 
 
-def _unknown_entry(rescue: Salvage, members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:
+def _unknown_entry(members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:
     """Return an entry that knows the line's envelope, if nothing else."""
     known = {key: value for key, value in members.items() if key in _ENVELOPE_KEYS}
-    # The problems of a known type's envelope are already told.
-    quiet = Salvage(raw) if rescue.problems else rescue
-    envelope = quiet.decode_struct(Envelope, known, ())
+    envelope = Salvage(raw).decode_struct(Envelope, known, ())  # what is wrong with the line is told already
     fields = {name: getattr(envelope, name) for name in Envelope.__struct_fields__}
     type_, subtype = text_of(members.get("type")), text_of(members.get("subtype"))
     return UnknownEntry(raw=raw, type=type_, subtype=subtype, **fields)

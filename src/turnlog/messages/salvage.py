@@ -8,7 +8,6 @@ typed. The types themselves say what is possible; nothing here knows of any part
 
 from __future__ import annotations
 
-import json
 import types
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -103,34 +102,39 @@ class Salvage:
         except REFUSALS:
             return self._piecewise(_shape(type_), raw, path)
 
-    def decode_struct(
-        self, cls: type[Struct], members: Mapping[str, Raw], path: Path, ignored: frozenset[str] = frozenset()
-    ) -> Any:
-        """Decode an object's members as the fields of `cls`. `ignored` keys are no unknown fields."""
-        fields = _fields(cls)
-        values: dict[str, Any] = {}
-        for key, raw in members.items():
-            info = fields.get(key)
-            if info is not None:
-                values[info.name] = self.decode(info.type, bytes(raw), (*path, key))
-            elif key not in ignored and key != cls.__struct_config__.tag_field:
-                unknown = UnknownField(bytes(raw), key)
-                self.report(
-                    ProblemKind.UNKNOWN_FIELD, f"a field of {cls.__name__}", f"`{key}`", (*path, key), unknown
-                )
-        return self._build(cls, values, path)
+    def decode_struct(self, cls: type[Struct], members: Mapping[str, Raw], path: Path) -> Any:
+        """Decode an object's members as the fields of `cls`."""
+        declared = _declared(cls)
+        known = {key: raw for key, raw in members.items() if key in declared}
+        for key in [key for key in members if key not in declared]:
+            unknown = UnknownField(bytes(members[key]), key)
+            self.report(
+                ProblemKind.UNKNOWN_FIELD, f"a field of {cls.__name__}", f"`{key}`", (*path, key), unknown
+            )
+        # New versions bring new fields before they bring anything else: without those, all may be well.
+        if len(known) < len(members):
+            try:
+                return decoder(cls).decode(msgspec.json.encode(known))
+            except REFUSALS:
+                pass
+        return self._decode_fields(cls, known, path)
 
-    def _build(self, cls: type[Struct], values: dict[str, Any], path: Path) -> Any:
+    def _decode_fields(self, cls: type[Struct], members: Mapping[str, Raw], path: Path) -> Any:
+        fields = _fields(cls)
+        values = {
+            fields[key].name: self.decode(fields[key].type, bytes(raw), (*path, key))
+            for key, raw in members.items()
+            if key in fields
+        }
         complete = True
-        for info in _fields(cls).values():
-            if info.name not in values:
-                if info.required:
-                    self.report(ProblemKind.MISSING_FIELD, f"field `{info.encode_name}`", "nothing", path)
-                    complete = False
-            elif values[info.name] is _FAILED:
-                del values[info.name]
-                complete = complete and not info.required
-        return cls(**values) if complete else _FAILED
+        for info in fields.values():
+            if info.required and info.encode_name not in members:
+                self.report(ProblemKind.MISSING_FIELD, f"field `{info.encode_name}`", "nothing", path)
+                complete = False
+            elif info.required and values[info.name] is _FAILED:
+                complete = False
+        kept = {name: value for name, value in values.items() if value is not _FAILED}
+        return cls(**kept) if complete else _FAILED
 
     def _piecewise(self, shape: _Shape, raw: bytes, path: Path) -> Any:
         value = self._by_form(shape, raw, path)
@@ -225,16 +229,24 @@ def _split_array(raw: bytes) -> list[Raw] | None:
 
 def text_of(raw: bytes | Raw | None) -> str | None:
     """Return a JSON string's text; None if it is none."""
-    try:
-        value = json.loads(bytes(raw)) if raw is not None else None
-    except (ValueError, RecursionError):
+    if raw is None:
         return None
-    return value if isinstance(value, str) else None
+    try:
+        return cast("str", decoder(str).decode(raw))
+    except REFUSALS:
+        return None
 
 
 def _tag_of(shape: _Shape, raw: bytes) -> str | None:
     members = split_object(raw) if shape.tag_field else None
     return text_of(members.get(shape.tag_field or "")) if members else None
+
+
+@cache
+def _declared(cls: type[Struct]) -> frozenset[str]:
+    """Return the keys that an object of this class may have."""
+    tag_field = cls.__struct_config__.tag_field
+    return frozenset(cls.__struct_encode_fields__) | ({tag_field} if tag_field else set())
 
 
 @cache

@@ -46,14 +46,14 @@ def original_offset(data: bytes, text: bytes, offset: int) -> int:
 
 
 def _repair_bytes(data: bytes, text: bytes, problems: list[Problem]) -> bytes:
-    # One character for each byte that is no UTF-8, so that offsets can be found again.
-    escaped = text.decode("utf-8", "surrogateescape")
-    bad = _NOT_UTF8.search(escaped)
-    if bad is None:
-        return text
-    offset = len(data) - len(text) + len(escaped[: bad.start()].encode())
-    problems.append(_problem("UTF-8", f"byte 0x{data[offset]:02x}", offset))
-    return _NOT_UTF8.sub("\ufffd", escaped).encode()
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        offset = len(data) - len(text) + error.start
+        problems.append(_problem("UTF-8", f"byte 0x{data[offset]:02x}", offset))
+        # One character for each byte that is no UTF-8, so that offsets can be found again.
+        return _NOT_UTF8.sub("\ufffd", text.decode("utf-8", "surrogateescape")).encode()
+    return text
 
 
 def _repair_escapes(data: bytes, text: bytes, problems: list[Problem]) -> bytes:
