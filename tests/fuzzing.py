@@ -71,12 +71,13 @@ def check(raw: bytes) -> None:
     for view in view_all(line.entry, {}):
         assert view.raw is not None
     if line.dialect is not turnlog.Dialect.UNKNOWN:
-        changed = line.replace(cwd="/changed") if _has_cwd(line) else line
-        assert turnlog.encode(turnlog.decode(changed.raw)) == changed.raw
+        _check_change(line)
 
 
-def _has_cwd(line: turnlog.Line) -> bool:
-    return line.wire is None or "cwd" in line.wire.__struct_fields__
+def _check_change(line: turnlog.Line) -> None:
+    for name in ("cwd", "uuid", "request_id"):
+        if all(name in value.__struct_fields__ for value in (line.entry, line.wire or line.entry)):
+            assert getattr(line.replace(**{name: "changed"}).entry, name) == "changed"
 
 
 def fuzz(seed: int, rounds: int) -> None:

@@ -32,6 +32,12 @@ def lines(name: str) -> list[bytes]:
     return whole
 
 
+def envelope(line: turnlog.Line) -> Envelope:
+    """Return the entry of a line of a session file, as what all of them have."""
+    assert isinstance(line.entry, Envelope)
+    return line.entry
+
+
 def entry_lines(name: str) -> list[bytes]:
     return lines(f"entries/{name}")
 

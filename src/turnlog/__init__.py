@@ -1,6 +1,13 @@
 """turnlog keeps, explains and shows what Claude Code did."""
 
-from turnlog.errors import ChangeError, DecodeError, MalformedError, TurnlogError, UnknownTypeError
+from turnlog.errors import (
+    ChangeError,
+    DecodeError,
+    MalformedError,
+    ProtocolError,
+    TurnlogError,
+    UnknownTypeError,
+)
 from turnlog.messages import (
     UNSET,
     Dialect,
@@ -28,6 +35,7 @@ __all__ = [
     "Position",
     "Problem",
     "ProblemKind",
+    "ProtocolError",
     "TurnlogError",
     "Unknown",
     "UnknownEntry",

@@ -4,7 +4,8 @@
     ├── DecodeError          a line that `strict=True` refuses; carries the `Problem`
     │   ├── MalformedError   not one JSON object
     │   └── UnknownTypeError a type, subtype or block nobody declared
-    └── ChangeError          a change or a value that cannot be written
+    ├── ChangeError          a change or a value that cannot be written
+    └── ProtocolError        a control message that may not be sent; carries the request's id
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
 raises any of these from `decode`.
@@ -12,7 +13,14 @@ raises any of these from `decode`.
 
 from __future__ import annotations
 
-__all__ = ["ChangeError", "DecodeError", "MalformedError", "TurnlogError", "UnknownTypeError"]
+__all__ = [
+    "ChangeError",
+    "DecodeError",
+    "MalformedError",
+    "ProtocolError",
+    "TurnlogError",
+    "UnknownTypeError",
+]
 
 
 class TurnlogError(Exception):
@@ -44,3 +52,15 @@ class UnknownTypeError(DecodeError):
 
 class ChangeError(TurnlogError):
     """A changed value cannot be written in its dialect."""
+
+
+class ProtocolError(TurnlogError):
+    """A control message may not be sent now, or not by this side."""
+
+    def __init__(self, reason: str, request_id: str | None) -> None:
+        self.reason = reason
+        self.request_id = request_id
+        super().__init__(reason, request_id)
+
+    def __str__(self) -> str:
+        return self.reason if self.request_id is None else f"{self.reason} (request {self.request_id})"

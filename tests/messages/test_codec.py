@@ -11,11 +11,18 @@ import turnlog
 from turnlog import UNSET, Dialect, ProblemKind
 from turnlog.messages.base import UnknownBlock, UnknownField
 from turnlog.messages.entries import AssistantEntry, UnknownEntry, UserEntry
+from turnlog.messages.envelope import Envelope
 from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueAction, QueueOperation
 
 PROMPT = b'{"parentUuid":null,"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","cwd":"/p"}'
+
+
+def envelope(raw: bytes) -> Envelope:
+    entry = turnlog.decode(raw).entry
+    assert isinstance(entry, Envelope)
+    return entry
 
 
 def only_problem(raw: bytes) -> turnlog.Problem:
@@ -39,7 +46,7 @@ def test_a_position_is_kept() -> None:
 
 def test_absent_null_and_false_stay_apart() -> None:
     texts = [b'{"type":"mode","mode":"m"%s}' % part for part in (b"", b',"isMeta":null', b',"isMeta":false')]
-    entries = [turnlog.decode(text).entry for text in texts]
+    entries = [envelope(text) for text in texts]
     assert [entry.is_meta for entry in entries] == [UNSET, None, False]
     assert [json.loads(turnlog.encode(entry)) for entry in entries] == [json.loads(text) for text in texts]
 
@@ -207,7 +214,7 @@ def test_deep_nesting_in_a_typed_place_is_a_problem() -> None:
 
 def test_of_repeated_keys_the_last_counts() -> None:
     raw = PROMPT[:-1] + b',"cwd":"/q"}'
-    assert turnlog.decode(raw).entry.cwd == "/q"
+    assert envelope(raw).cwd == "/q"
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5000, "0.1e-999999"])

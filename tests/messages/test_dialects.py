@@ -14,6 +14,7 @@ from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UserEntry
 from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import AiTitle, JournalResult
+from turnlog.messages.sdk import AssistantMessage
 from turnlog.messages.system import SystemNotice
 
 MS = 1738573200000
@@ -231,7 +232,8 @@ def test_a_line_of_the_stream_does_not_raise_and_is_no_older_dialect(members: di
 def test_the_message_of_a_stream_line_is_read() -> None:
     line = decode(**STREAM[1])
 
-    assert isinstance(line.entry, AssistantEntry)
+    assert line.dialect is Dialect.STREAM
+    assert isinstance(line.entry, AssistantMessage)
     assert line.entry.message.content == (TextBlock(text="hello"),)
 
 

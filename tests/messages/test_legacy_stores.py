@@ -127,7 +127,9 @@ def test_the_api_repeats_ids_under_other_names() -> None:
 
 
 def test_the_sidechain_flag_is_read_in_both_spellings() -> None:
-    flags = [turnlog.decode(LINES[f"spec-003-api:{number}"]).entry.is_sidechain for number in range(1, 6)]
+    flags = [
+        golden.envelope(turnlog.decode(LINES[f"spec-003-api:{number}"])).is_sidechain for number in range(1, 6)
+    ]
 
     assert flags == [UNSET, False, True, True, False]
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+import golden
 import turnlog
 from turnlog import UNSET, ChangeError
 from turnlog.messages.base import UnknownBlock
@@ -40,7 +41,7 @@ def test_a_changed_field_is_the_only_thing_that_changes() -> None:
     line = turnlog.decode(LINE)
     changed = line.replace(cwd="/q")
     assert changed.raw == LINE.replace(b'"cwd":"/p"', b'"cwd":"/q"')
-    assert changed.entry.cwd == "/q"
+    assert golden.envelope(changed).cwd == "/q"
     assert line.raw == LINE
     assert turnlog.encode(changed) == changed.raw
 

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from turnlog.errors import ChangeError
 from turnlog.messages.base import UNSET, Unknown, UnsetType, Value
+from turnlog.messages.channels import AnyEntry
 from turnlog.messages.dialects import Dialect
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,
-    Entry,
     MetadataEntry,
     ProgressEntry,
     UnknownEntry,
@@ -47,7 +47,7 @@ class Line(Struct, frozen=True, gc=False):
 
     raw: bytes
     """The bytes as they were read."""
-    entry: Entry
+    entry: AnyEntry
     dialect: Dialect = Dialect.CLAUDE_CODE
     problems: tuple[Problem, ...] = ()
     """What is wrong or unknown; empty when all of it is typed."""
@@ -98,7 +98,7 @@ def decode(line: bytes | str, strict: bool = False, *, at: Position | None = Non
         entry = _decode_assistant(raw) if raw.rfind(_ASSISTANT, -_TAIL) >= 0 else _decode_any(raw)
         if type(entry) is _SystemHead:
             entry = (_decode_notice if entry.subtype is UNSET else _decode_subtype)(raw)
-        if type(entry.timestamp) is str or not _is_older(entry):
+        if (type(entry.timestamp) is str and entry.session_id is not UNSET) or not _is_other(entry):
             return Line(raw, entry, _TODAY, (), at)
     except REFUSALS:
         pass  # what is wrong with it, `recover` finds out
@@ -139,8 +139,13 @@ def _as_bytes(line: object) -> bytes:
     raise TypeError(f"decode takes bytes or str, not {type(line).__name__}")
 
 
-def _is_older(entry: Entry) -> bool:
-    """Tell whether a line that fits today's types is of an older dialect: its time is a number."""
+def _is_other(entry: Envelope) -> bool:
+    """Tell whether a line that fits today's types may yet be of another dialect.
+
+    Spec 004 gives times as numbers, and the stream names its session in snake_case alone.
+    """
+    if entry.second_session_id is not UNSET and entry.session_id is UNSET:
+        return True
     return isinstance(entry, UserEntry | AssistantEntry) and isinstance(entry.timestamp, int | float)
 
 
@@ -152,7 +157,7 @@ def _replace(line: Line, changes: dict[str, Any]) -> Line:
             raise ChangeError(f"{type(entry).__name__} has no field `{name}` that can be changed")
     if line.dialect is Dialect.UNKNOWN:
         raise ChangeError("a broken line cannot be changed")
-    changed = msgspec.structs.replace(entry, **changes)
+    changed: Any = msgspec.structs.replace(entry, **changes)
     if isinstance(line.wire, LegacyLine):
         wire = line.wire
         raw = patch(line.raw, members_of(wire), members_of(wire.lower(changed)))

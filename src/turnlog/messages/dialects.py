@@ -12,6 +12,7 @@ from typing import get_args
 
 from msgspec import Raw
 
+from turnlog.messages.channels import is_control, is_hook, is_stream
 from turnlog.messages.salvage import text_of
 from turnlog.messages.system import SystemSubtype
 
@@ -33,6 +34,12 @@ class Dialect(StrEnum):
     """The same as an HTTP API gives it, in snake_case."""
     SPEC_004 = "spec-004"
     """`human` and `tool_result` lines, times in milliseconds."""
+    STREAM = "stream-json"
+    """Messages of the SDK's stream."""
+    CONTROL = "control"
+    """Frames of the SDK's control protocol."""
+    HOOK = "hook"
+    """What a hook is told."""
     UNKNOWN = "unknown"
     """Nothing that could be read."""
 
@@ -51,11 +58,17 @@ _ABSENT, _TEXT, _OBJECT = b"", b'"', b"{"
 
 def detect(members: Mapping[str, Raw], type_: str | None) -> Dialect:
     """Return the dialect of an object, given its members and the value of `type`."""
+    if is_hook(members):
+        return Dialect.HOOK
+    if is_control(type_):
+        return Dialect.CONTROL
     message = _form(members.get("message"))
     if type_ in _STORED_TYPES:
         stored = _detect_stored(members, type_, message)
         if stored is not None:
             return stored
+    if is_stream(members, type_):
+        return Dialect.STREAM
     if type_ in _TYPES_004 or _is_spec_004(members, type_, message):
         return Dialect.SPEC_004
     if type_ == "compact_system" or _is_spec_000(members, type_, message):

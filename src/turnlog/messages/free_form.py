@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from turnlog.messages import attachments, progress, tool_io
+from turnlog.messages import (
+    attachments,
+    control,
+    hook_events,
+    options,
+    permissions,
+    progress,
+    sdk,
+    tool_io,
+)
 
 __all__ = ["FREE_FORM"]
 
@@ -45,5 +54,10 @@ FREE_FORM: Mapping[str, str] = MappingProxyType(
         **attachments.FREE_FORM,
         **progress.FREE_FORM,
         **tool_io.FREE_FORM,
+        **permissions.FREE_FORM,
+        **hook_events.FREE_FORM,
+        **options.FREE_FORM,
+        **control.FREE_FORM,
+        **sdk.FREE_FORM,
     }
 )

@@ -22,6 +22,7 @@ __all__ = [
     "BridgeSession",
     "ContentReplacement",
     "ContinuedIn",
+    "CostBasis",
     "CostState",
     "CustomTitle",
     "DevMods",
@@ -174,18 +175,37 @@ class ForkContextRef(_Metadata, tag="fork-context-ref"):
     context_length: int | UnsetType = UNSET
 
 
+class CostBasis(OpenEnum):
+    """Which prices a cost was reckoned with."""
+
+    LIST = "list"
+    MANAGED = "managed"
+    UNKNOWN_BASIS = "unknown"
+
+
 class ModelUsage(Camel):
-    """What one model has used so far."""
+    """What one model has used so far, on disk and in the SDK's results."""
 
     input_tokens: int | UnsetType = UNSET
     output_tokens: int | UnsetType = UNSET
     thinking_tokens: int | UnsetType = UNSET
     cache_read_input_tokens: int | UnsetType = UNSET
     cache_creation_input_tokens: int | UnsetType = UNSET
+    cache_creation_ephemeral_5m_input_tokens: int | UnsetType = field(
+        name="cacheCreationEphemeral5mInputTokens", default=UNSET
+    )
+    """A part of the line above; this and the next may be less than the whole."""
+    cache_creation_ephemeral_1h_input_tokens: int | UnsetType = field(
+        name="cacheCreationEphemeral1hInputTokens", default=UNSET
+    )
     web_search_requests: int | UnsetType = UNSET
     cost_usd: Number | UnsetType = field(name="costUSD", default=UNSET)
     context_window: int | UnsetType = UNSET
     max_output_tokens: int | UnsetType = UNSET
+    canonical_model: str | UnsetType = UNSET
+    """The model that prices are looked up for."""
+    provider: str | UnsetType = UNSET
+    cost_basis: CostBasis | UnsetType = UNSET
 
 
 class CostState(_Metadata, tag="cost-state"):

@@ -13,11 +13,11 @@ from typing import Any, get_args
 from msgspec import Raw, Struct
 
 from turnlog.messages.base import Unknown, Value
+from turnlog.messages.channels import AnyEntry, find_control_type, find_hook_type, find_stream_type
 from turnlog.messages.dialects import Dialect, detect
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,
-    Entry,
     MetadataEntry,
     ProgressEntry,
     UnknownEntry,
@@ -52,7 +52,7 @@ _BYTE = re.compile(r"^(?:JSON is malformed: )?(.*) \(byte (\d+)\)$")
 class Recovered(Struct, frozen=True, gc=False):
     """What could be made of a line."""
 
-    entry: Entry
+    entry: AnyEntry
     dialect: Dialect
     problems: tuple[Problem, ...]
     wire: Value | None = None
@@ -68,35 +68,37 @@ def recover(raw: bytes) -> Recovered:
         return Recovered(UnknownEntry(raw=raw), Dialect.UNKNOWN, (*problems, problem))
     type_ = text_of(members.get("type"))
     dialect = detect(members, type_)
-    if dialect is Dialect.CLAUDE_CODE:
-        wire = None
-        entry = _recover_entry(rescue, members, type_)
-    else:
-        wire = _recover_line(rescue, members, find_line_type(dialect, type_))
-        entry = None if wire is None else wire.lift()
-    if entry is None:
-        entry = _unknown_entry(members, raw)
+    cls, tag_field = _find_type(dialect, members, type_)
+    value = _decode_as(rescue, text, members, cls, tag_field)
+    wire = value if isinstance(value, LegacyLine) else None
+    if wire is not None:
+        wire.inspect(rescue)
+        value = wire.lift()
+    entry = _unknown_entry(members, raw) if value is None else value
     return Recovered(entry, dialect, tuple(rescue.problems), wire)
 
 
-def _recover_entry(rescue: Salvage, members: Mapping[str, Raw], type_: str | None) -> Entry | None:
-    cls, tag_field = _ENTRY_TYPES.get(type_), "type"
-    if type_ == "system" and "subtype" in members:
-        cls, tag_field = _SUBTYPES.get(text_of(members["subtype"])), "subtype"
-    entry: Entry | None = _decode_as(rescue, members, cls, tag_field)
-    return entry
+def _find_type(
+    dialect: Dialect, members: Mapping[str, Raw], type_: str | None
+) -> tuple[type[Struct] | None, str]:
+    """Return the class that reads a line, or None, and the key by which it was chosen."""
+    match dialect:
+        case Dialect.STREAM:
+            return find_stream_type(members, type_)
+        case Dialect.CONTROL:
+            return find_control_type(members, type_)
+        case Dialect.HOOK:
+            return find_hook_type(members)
+        case Dialect.CLAUDE_CODE if type_ == "system" and "subtype" in members:
+            return _SUBTYPES.get(text_of(members["subtype"])), "subtype"
+        case Dialect.CLAUDE_CODE:
+            return _ENTRY_TYPES.get(type_), "type"
+    return find_line_type(dialect, type_), "type"
 
 
-def _recover_line(
-    rescue: Salvage, members: Mapping[str, Raw], cls: type[LegacyLine] | None
-) -> LegacyLine | None:
-    line: LegacyLine | None = _decode_as(rescue, members, cls, "type")
-    if line is not None:
-        line.inspect(rescue)
-    return line
-
-
-def _decode_as(rescue: Salvage, members: Mapping[str, Raw], cls: type[Struct] | None, tag_field: str) -> Any:
+def _decode_as(
+    rescue: Salvage, text: bytes, members: Mapping[str, Raw], cls: type[Struct] | None, tag_field: str
+) -> Any:
     if cls is None:
         tag = members.get(tag_field)
         found = "nothing" if tag is None else f"`{text_of(tag) or describe(bytes(tag))}`"
@@ -104,7 +106,10 @@ def _decode_as(rescue: Salvage, members: Mapping[str, Raw], cls: type[Struct] | 
         path = () if tag is None else (tag_field,)
         rescue.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
         return None
-    value = rescue.decode_struct(cls, members, ())
+    try:
+        return decoder(cls).decode(text)
+    except REFUSALS:
+        value = rescue.decode_struct(cls, members, ())
     return None if is_failed(value) else value
 
 

@@ -1,0 +1,3 @@
+"""At home in other people's programs. Each integration needs its own extra."""
+
+__all__: list[str] = []

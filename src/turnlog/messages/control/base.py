@@ -1,0 +1,25 @@
+"""What all requests of the control protocol rest on.
+
+A request is told by its `subtype`. Most are spelled in snake_case, a few in camelCase; both bases share the
+tag, so that one union can hold them all.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages.base import Camel, Snake, UnknownTagged
+
+__all__ = ["CamelRequest", "SnakeRequest", "UnknownControlRequest"]
+
+
+class SnakeRequest(Snake, tag_field="subtype"):
+    """A request whose fields are spelled in snake_case."""
+
+
+class CamelRequest(Camel, tag_field="subtype"):
+    """A request whose fields are spelled in camelCase."""
+
+
+class UnknownControlRequest(UnknownTagged):
+    """A request of an undeclared subtype, which stands in `type`."""
+
+    __slots__ = ()

@@ -1,0 +1,24 @@
+"""Plugins that are loaded for one query."""
+
+from __future__ import annotations
+
+from turnlog.messages.base import UNSET, Camel, Open, UnknownTagged, UnsetType
+
+__all__ = ["LocalPlugin", "PluginConfig", "UnknownPlugin"]
+
+
+class UnknownPlugin(UnknownTagged):
+    """A plugin of an unknown type."""
+
+    __slots__ = ()
+
+
+class LocalPlugin(Camel, tag_field="type", tag="local"):
+    """A plugin in a directory, absolute or relative."""
+
+    path: str
+    skip_mcp_discovery: bool | UnsetType = UNSET
+
+
+PluginConfig = Open[LocalPlugin, UnknownPlugin]
+"""A plugin; so far they are all local."""

@@ -1,0 +1,158 @@
+"""Making messages of the stream: fresh UUIDs, and every mandatory field filled.
+
+A reader takes what comes; a writer owes the other side what the protocol demands. These constructors leave no
+mandatory field out, even where ours would allow it: counters are zero, not absent, and a thread that has no
+parent says so with null.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from turnlog.messages.base import UNSET, Number
+from turnlog.messages.blocks import ContentBlock
+from turnlog.messages.envelope import PermissionMode
+from turnlog.messages.message import Message, StopReason
+from turnlog.messages.metadata import ModelUsage
+from turnlog.messages.options import QueryOptions
+from turnlog.messages.sdk.compaction import CompactBoundaryMessage, CompactDetails
+from turnlog.messages.sdk.conversation import AssistantMessage, UserMessage
+from turnlog.messages.sdk.init import ApiKeySource, SystemInitMessage
+from turnlog.messages.sdk.result import PermissionDenial, ResultMessage, ResultSubtype
+from turnlog.messages.system import CompactTrigger
+from turnlog.messages.usage import Usage
+
+__all__ = [
+    "fill_usage",
+    "new_assistant_message",
+    "new_compact_boundary",
+    "new_result_error",
+    "new_result_success",
+    "new_system_init",
+    "new_user_message",
+    "new_uuid",
+]
+
+_COUNTERS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def new_uuid() -> str:
+    """Return a fresh UUID (RFC 4122, version 4) in its text form."""
+    return str(uuid.uuid4())
+
+
+def fill_usage(usage: Usage) -> Usage:
+    """Return `usage` with zero for each of the four counters that is absent or null."""
+    return replace(usage, **{name: getattr(usage, name) or 0 for name in _COUNTERS})
+
+
+def new_assistant_message(
+    message: Message, session_id: str, parent_tool_use_id: str | None = None
+) -> AssistantMessage:
+    """Make an answer."""
+    if isinstance(message.usage, Usage):
+        message = replace(message, usage=fill_usage(message.usage))
+    return AssistantMessage(
+        uuid=new_uuid(), session_id=session_id, message=message, parent_tool_use_id=parent_tool_use_id
+    )
+
+
+def new_user_message(
+    content: str | tuple[ContentBlock, ...] | None, session_id: str, parent_tool_use_id: str | None = None
+) -> UserMessage:
+    """Make a prompt; null content stays null."""
+    message = Message(role="user", content=content)
+    return UserMessage(
+        uuid=new_uuid(), session_id=session_id, message=message, parent_tool_use_id=parent_tool_use_id
+    )
+
+
+def new_result_success(
+    result: str,
+    session_id: str,
+    *,
+    num_turns: int,
+    total_cost_usd: Number,
+    usage: Usage,
+    model_usage: Mapping[str, ModelUsage],
+    duration_ms: Number,
+    duration_api_ms: Number,
+    stop_reason: StopReason | None = None,
+    permission_denials: Iterable[PermissionDenial] = (),
+) -> ResultMessage:
+    """Make the end of a turn that succeeded."""
+    return ResultMessage(
+        uuid=new_uuid(),
+        session_id=session_id,
+        subtype=ResultSubtype.SUCCESS,
+        is_error=False,
+        result=result,
+        num_turns=num_turns,
+        total_cost_usd=total_cost_usd,
+        usage=fill_usage(usage),
+        model_usage=dict(model_usage),
+        duration_ms=duration_ms,
+        duration_api_ms=duration_api_ms,
+        stop_reason=stop_reason,
+        permission_denials=tuple(permission_denials),
+    )
+
+
+def new_result_error(
+    subtype: ResultSubtype,
+    errors: Iterable[str],
+    session_id: str,
+    *,
+    num_turns: int,
+    total_cost_usd: Number,
+    usage: Usage,
+    model_usage: Mapping[str, ModelUsage],
+    duration_ms: Number,
+    duration_api_ms: Number,
+    stop_reason: StopReason | None = None,
+    permission_denials: Iterable[PermissionDenial] = (),
+) -> ResultMessage:
+    """Make the end of a turn that failed."""
+    if subtype is ResultSubtype.SUCCESS:
+        raise ValueError("an error has one of the error subtypes")
+    success = new_result_success(
+        "",
+        session_id,
+        num_turns=num_turns,
+        total_cost_usd=total_cost_usd,
+        usage=usage,
+        model_usage=model_usage,
+        duration_ms=duration_ms,
+        duration_api_ms=duration_api_ms,
+        stop_reason=stop_reason,
+        permission_denials=permission_denials,
+    )
+    return replace(success, subtype=subtype, is_error=True, errors=tuple(errors), result=UNSET)
+
+
+def new_system_init(options: QueryOptions, version: str, session_id: str) -> SystemInitMessage:
+    """Make the first message of a session that runs with `options`."""
+    return SystemInitMessage(
+        uuid=new_uuid(),
+        session_id=session_id,
+        model=options.model or "",
+        cwd=options.cwd or "",
+        permission_mode=options.permission_mode or PermissionMode.DEFAULT,
+        claude_code_version=version,
+        api_key_source=ApiKeySource.NONE,
+        tools=(),
+        mcp_servers=(),
+        slash_commands=(),
+        output_style="default",
+        skills=(),
+        plugins=(),
+    )
+
+
+def new_compact_boundary(trigger: CompactTrigger, pre_tokens: int, session_id: str) -> CompactBoundaryMessage:
+    """Make the mark of a compaction."""
+    details = CompactDetails(trigger=trigger, pre_tokens=pre_tokens)
+    return CompactBoundaryMessage(uuid=new_uuid(), session_id=session_id, compact_metadata=details)

@@ -1,0 +1,238 @@
+"""How the messages of a stream relate: what counts, what goes, what takes whose place, when a turn is over.
+
+The stream is not a list of rows. An answer comes in parts that are one message; states replace states; tasks
+change bit by bit; some messages take others back. These rules are the protocol's, not a viewer's, so they stand
+here as functions over the typed messages, with no state of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from turnlog.messages.base import UNSET, Number, Raw, UnsetType, Value
+from turnlog.messages.metadata import ModelUsage
+from turnlog.messages.sdk.conversation import (
+    AssistantMessage,
+    PartialAssistantMessage,
+    UserMessage,
+    UserMessageReplay,
+)
+from turnlog.messages.sdk.hooks import HookProgressMessage, HookResponseMessage, HookStartedMessage
+from turnlog.messages.sdk.init import SystemInitMessage
+from turnlog.messages.sdk.lifecycle import CommandsChangedMessage, PluginInstallMessage
+from turnlog.messages.sdk.limits import RateLimitEvent
+from turnlog.messages.sdk.notices import ModelRefusalFallbackMessage, NotificationMessage
+from turnlog.messages.sdk.result import ResultMessage, ResultSubtype
+from turnlog.messages.sdk.status import (
+    ActiveGoalMessage,
+    ApiRetryMessage,
+    AuthStatusMessage,
+    ControlRequestProgressMessage,
+    SessionState,
+    SessionStateChangedMessage,
+    StatusMessage,
+    ThinkingTokensMessage,
+)
+from turnlog.messages.sdk.tasks import (
+    BackgroundTasksChangedMessage,
+    TaskNotificationMessage,
+    TaskProgressMessage,
+    TaskStartedMessage,
+    TaskSummaryMessage,
+    TaskUpdatedMessage,
+)
+from turnlog.messages.sdk.tools import ToolProgressMessage
+from turnlog.messages.usage import Usage
+
+__all__ = [
+    "Effect",
+    "Role",
+    "RunTotals",
+    "add_result",
+    "drop_retracted",
+    "effect_of",
+    "ends_turn",
+    "has_failed",
+    "is_detached",
+    "is_idle",
+    "list_retracted",
+    "merge_answers",
+    "total",
+]
+
+
+def has_failed(result: ResultMessage) -> bool:
+    """Tell whether a turn failed: a success can be an error, and running out of turns is no `is_error`."""
+    return result.is_error is True or result.subtype is not ResultSubtype.SUCCESS
+
+
+def ends_turn(message: object) -> bool:
+    """Tell whether a message ends its turn. Remarks and task notifications may still follow it."""
+    return isinstance(message, ResultMessage)
+
+
+def is_idle(message: object) -> bool:
+    """Tell whether a message says for certain that nothing is running any more."""
+    return isinstance(message, SessionStateChangedMessage) and message.state is SessionState.IDLE
+
+
+class RunTotals(Struct, frozen=True):
+    """What a run has cost so far."""
+
+    cost_usd: Number | UnsetType = UNSET
+    """The program's running total: the last one counts, they are never added."""
+    model_usage: dict[str, ModelUsage] | UnsetType = UNSET
+    """The same, by model."""
+    turns: tuple[Usage | UnsetType, ...] = ()
+    """The usage of each turn's main loop, which is that turn's alone."""
+
+
+def add_result(totals: RunTotals, result: ResultMessage) -> RunTotals:
+    """Return the totals after one more turn."""
+    cost = totals.cost_usd if result.total_cost_usd is UNSET else result.total_cost_usd
+    models = totals.model_usage if result.model_usage is UNSET else result.model_usage
+    return RunTotals(cost, models, (*totals.turns, result.usage))
+
+
+def total(messages: Iterable[object]) -> RunTotals:
+    """Return the totals of a stream."""
+    totals = RunTotals()
+    for message in messages:
+        if isinstance(message, ResultMessage):
+            totals = add_result(totals, message)
+    return totals
+
+
+def list_retracted(message: object) -> tuple[str, ...]:
+    """Return the uuids of the earlier messages that this one takes back."""
+    match message:
+        case AssistantMessage(supersedes=tuple(uuids)):
+            return uuids
+        case ModelRefusalFallbackMessage(retracted_message_uuids=tuple(uuids)):
+            return uuids
+    return ()
+
+
+def drop_retracted(messages: Iterable[Value]) -> list[Value]:
+    """Return the messages that no later one takes back, in order."""
+    kept: list[Value] = []
+    for message in messages:
+        gone = frozenset(list_retracted(message))
+        if gone:
+            kept = [earlier for earlier in kept if getattr(earlier, "uuid", UNSET) not in gone]
+        kept.append(message)
+    return kept
+
+
+class _Detached(Struct, rename="camel"):
+    detached_tool_call: bool = False
+
+
+def is_detached(message: UserMessage | UserMessageReplay) -> bool:
+    """Tell whether a tool's result is only a placeholder: what came of the call follows as a notification."""
+    if not isinstance(message.tool_use_result, Raw):
+        return False
+    try:
+        return msgspec.json.decode(message.tool_use_result, type=_Detached).detached_tool_call
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def merge_answers(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+    """Return two parts of one answer (equal `message.id`) as one: all blocks, and what the later part knows.
+
+    The blocks of a part that is repeated are not doubled.
+    """
+    blocks = [block for part in (first, second) for block in _blocks(part)]
+    distinct = [block for index, block in enumerate(blocks) if block not in blocks[:index]]
+    later = {name: value for name, value in _known(second.message).items() if value is not None}
+    message = replace(first.message, **later | {"content": tuple(distinct)})
+    return replace(first, **_known(second) | {"message": message})
+
+
+def _blocks(message: AssistantMessage) -> tuple[Any, ...]:
+    content = message.message.content
+    return content if isinstance(content, tuple) else ()
+
+
+def _known(value: Struct) -> dict[str, Any]:
+    fields = {name: getattr(value, name) for name in value.__struct_fields__}
+    return {name: held for name, held in fields.items() if held is not UNSET}
+
+
+class Role(StrEnum):
+    """What a message does to what is known."""
+
+    ROW = "row"
+    """It stands for itself."""
+    PART = "part"
+    """It joins the others with its key: parts of an answer, the life of a task or a hook."""
+    STATE = "state"
+    """It takes the place of the one before with its key."""
+    ECHO = "echo"
+    """It repeats a prompt that is known, and is not shown again."""
+
+
+class Effect(Struct, frozen=True):
+    """What a message does, and to what."""
+
+    role: Role
+    key: tuple[str, ...] = ()
+
+
+_STATES: dict[type, tuple[str, str | None]] = {
+    SystemInitMessage: ("init", None),
+    StatusMessage: ("status", None),
+    ApiRetryMessage: ("api_retry", None),
+    AuthStatusMessage: ("auth_status", None),
+    ActiveGoalMessage: ("active_goal", None),
+    ThinkingTokensMessage: ("thinking_tokens", None),
+    SessionStateChangedMessage: ("session_state", None),
+    CommandsChangedMessage: ("commands", None),
+    BackgroundTasksChangedMessage: ("background_tasks", None),
+    TaskSummaryMessage: ("task_summary", None),
+    PluginInstallMessage: ("plugin_install", None),
+    RateLimitEvent: ("rate_limit", None),
+    ToolProgressMessage: ("tool", "tool_use_id"),
+    ControlRequestProgressMessage: ("control_request", "request_id"),
+    NotificationMessage: ("notification", "key"),
+}
+_PARTS: dict[type, tuple[str, str]] = {
+    TaskStartedMessage: ("task", "task_id"),
+    TaskUpdatedMessage: ("task", "task_id"),
+    TaskProgressMessage: ("task", "task_id"),
+    TaskNotificationMessage: ("task", "task_id"),
+    HookStartedMessage: ("hook", "hook_id"),
+    HookProgressMessage: ("hook", "hook_id"),
+    HookResponseMessage: ("hook", "hook_id"),
+}
+
+
+def effect_of(message: Value) -> Effect:
+    """Return what a message does to what is known: what replaces, what merges, and by which key."""
+    if isinstance(message, UserMessageReplay):
+        return Effect(Role.ECHO)
+    if isinstance(message, AssistantMessage):
+        return _keyed(Role.PART, "answer", message.message.id)
+    if isinstance(message, PartialAssistantMessage):
+        return _keyed(Role.PART, "partial", message.parent_tool_use_id or "")
+    if type(message) in _PARTS:
+        subject, name = _PARTS[type(message)]
+        return _keyed(Role.PART, subject, getattr(message, name))
+    if type(message) in _STATES:
+        subject, key = _STATES[type(message)]
+        return _keyed(Role.STATE, subject, "" if key is None else getattr(message, key))
+    return Effect(Role.ROW)
+
+
+def _keyed(role: Role, subject: str, key: str | UnsetType) -> Effect:
+    """Return the effect, or that of a plain row where the key is absent."""
+    if isinstance(key, UnsetType):
+        return Effect(Role.ROW)
+    return Effect(role, (subject, key) if key else (subject,))
