@@ -7,8 +7,11 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
+from turnlog.messages.control import CONTROL_TYPES, REQUESTS
 from turnlog.messages.entries import MetadataEntry
 from turnlog.messages.envelope import Envelope
+from turnlog.messages.hook_events import HOOK_EVENTS
+from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES
 from turnlog.messages.system import SystemSubtype
 
 __all__ = ["damaged", "json_lines", "json_objects", "json_values", "lines"]
@@ -121,7 +124,41 @@ _systems = st.fixed_dictionaries(
 )
 _others = st.builds(lambda type_, rest: {"type": type_, **rest}, st.sampled_from(TYPES), json_objects)
 
-lines = json_lines(st.one_of(_conversation, _systems, _others))
+_stream = st.builds(
+    lambda type_, rest: {"type": type_, "session_id": "s", **rest},
+    st.sampled_from([*STREAM_TYPES, "system", "future"]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "message": _messages,
+            "subtype": st.sampled_from([*SYSTEM_SUBTYPES, "omen"]),
+            "parent_tool_use_id": st.none(),
+            "isReplay": st.booleans(),
+            "event": json_objects,
+        },
+    ),
+)
+_control = st.fixed_dictionaries(
+    {"type": st.sampled_from([*CONTROL_TYPES])},
+    optional={
+        "request_id": texts,
+        "request": st.builds(
+            lambda subtype, rest: {"subtype": subtype, **rest}, st.sampled_from([*REQUESTS]), json_objects
+        ),
+        "response": st.one_of(
+            json_objects, st.fixed_dictionaries({"subtype": st.just("success"), "request_id": texts})
+        ),
+    },
+)
+_hooks = st.builds(
+    lambda name, rest: {"hook_event_name": name, "session_id": "s", **rest},
+    st.one_of(st.sampled_from([*HOOK_EVENTS]), texts),
+    st.fixed_dictionaries(
+        {}, optional={"tool_name": texts, "tool_input": json_values, "prompt": texts, "x": json_values}
+    ),
+)
+
+lines = json_lines(st.one_of(_conversation, _systems, _others, _stream, _control, _hooks))
 """Lines that look like real ones, with unknown things here and there."""
 
 
