@@ -19,6 +19,44 @@ from turnlog.messages.system import SystemFields
 DATA = Path(__file__).parent / "data"
 LEGACY = ("spec-000", "spec-003-document", "spec-003-extracted", "spec-003-api", "spec-004")
 
+SPEC_001_OPTIONS = [
+    "agent",
+    "agents",
+    "allowedTools",
+    "disallowedTools",
+    "tools",
+    "model",
+    "fallbackModel",
+    "maxThinkingTokens",
+    "maxTurns",
+    "maxBudgetUsd",
+    "cwd",
+    "continue",
+    "resume",
+    "resumeSessionAt",
+    "sessionId",
+    "persistSession",
+    "forkSession",
+    "enableFileCheckpointing",
+    "additionalDirectories",
+    "permissionMode",
+    "allowDangerouslySkipPermissions",
+    "permissionPromptToolName",
+    "systemPrompt",
+    "mcpServers",
+    "strictMcpConfig",
+    "hooks",
+    "plugins",
+    "includePartialMessages",
+    "betas",
+    "outputFormat",
+    "settingSources",
+    "sandbox",
+    "debug",
+    "debugFile",
+]
+"""What spec 001 lets a query be started with (§7.1), but for functions."""
+
 T = TypeVar("T")
 
 # The fields of these are inherited by many classes; one line that sets such a field speaks for all.

@@ -10,6 +10,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+import turnlog
 from golden import lines, structs, walk
 from turnlog.messages import hook_events
 from turnlog.messages.base import UNSET, Raw, Value
@@ -279,3 +280,12 @@ def test_a_hook_decides_as_a_permission_callback_does() -> None:
         value.decision for value in samples() if isinstance(value, PermissionRequestHookSpecificOutput)
     ]
     assert [type(decision) for decision in decisions] == [PermissionAllow, PermissionDeny]
+
+
+def test_an_event_of_a_new_name_keeps_its_name_and_bytes() -> None:
+    raw = b'{"hook_event_name":"MoonRise","session_id":"s","cwd":"/p","phase":1.50}'
+    line = turnlog.decode(raw)
+    assert line.dialect is turnlog.Dialect.HOOK
+    assert isinstance(line.entry, turnlog.UnknownEntry)
+    assert (line.entry.type, line.entry.cwd, line.raw) == ("MoonRise", "/p", raw)
+    assert [problem.path for problem in line.problems] == ["$.hook_event_name"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import turnlog
+from turnlog.messages.hook_events import StopHookInput
 from turnlog.messages.lazy import tool_names, view_all
 from turnlog.messages.tool_io import BashInput, BashResult, ReadInput, UnknownToolInput
 
@@ -60,3 +63,47 @@ def test_a_deferred_call_is_viewed() -> None:
 def test_most_entries_have_nothing_lazy() -> None:
     assert view_all(turnlog.decode(b'{"type":"mode","mode":"m"}').entry, NAMES) == []
     assert view_all(turnlog.decode(b'{"type":"user","message":{"content":"hi"}}').entry, NAMES) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            b'{"type":"assistant","session_id":"s","message":{"content":['
+            b'{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}',
+            [BashInput(command="ls")],
+        ),
+        (
+            b'{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"t2"}]},'
+            b'"tool_use_result":"Error: no"}',
+            ["Error: no"],
+        ),
+        (
+            b'{"type":"result","subtype":"success","permission_denials":[{"tool_name":"Bash",'
+            b'"tool_input":{"command":"rm"}}],"deferred_tool_use":{"id":"t","name":"Read","input":{"file_path":"/f"}}}',
+            [BashInput(command="rm"), ReadInput(file_path="/f")],
+        ),
+        (
+            b'{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash",'
+            b'"input":{"command":"ls"}}}',
+            [BashInput(command="ls")],
+        ),
+        (
+            b'{"type":"control_request","request_id":"r","request":{"subtype":"hook_callback","callback_id":"h",'
+            b'"input":{"hook_event_name":"Stop"}}}',
+            [StopHookInput()],
+        ),
+        (
+            b'{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},'
+            b'"tool_response":{"stdout":"","stderr":"","interrupted":false}}',
+            [BashInput(command="ls"), BashResult(stdout="", stderr="", interrupted=False)],
+        ),
+        (
+            b'{"hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"Read","tool_input":{"file_path":"/f"},'
+            b'"tool_response":"Error: no"}]}',
+            [ReadInput(file_path="/f"), "Error: no"],
+        ),
+    ],
+)
+def test_the_other_channels_are_viewed_too(raw: bytes, expected: list[Any]) -> None:
+    assert values(turnlog.decode(raw)) == expected

@@ -157,42 +157,6 @@ NEWER_SUBTYPES = {
     "informational",
     "session_writes_lost",
 }
-OPTIONS = [
-    "agent",
-    "agents",
-    "allowedTools",
-    "disallowedTools",
-    "tools",
-    "model",
-    "fallbackModel",
-    "maxThinkingTokens",
-    "maxTurns",
-    "maxBudgetUsd",
-    "cwd",
-    "continue",
-    "resume",
-    "resumeSessionAt",
-    "sessionId",
-    "persistSession",
-    "forkSession",
-    "enableFileCheckpointing",
-    "additionalDirectories",
-    "permissionMode",
-    "allowDangerouslySkipPermissions",
-    "permissionPromptToolName",
-    "systemPrompt",
-    "mcpServers",
-    "strictMcpConfig",
-    "hooks",
-    "plugins",
-    "includePartialMessages",
-    "betas",
-    "outputFormat",
-    "settingSources",
-    "sandbox",
-    "debug",
-    "debugFile",
-]
 HOOK_EVENTS = [
     "PreToolUse",
     "PostToolUse",
@@ -292,8 +256,8 @@ def test_user_message_replay_detection(flag: bool | None, cls: type) -> None:
 
 
 def test_options_completeness() -> None:
-    assert len(OPTIONS) + len({"can_use_tool", "abort_controller", "stderr"}) >= 35
-    assert set(OPTIONS) <= set(QueryOptions.__struct_encode_fields__)
+    assert len(golden.SPEC_001_OPTIONS) + len({"can_use_tool", "abort_controller", "stderr"}) >= 35
+    assert set(golden.SPEC_001_OPTIONS) <= set(QueryOptions.__struct_encode_fields__)
     assert {"can_use_tool", "abort_controller", "stderr"} <= set(Callbacks.__slots__)
     with pytest.raises(turnlog.ChangeError):
         turnlog.encode(Callbacks(stderr=print))  # type: ignore[arg-type]

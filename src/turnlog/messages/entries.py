@@ -286,6 +286,7 @@ class UnknownEntry(Envelope):
 
     raw: bytes
     type: str | None = None
+    """What the line calls itself: its type, or the name of its hook event."""
     subtype: str | None = None
 
 

@@ -118,8 +118,8 @@ def _unknown_entry(members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:
     known = {key: value for key, value in members.items() if key in _ENVELOPE_KEYS}
     envelope = Salvage(raw).decode_struct(Envelope, known, ())  # what is wrong with the line is told already
     fields = {name: getattr(envelope, name) for name in Envelope.__struct_fields__}
-    type_, subtype = text_of(members.get("type")), text_of(members.get("subtype"))
-    return UnknownEntry(raw=raw, type=type_, subtype=subtype, **fields)
+    type_ = text_of(members.get("type")) or text_of(members.get("hook_event_name"))
+    return UnknownEntry(raw=raw, type=type_, subtype=text_of(members.get("subtype")), **fields)
 
 
 def _explain(raw: bytes, text: bytes) -> Problem:
