@@ -163,6 +163,13 @@ def test_lines_with_bad_text_can_be_changed() -> None:
     assert turnlog.decode(raw).replace(uuid="u").raw == raw[:-1] + b',"uuid":"u"}'
 
 
+def test_a_byte_order_mark_stays_where_it_is() -> None:
+    raw = b'\xef\xbb\xbf{"type":"mode","mode":"a","cwd":"/p","new":1}'
+    changed = turnlog.decode(raw).replace(cwd="/q")
+    assert changed.raw == raw.replace(b"/p", b"/q")
+    assert [problem.offset for problem in changed.problems] == [0, raw.index(b"1}")]
+
+
 def test_enums_take_known_and_unknown_members() -> None:
     line = turnlog.decode(b'{"type":"permission-mode","permissionMode":"plan"}')
     assert line.replace(permission_mode=PermissionMode.AUTO).raw.endswith(b'"auto"}')

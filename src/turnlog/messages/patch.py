@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from turnlog.errors import ChangeError
 from turnlog.messages.base import UNSET, Unknown
-from turnlog.messages.spans import Member, Span, list_items, list_members
+from turnlog.messages.spans import Member, Span, find_span, list_items, list_members
 
 __all__ = ["encode_value", "members_of", "patch"]
 
@@ -40,9 +40,10 @@ def encode_value(value: Any) -> bytes:
 
 def patch(text: bytes, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:
     """Return the object `text` with the members that differ between `old` and `new` changed, by wire name."""
-    start = len(text) - len(text.lstrip())
-    end = len(text.rstrip())
-    return text[:start] + _object(text, Span(start, end), old, new) + text[end:]
+    span = find_span(text, ())
+    if span is None:
+        raise ChangeError("not one JSON object")
+    return text[: span.start] + _object(text, span, old, new) + text[span.end :]
 
 
 def members_of(value: Struct, among: type[Struct] | None = None) -> dict[str, Any]:

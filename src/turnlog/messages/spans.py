@@ -27,6 +27,7 @@ __all__ = [
 Step = str | int
 Path = tuple[Step, ...]
 
+_BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^ \t\n\r,:\[\]{}\"]++")
@@ -150,6 +151,8 @@ def _expect(text: bytes, at: int, token: bytes) -> int:
 
 
 def _skip_space(text: bytes, at: int) -> int:
+    if at == 0 and text.startswith(_BOM):
+        at = len(_BOM)
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

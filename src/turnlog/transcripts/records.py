@@ -1,0 +1,232 @@
+"""Bytes, as they come, cut into lines.
+
+A session file is one object to a line, split on LF alone: U+2028 and its like stand raw inside strings. Real
+files also hold two objects glued together, a JSON array, pretty-printed objects, NUL padding left by a crash,
+and a last line that is still being written.
+
+Every decision rests on the bytes before it, never on those to come. So it makes no difference in which pieces
+the bytes arrive, and reading a growing file gives the lines that reading it at the end gives:
+
+- an object is a line as soon as it is whole and is JSON, with a newline behind it or not;
+- what is not an object is one broken line up to the newline; without a newline it waits, as the `Tail`;
+- a line that opens an object and ends in `{`, `[` or `,` goes on in the next, unless that one starts anew.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from msgspec import Struct
+
+from turnlog.messages import Dialect, Line, Position, decode
+
+__all__ = ["LineSplitter", "Tail"]
+
+_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\0"
+_BLANKS = re.compile(rb"[ \t\r\0]*+")
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}"]', re.DOTALL)
+_OPENERS = (b"{", b"[", b",")
+_GOES_ON = b'"{}[],:-0123456789tfn'
+_LARGEST_BLOCK = 64 << 20
+_BROKEN = -1
+_UNKNOWN = Dialect.UNKNOWN  # looking a member up costs time for each line
+
+
+class Tail(Struct, frozen=True, gc=False):
+    """What stands at the end of a file and is not a line yet."""
+
+    offset: int
+    size: int
+
+
+class _Mode(Enum):
+    LINES = "lines"
+    ARRAY = "array"
+    """Between the items of an array, where commas and `]` separate."""
+    CLOSED = "closed"
+    """Behind an array. Its `]` is not consumed, because a writer that adds an item overwrites it."""
+
+
+class LineSplitter:
+    """Makes lines of the bytes of one source, fed in pieces of any size."""
+
+    def __init__(self, source: str, start: int = 0, in_array: bool = False) -> None:
+        self.source = source
+        self.consumed = start
+        """Where to start reading to get what was not given out yet."""
+        self.in_array = in_array
+        """Whether `consumed` is a place between the items of an array."""
+        self.tail: Tail | None = None
+        """What waits for more; known after `finish`."""
+        self._mode = _Mode.ARRAY if in_array else _Mode.LINES
+        self._at = start  # where the line begins that `_open` holds a part of
+        self._open: list[bytes] = []
+        self._block: list[bytes] = []  # the lines of an object that goes on
+        self._block_at = start
+        self._block_size = 0
+        self._depth = 0
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """Take the next bytes, and return the lines that are whole now."""
+        pieces = chunk.split(b"\n")
+        self._open.append(pieces[0])
+        if len(pieces) == 1:
+            return []
+        pieces[0] = b"".join(self._open)
+        self._open = [pieces.pop()]
+        return self._whole_lines(pieces)
+
+    def finish(self) -> list[Line]:
+        """Return what is whole though no newline follows; the rest is the `tail`."""
+        text = b"".join(self._open)
+        self._open = []
+        lines: list[Line] = []
+        self._take_any(text, False, lines)
+        return lines
+
+    def _whole_lines(self, pieces: list[bytes]) -> list[Line]:
+        lines: list[Line] = []
+        source, at, plain = self.source, self._at, self._is_plain()
+        for text in pieces:
+            if plain and text[:1] == b"{":
+                line = decode(text.rstrip(_BLANK), at=Position(source, at))
+                if line.dialect is not _UNKNOWN:
+                    lines.append(line)
+                    at += len(text) + 1
+                    continue
+            if plain:
+                self._consume(at)
+            self._at = at
+            self._take_any(text, True, lines)
+            plain = self._is_plain()
+            at += len(text) + 1
+        self._at = at
+        if plain:
+            self._consume(at)
+        return lines
+
+    def _is_plain(self) -> bool:
+        return self._mode is _Mode.LINES and not self._block
+
+    def _consume(self, offset: int) -> None:
+        self.consumed = offset
+        self.in_array = self._mode is _Mode.ARRAY
+
+    def _give(self, line: Line, end: int, lines: list[Line]) -> None:
+        if self._mode is _Mode.CLOSED:
+            self._mode = _Mode.LINES
+        lines.append(line)
+        self._consume(end)
+
+    def _decode(self, raw: bytes, offset: int) -> Line:
+        return decode(raw, at=Position(self.source, offset))
+
+    def _take_any(self, text: bytes, whole: bool, lines: list[Line]) -> None:
+        if self._block:
+            self._take_more(text, whole, lines)
+        else:
+            self._take(text, 0, whole, lines)
+
+    def _take(self, text: bytes, at: int, whole: bool, lines: list[Line]) -> None:
+        """Give out the objects of a text without newlines, from `at` on; `whole` if a newline follows it."""
+        while True:
+            at = self._skip(text, at, whole)
+            if at == len(text):
+                return
+            end, depth = _find_end(text, at, 0) if text[at] == ord("{") else (None, _BROKEN)
+            if end is None:
+                break
+            line = self._decode(text[at:end], self._at + at)
+            if line.dialect is _UNKNOWN:
+                break
+            self._give(line, self._at + end, lines)
+            at = end
+        if not whole:
+            self.tail = Tail(self._at + at, len(text) - at)
+        elif depth > 0 and text.rstrip(_BLANK).endswith(_OPENERS):
+            self._block_at, self._block_size = self._at + at, 0
+            self._hold(text[at:], depth)
+        else:
+            broken = self._decode(text[at:].rstrip(_BLANK), self._at + at)
+            self._give(broken, self._at + len(text) + 1, lines)
+
+    def _take_more(self, text: bytes, whole: bool, lines: list[Line]) -> None:
+        """Go on with an object that began on a line before."""
+        if _starts_anew(text) or self._block_size > _LARGEST_BLOCK:
+            self._give(self._take_block(b""), self._at, lines)
+            self._take(text, 0, whole, lines)
+            return
+        end, depth = _find_end(text, 0, self._depth)
+        if end is not None:
+            line = self._decode(b"".join((*self._block, text[:end])), self._block_at)
+            if line.dialect is not _UNKNOWN:
+                self._block = []
+                self._give(line, self._at + end, lines)
+                self._take(text, end, whole, lines)
+                return
+        if not whole:
+            self.tail = Tail(self._block_at, self._block_size + len(text))
+        elif end is None and depth > 0:
+            self._hold(text, depth)
+        else:
+            self._give(self._take_block(text), self._at + len(text) + 1, lines)
+
+    def _hold(self, text: bytes, depth: int) -> None:
+        self._block.append(text + b"\n")
+        self._block_size += len(text) + 1
+        self._depth = depth
+
+    def _take_block(self, text: bytes) -> Line:
+        """Return all that is held, and `text`, as one broken line."""
+        raw = b"".join((*self._block, text)).rstrip(_BLANK + b"\n")
+        self._block = []
+        return self._decode(raw, self._block_at)
+
+    def _skip(self, text: bytes, at: int, whole: bool) -> int:
+        """Return where the next thing begins that is no separator; arrays are entered and left on the way."""
+        if self._at + at == 0 and text.startswith(_BOM):
+            at = len(_BOM)
+        while True:
+            at = _skip_blanks(text, at)
+            sign = text[at : at + 1]
+            if self._mode is _Mode.ARRAY and sign in (b",", b"]"):
+                self._mode = _Mode.ARRAY if sign == b"," else _Mode.CLOSED
+            elif self._mode is not _Mode.ARRAY and sign == b"[" and _opens_array(text, at, whole):
+                self._mode = _Mode.ARRAY
+            else:
+                return at
+            at += 1
+
+
+def _skip_blanks(text: bytes, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _opens_array(text: bytes, at: int, whole: bool) -> bool:
+    """Tell whether the `[` at `at` opens an array of objects, and is not just how a line of a log begins."""
+    following = text[(behind := _skip_blanks(text, at + 1)) : behind + 1]
+    return following in (b"{", b"]") or (following == b"" and whole)
+
+
+def _starts_anew(text: bytes) -> bool:
+    """Tell whether a line cannot be a further line of a pretty-printed object."""
+    first = text.lstrip(_BLANK)[:1]
+    return text.startswith(b'{"') or (first != b"" and first not in _GOES_ON)
+
+
+def _find_end(text: bytes, at: int, depth: int) -> tuple[int | None, int]:
+    """Return where the value ends that is open `depth` deep at `at`, or None and how deep it is at the end."""
+    for token in _TOKEN.finditer(text, at):
+        sign = token[0]
+        if sign == b"{" or sign == b"[":
+            depth += 1
+        elif sign == b"}" or sign == b"]":
+            depth -= 1
+            if depth == 0:
+                return token.end(), 0
+        elif len(sign) == 1:  # a string that does not end on its line
+            return None, _BROKEN
+    return None, depth
