@@ -131,7 +131,7 @@ VALUES: dict[str, list[Any]] = {
     "fallback_model": ["sonnet,haiku"],
     "betas": [["context-1m-2025-08-07"], ["a-newer-one"]],
     "permission_prompt_tool_name": ["mcp__a__b"],
-    "cwd": ["/work"],
+    "cwd": ["/desk"],
     "cli_path": ["/bin/claude"],
     "settings": ["/settings.json", '{"a": 1}'],
     "add_dirs": [["/a", "/b"]],
@@ -250,8 +250,8 @@ def test_hooks_get_the_ids_that_the_sdk_would_give_them() -> None:
 
 
 def test_paths_come_back_as_their_text() -> None:
-    theirs = OPTIONS(cwd=Path("/work"), cli_path=Path("/bin/claude"), add_dirs=[Path("/a"), "/b"])
-    assert there_and_back(theirs) == OPTIONS(cwd="/work", cli_path="/bin/claude", add_dirs=["/a", "/b"])
+    theirs = OPTIONS(cwd=Path("/desk"), cli_path=Path("/bin/claude"), add_dirs=[Path("/a"), "/b"])
+    assert there_and_back(theirs) == OPTIONS(cwd="/desk", cli_path="/bin/claude", add_dirs=["/a", "/b"])
 
 
 def test_a_prompt_in_a_file_stays_visible() -> None:
