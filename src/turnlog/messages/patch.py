@@ -75,9 +75,8 @@ def _object(text: bytes, span: Span, old: Mapping[str, Any], new: Mapping[str, A
     members = list_members(text, span.start)
     last = {member.key: index for index, member in enumerate(members)}
     pieces = [
-        None if _is_taken_away(key, old, new) else _member(text, member, old, new, last[key] == index)
+        _member(text, member, old, new, counts=last[member.key] == index)
         for index, member in enumerate(members)
-        for key in (member.key,)
     ]
     colon = _colon(text, members)
     added = [
@@ -105,17 +104,18 @@ def _assemble(
     return text[span.start : first] + b"".join(inside) + text[behind : span.end]
 
 
-def _is_taken_away(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    # A value of the wrong type reads as absent; it is not for a change elsewhere to remove it.
-    return new.get(key) is UNSET and old.get(key, UNSET) is not UNSET
-
-
-def _member(text: bytes, member: Member, old: Mapping[str, Any], new: Mapping[str, Any], counts: bool) -> bytes:
-    """Return one `"key": value`; of repeated keys only the last is what was decoded, and may change."""
-    if not counts or new.get(member.key, UNSET) is UNSET:
+def _member(
+    text: bytes, member: Member, old: Mapping[str, Any], new: Mapping[str, Any], counts: bool
+) -> bytes | None:
+    """Return one `"key": value`, or None if it is to go; of repeated keys only the last may change."""
+    before, after = old.get(member.key, UNSET), new.get(member.key, UNSET)
+    if after is UNSET:
+        # A value of the wrong type reads as absent: it is not for a change elsewhere to remove it.
+        gone = member.key in new and before is not UNSET
+        return None if gone else text[member.key_start : member.value.end]
+    if not counts:
         return text[member.key_start : member.value.end]
-    value = _value(text, member.value, old.get(member.key, UNSET), new[member.key])
-    return text[member.key_start : member.value.start] + value
+    return text[member.key_start : member.value.start] + _value(text, member.value, before, after)
 
 
 def _array(text: bytes, span: Span, old: Sequence[Any], new: Sequence[Any]) -> bytes:
