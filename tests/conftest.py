@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No deadlines: a slow machine is no failure. Long runs are for `make fuzz`.
+# No deadlines: a slow machine is no failure. The same examples each time: a check that passes by luck is none.
+# `TURNLOG_EXAMPLES` asks for others, and more of them.
 settings.register_profile(
     "test",
     deadline=None,
     max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "300")),
+    derandomize="TURNLOG_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("test")
