@@ -57,6 +57,39 @@ SPEC_001_OPTIONS = [
 ]
 """What spec 001 lets a query be started with (§7.1), but for functions."""
 
+SPEC_001_HOOKS = [
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Notification",
+    "UserPromptSubmit",
+    "SessionStart",
+    "SessionEnd",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PermissionRequest",
+    "Setup",
+    "TeammateIdle",
+    "TaskCompleted",
+]
+SPEC_001_REQUESTS = [
+    "interrupt",
+    "can_use_tool",
+    "set_permission_mode",
+    "set_model",
+    "set_max_thinking_tokens",
+    "mcp_status",
+    "mcp_reconnect",
+    "mcp_toggle",
+    "mcp_set_servers",
+    "mcp_message",
+    "rewind_files",
+    "hook_callback",
+    "initialize",
+]
+
 T = TypeVar("T")
 
 # The fields of these are inherited by many classes; one line that sets such a field speaks for all.

@@ -53,21 +53,7 @@ FRAME_LINES = golden.lines("control/frames")
 FLAT_LINES = golden.lines("control/flat")
 REPLIES = [pair for line in golden.lines("control/replies") for pair in json.loads(line).items()]
 
-SPEC_001 = {
-    "interrupt",
-    "can_use_tool",
-    "set_permission_mode",
-    "set_model",
-    "set_max_thinking_tokens",
-    "mcp_status",
-    "mcp_reconnect",
-    "mcp_toggle",
-    "mcp_set_servers",
-    "mcp_message",
-    "rewind_files",
-    "hook_callback",
-    "initialize",
-}
+SPEC_001 = set(golden.SPEC_001_REQUESTS)
 
 UNDECLARED = [
     "mcp_authenticate",

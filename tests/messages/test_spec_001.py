@@ -157,38 +157,6 @@ NEWER_SUBTYPES = {
     "informational",
     "session_writes_lost",
 }
-HOOK_EVENTS = [
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Notification",
-    "UserPromptSubmit",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PermissionRequest",
-    "Setup",
-    "TeammateIdle",
-    "TaskCompleted",
-]
-CONTROL = [
-    "interrupt",
-    "can_use_tool",
-    "set_permission_mode",
-    "set_model",
-    "set_max_thinking_tokens",
-    "mcp_status",
-    "mcp_reconnect",
-    "mcp_toggle",
-    "mcp_set_servers",
-    "mcp_message",
-    "rewind_files",
-    "hook_callback",
-    "initialize",
-]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -272,14 +240,14 @@ def test_enum_coverage() -> None:
     assert modes <= set(PermissionMode)
     assert reasons <= set(ExitReason)
     assert results == set(sdk.ResultSubtype)
-    assert len(HOOK_EVENTS) == 15
-    assert set(HOOK_EVENTS) <= set(HookEventName)
+    assert len(golden.SPEC_001_HOOKS) == 15
+    assert set(golden.SPEC_001_HOOKS) <= set(HookEventName)
     assert len(subtypes) == 8
 
 
 def test_control_protocol() -> None:
-    assert len(CONTROL) == 13
-    assert {subtype for subtype, kind in REQUESTS.items() if kind.spec001} == set(CONTROL)
+    assert len(golden.SPEC_001_REQUESTS) == 13
+    assert {subtype for subtype, kind in REQUESTS.items() if kind.spec001} == set(golden.SPEC_001_REQUESTS)
     assert REQUESTS["can_use_tool"].sender is Sender.CLI
     covered = set()
     for line in golden.lines("control/spec-001"):
@@ -287,7 +255,7 @@ def test_control_protocol() -> None:
         assert decoded.dialect is turnlog.Dialect.CONTROL
         assert json.loads(turnlog.encode(decoded.entry)) == json.loads(line)
         covered.add(json.loads(line).get("request", {}).get("subtype"))
-    assert set(CONTROL) <= covered
+    assert set(golden.SPEC_001_REQUESTS) <= covered
 
 
 def test_null_handling() -> None:

@@ -12,11 +12,11 @@ from typing import get_args
 from msgspec import Raw
 
 from turnlog.messages.base import Value
-from turnlog.messages.control import CONTROL_TYPES, ControlMessage, FlatControlResponse
+from turnlog.messages.control import CONTROL_TYPES, ControlMessage, FlatControlResponse, is_flat
 from turnlog.messages.entries import Entry
 from turnlog.messages.hook_events import HOOK_EVENTS, BaseHookInput
-from turnlog.messages.salvage import split_object, text_of
-from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES, StreamMessage, UserMessageReplay
+from turnlog.messages.salvage import text_of
+from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES, StreamHead, StreamMessage, find_class
 from turnlog.messages.system import SystemSubtype
 
 __all__ = [
@@ -63,20 +63,14 @@ def is_stream(members: Mapping[str, Raw], type_: str | None) -> bool:
 
 def find_stream_type(members: Mapping[str, Raw], type_: str | None) -> tuple[type[Value] | None, str]:
     """Return the class of a message of the stream, or None, and the key that tells it."""
-    if type_ == "system" and "subtype" in members:
-        return SYSTEM_SUBTYPES.get(text_of(members["subtype"]) or ""), "subtype"
-    if type_ == "user" and "isReplay" in members and bytes(members["isReplay"]).strip() == b"true":
-        return UserMessageReplay, "type"
-    return STREAM_TYPES.get(type_ or ""), "type"
+    echo = bytes(members.get("isReplay", b"")).strip() == b"true"
+    cls = find_class(StreamHead(type=type_, subtype=text_of(members.get("subtype")), is_replay=echo))
+    return cls, "subtype" if type_ == "system" and "subtype" in members else "type"
 
 
 def find_control_type(members: Mapping[str, Raw], type_: str | None) -> tuple[type[Value] | None, str]:
     """Return the class of a frame, and the key that tells it; a reply without a subtype is spec 001's."""
-    if type_ == "control_response" and "response" in members:
-        body = split_object(members["response"])
-        if body is not None and "subtype" not in body:
-            return FlatControlResponse, "type"
-    return CONTROL_TYPES[type_ or ""][0], "type"
+    return FlatControlResponse if is_flat(members) else CONTROL_TYPES[type_ or ""][0], "type"
 
 
 def find_hook_type(members: Mapping[str, Raw]) -> tuple[type[Value] | None, str]:

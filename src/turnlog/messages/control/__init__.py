@@ -74,6 +74,7 @@ from turnlog.messages.control.envelopes import (
     SuccessBody,
     UnknownControlMessage,
     UnknownResponseBody,
+    is_flat,
     view_message,
 )
 from turnlog.messages.control.events import (
@@ -382,6 +383,7 @@ __all__ = [
     "UserDialogReply",
     "UserDialogRequest",
     "WorkspaceDirectory",
+    "is_flat",
     "subtype_of",
     "view_call",
     "view_hook_input",

@@ -32,6 +32,7 @@ __all__ = [
     "SuccessBody",
     "UnknownControlMessage",
     "UnknownResponseBody",
+    "is_flat",
     "view_message",
 ]
 
@@ -156,12 +157,12 @@ CONTROL_TYPES: Mapping[str, tuple[type[Value], ...]] = MappingProxyType(
 def view_message(raw: bytes | Raw) -> View[ControlMessage]:
     """Decode a frame in today's form or in that of spec 001; never raises."""
     seen = view(ControlFrame, raw)
-    return view(FlatControlResponse, raw) if seen.problems and _is_flat(seen.raw) else seen
+    text, _ = repair_text(seen.raw)
+    return view(FlatControlResponse, raw) if seen.problems and is_flat(split_object(text) or {}) else seen
 
 
-def _is_flat(data: bytes) -> bool:
-    text, _ = repair_text(data)
-    frame = split_object(text) or {}
+def is_flat(frame: Mapping[str, Raw]) -> bool:
+    """Tell whether a frame, given by its members, is a reply as spec 001 has it: its body has no subtype."""
     if text_of(frame.get("type")) != "control_response" or "response" not in frame:
         return False
     body = split_object(frame["response"])
