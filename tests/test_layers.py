@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,3 +97,14 @@ def test_public_definitions_are_declared(path: Path) -> None:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
     }
     assert defined <= set(importlib.import_module(module).__all__)
+
+
+def test_the_root_loads_nothing_until_it_is_asked() -> None:
+    check = "import sys, turnlog; assert 'turnlog.messages' not in sys.modules; turnlog.decode; turnlog.messages.sdk"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_the_root_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = getattr(turnlog, "nonsense")  # noqa: B009
+    assert set(turnlog.__all__) <= set(dir(turnlog))
