@@ -252,6 +252,18 @@ def test_the_library_itself_is_not_loaded_until_prices_are_asked_for() -> None:
     assert run.stdout == "False\n"
 
 
+def test_the_library_is_loaded_with_the_first_price_and_not_before() -> None:
+    code = (
+        "import sys, turnlog.transcripts.pricing as pricing\n"
+        "prices = pricing.Prices()\n"
+        "before = 'genai_prices' in sys.modules\n"
+        "pricing.find_table()\n"
+        "print(before, 'genai_prices' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False True\n"
+
+
 def test_the_callers_decimal_context_changes_nothing() -> None:
     messages = read("usage-prices/session").list_messages()
     with localcontext(prec=2):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from turnlog.messages import Line
 from turnlog.messages.attachments import QueuedCommand, hooks
-from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock
+from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.channels import AnyEntry
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
@@ -47,7 +47,15 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
 from turnlog.messages.tool_io import INPUTS
-from turnlog.transcripts.tool_blocks import find_stored_type, is_call, is_result, list_blocks, list_texts
+from turnlog.transcripts.tool_blocks import (
+    find_stored_type,
+    has_call,
+    has_result,
+    is_answer,
+    is_prompt,
+    list_blocks,
+    list_texts,
+)
 
 __all__ = [
     "CATEGORIES",
@@ -175,14 +183,27 @@ SERVER_TOOLS = frozenset(
 """The tools that the API runs by itself."""
 
 _MCP_PREFIX = "mcp__"
+# Looking a member up costs as much as all else that is done for a line.
+_USER, _ASSISTANT, _SYSTEM, _SUMMARY = Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.SUMMARY
+_TOOL_USE, _TOOL_RESULT = Role.TOOL_USE, Role.TOOL_RESULT
+_ERROR, _HOOK, _BUILTIN = Category.ERROR, Category.HOOK, Category.BUILTIN
+_FAILED = AssistantAction.ERROR
+_THOUGHTS = frozenset({ThinkingBlock, RedactedThinkingBlock})
 _SHOWN = MappingProxyType({role: MessageType(role) for role in Role})
+
+
+_LONE_BLOCKS: Mapping[type | None, MessageType] = {
+    ToolUseBlock: MessageType.TOOL_USE,
+    **dict.fromkeys(_THOUGHTS, MessageType.THINKING),
+}
+"""What an answer shows that is a single block; of a text it depends on whether it says anything."""
 
 
 def tool_category(name: str) -> Category:
     """Return the category of a tool; a name that nobody knows is `builtin`, and not `is_known_tool`."""
     if name.startswith(_MCP_PREFIX):
         return Category.MCP
-    return TOOL_CATEGORIES.get(name, Category.BUILTIN)
+    return TOOL_CATEGORIES.get(name, _BUILTIN)
 
 
 def is_known_tool(name: str) -> bool:
@@ -193,15 +214,15 @@ def is_known_tool(name: str) -> bool:
 def role_of(line: Line) -> Role:
     """Return what a line is in the conversation; every line is something."""
     entry = line.entry
-    if isinstance(entry, AssistantEntry | AssistantMessage):
+    if is_answer(entry):
         return _answer_role(line)
-    if isinstance(entry, UserEntry | UserFields):
+    if is_prompt(entry):
         return _prompt_role(entry)
-    if isinstance(entry, AttachmentEntry) and isinstance(entry.attachment, QueuedCommand):
-        return Role.USER
-    if isinstance(entry, CompactionEntry) and isinstance(entry.recap, Message):
-        return Role.SUMMARY
-    return ROLES.get(type(entry), Role.SYSTEM)
+    if type(entry) is AttachmentEntry and type(entry.attachment) is QueuedCommand:
+        return _USER
+    if type(entry) is CompactionEntry and type(entry.recap) is Message:
+        return _SUMMARY
+    return ROLES.get(type(entry), _SYSTEM)
 
 
 def find_category(line: Line) -> Category | None:
@@ -209,19 +230,7 @@ def find_category(line: Line) -> Category | None:
 
     The calls in an answer have categories of their own (`tool_category`).
     """
-    entry = line.entry
-    if _is_error(entry):
-        return Category.ERROR
-    match entry:
-        case UserEntry() | UserFields() | AssistantEntry() | AssistantMessage():
-            return Category.SYSTEM if role_of(line) is Role.SYSTEM else None
-        case ProgressEntry():
-            return CATEGORIES.get(type(entry.data))
-        case AttachmentEntry():
-            return CATEGORIES.get(type(entry.attachment), Category.SYSTEM)
-        case BaseHookInput():
-            return CATEGORIES.get(type(entry), Category.HOOK)
-    return CATEGORIES.get(type(entry), Category.SYSTEM)
+    return _category(line.entry, role_of(line))
 
 
 def list_message_types(line: Line) -> list[MessageType]:
@@ -229,42 +238,65 @@ def list_message_types(line: Line) -> list[MessageType]:
 
     Empty for what spec 002 skips: an answer without any content, and what the program put in the user's mouth.
     """
-    entry, role, category = line.entry, role_of(line), find_category(line)
-    if category is Category.ERROR:
+    entry = line.entry
+    if type(entry) is AssistantEntry and not _is_error(entry):
+        lone = _LONE_BLOCKS.get(_find_lone_block(entry))  # as nearly all answers of today
+        if lone is not None:
+            return [lone]
+    role = role_of(line)
+    category = _category(entry, role)
+    if category is _ERROR:
         return [MessageType.ERROR]
-    if isinstance(entry, AssistantEntry | AssistantMessage):
+    if is_answer(entry):
         return _answer_types(entry, role)
-    if isinstance(entry, UserEntry | UserFields) and role is Role.SYSTEM:
+    if role is _SYSTEM and is_prompt(entry):
         return []
-    if category is Category.HOOK and not isinstance(entry, SavedHookContext):
+    if category is _HOOK and not isinstance(entry, SavedHookContext):
         return [MessageType.HOOK]
     return [_SHOWN[role]]
 
 
+def _find_lone_block(entry: AssistantEntry) -> type | None:
+    content = entry.message.content
+    return type(content[0]) if type(content) is tuple and len(content) == 1 else None
+
+
+def _category(entry: AnyEntry, role: Role) -> Category | None:
+    if is_prompt(entry) or (is_answer(entry) and not _is_error(entry)):
+        return Category.SYSTEM if role is _SYSTEM else None
+    if type(entry) is ProgressEntry:
+        return CATEGORIES.get(type(entry.data))
+    if type(entry) is AttachmentEntry:
+        return CATEGORIES.get(type(entry.attachment), Category.SYSTEM)
+    if _is_error(entry):
+        return _ERROR
+    return CATEGORIES.get(type(entry), _HOOK if isinstance(entry, BaseHookInput) else Category.SYSTEM)
+
+
 def _answer_role(line: Line) -> Role:
     if list_texts(line.entry):
-        return Role.ASSISTANT
+        return _ASSISTANT
     blocks = list_blocks(line.entry)
-    if find_stored_type(line) is StoredType.TOOL_USE or any(is_call(block) for block in blocks):
-        return Role.TOOL_USE
-    return Role.TOOL_RESULT if any(is_result(block) for block in blocks) else Role.ASSISTANT
+    if has_call(blocks) or find_stored_type(line) is StoredType.TOOL_USE:
+        return _TOOL_USE
+    return _TOOL_RESULT if has_result(blocks) else _ASSISTANT
 
 
 def _prompt_role(entry: UserEntry | UserFields) -> Role:
-    if any(is_result(block) for block in list_blocks(entry)):
-        return Role.TOOL_RESULT
+    if has_result(list_blocks(entry)):
+        return _TOOL_RESULT
     if isinstance(entry, UserFields):
-        return Role.SYSTEM if entry.is_synthetic is True else Role.USER
+        return _SYSTEM if entry.is_synthetic is True else _USER
     if entry.is_compact_summary is True:
-        return Role.SUMMARY
-    return Role.SYSTEM if entry.is_meta is True else Role.USER
+        return _SUMMARY
+    return _SYSTEM if entry.is_meta is True else _USER
 
 
 def _answer_types(entry: AssistantEntry | AssistantMessage, role: Role) -> list[MessageType]:
     blocks = list_blocks(entry)
-    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
+    thoughts = sum(type(block) in _THOUGHTS for block in blocks)
     shown = [MessageType.THINKING] if thoughts else []
-    if role is not Role.ASSISTANT or list_texts(entry) or _has_more(blocks, len(thoughts)):
+    if role is not _ASSISTANT or list_texts(entry) or _has_more(blocks, thoughts):
         shown.append(_SHOWN[role])
     return shown
 
@@ -275,14 +307,12 @@ def _has_more(blocks: tuple[object, ...], thoughts: int) -> bool:
 
 
 def _is_error(entry: AnyEntry) -> bool:
-    match entry:
-        case AssistantEntry():
-            failed = entry.is_api_error_message is True or entry.subtype == AssistantAction.ERROR
-            return failed or entry.is_error is True
-        case AssistantMessage():
-            return isinstance(entry.error, str)
-        case SystemFields():
-            return entry.level is Level.ERROR or entry.is_error is True or isinstance(entry, ApiErrorNotice)
-        case ResultMessage():
-            return has_failed(entry)
-    return CATEGORIES.get(type(entry)) is Category.ERROR
+    if type(entry) is AssistantEntry:
+        return entry.is_api_error_message is True or entry.is_error is True or entry.subtype == _FAILED
+    if type(entry) is AssistantMessage:
+        return isinstance(entry.error, str)
+    if isinstance(entry, SystemFields):
+        return entry.level is Level.ERROR or entry.is_error is True or isinstance(entry, ApiErrorNotice)
+    if type(entry) is ResultMessage:
+        return has_failed(entry)
+    return CATEGORIES.get(type(entry)) is _ERROR

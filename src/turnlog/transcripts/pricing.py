@@ -10,8 +10,8 @@ Anthropic's. Models of other makers can be had from several hosts at different p
 say from which; such a model, like any other that is not listed, is named as unpriced. So are terms (speed,
 tier, geography) that the list has no price for: the message is then priced as if served the standard way.
 
-This module is not re-exported by its package: the table takes a third of a second to load, which only those who
-ask for money should wait for.
+The library and its table take a third of a second to load. They are loaded when the first price is asked for:
+nobody else waits for them.
 
 Money is `Decimal`, exact to the last digit, and never rounded here.
 """
@@ -22,20 +22,21 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, localcontext
-from typing import NamedTuple
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from genai_prices import Usage, __version__
-from genai_prices.data import providers
-from genai_prices.data_snapshot import DataSnapshot
-from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices
 from msgspec import Struct
 
 from turnlog.transcripts.sightings import Terms, Tokens
 from turnlog.transcripts.usage import MessageUsage, Totals, build_total
 
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices, Usage
+
 __all__ = ["Bill", "Price", "PriceTable", "Prices", "Rates", "find_table"]
 
-_INSTALLED = DataSnapshot(providers=providers, from_auto_update=False)
 _EXACT = Context(prec=60)
 _LONG_CONTEXT = "[1m]"
 _WEB_SEARCHES = "web_searches"
@@ -89,6 +90,16 @@ class Bill(Struct, frozen=True, gc=False):
     """Messages whose model has no price, by model: the cost does not include them."""
     unpriced_terms: dict[str, Totals]
     """Messages whose price leaves something out, by what that is: the cost includes the rest of them."""
+
+
+class _Library(NamedTuple):
+    """What is used of the library: the table that is installed, and types."""
+
+    version: str
+    installed: DataSnapshot
+    usage: type[Usage]
+    price: type[ModelPrice]
+    since: type[StartDateConstraint]
 
 
 class _Quote(NamedTuple):
@@ -157,7 +168,7 @@ class Prices:
         if message.model is None:
             return None
         # Lists change from one day to the next. What bears no time is priced by the newest.
-        day = _TABLE.newest if message.time is None else message.time.astimezone(UTC).date()
+        day = find_table().newest if message.time is None else message.time.astimezone(UTC).date()
         key = message.model, day, message.terms
         if key not in self._quotes:
             self._quotes[key] = self._quote(*key)
@@ -183,9 +194,24 @@ class Prices:
         )
 
 
+@cache
 def find_table() -> PriceTable:
     """Return which table is installed."""
-    return _TABLE
+    return PriceTable("genai-prices", _library().version, _newest())
+
+
+@cache
+def _library() -> _Library:
+    # Import statements would load it with this module, or stand inside a function.
+    types, table = import_module("genai_prices.types"), import_module("genai_prices.data")
+    snapshot = import_module("genai_prices.data_snapshot").DataSnapshot
+    return _Library(
+        import_module("genai_prices").__version__,
+        snapshot(providers=table.providers, from_auto_update=False),
+        types.Usage,
+        types.ModelPrice,
+        types.StartDateConstraint,
+    )
 
 
 def _by_name(model: str | None) -> tuple[bool, str]:
@@ -199,7 +225,7 @@ def _sum(used: Iterable[tuple[ModelPrice, Tokens]]) -> Decimal:
 
 
 def _library_usage(tokens: Tokens) -> Usage:
-    return Usage(
+    return _library().usage(
         input_tokens=tokens.prompt,
         output_tokens=tokens.output,
         cache_read_tokens=tokens.cache_read,
@@ -216,7 +242,7 @@ def _own_price(model: str, rates: Rates) -> ModelPrice:
         if rate is not None and not (isinstance(rate, Decimal) and rate.is_finite() and rate >= 0):
             raise ValueError(f"expected a Decimal of at least 0, got {rate!r} - at `{model}`, `{name}`")
     writes = rates.input if rates.cache_write_5m is None else rates.cache_write_5m
-    return ModelPrice(
+    return _library().price(
         input_mtok=rates.input,
         output_mtok=rates.output,
         cache_read_mtok=rates.input if rates.cache_read is None else rates.cache_read,
@@ -229,7 +255,7 @@ def _own_price(model: str, rates: Rates) -> ModelPrice:
 def _find_model(name: str) -> ModelInfo | None:
     provider = "aws" if "anthropic." in name else "google" if "@" in name else "anthropic"
     try:
-        return _INSTALLED.find_provider_model(name, None, provider, None)[1]
+        return _library().installed.find_provider_model(name, None, provider, None)[1]
     except LookupError:
         return None
 
@@ -261,27 +287,24 @@ def _is_listed(model: ModelInfo, key: str, terms: Terms, moment: datetime) -> bo
 
 
 def _band_starts(price: ModelPrice) -> tuple[int, ...]:
-    tiered = (value for value in vars(price).values() if isinstance(value, TieredPrices))
+    tiered = (value for value in vars(price).values() if not isinstance(value, Decimal | None))
     return tuple(sorted({tier.start for value in tiered for tier in value.tiers}))
 
 
 def _in_band(price: ModelPrice, prompt: int) -> ModelPrice:
     """Return the prices that hold for a prompt of a length: all of its tokens cost the same."""
-    return ModelPrice(**{key: _tier(value, prompt) for key, value in vars(price).items()})
+    return _library().price(**{key: _tier(value, prompt) for key, value in vars(price).items()})
 
 
 def _tier(value: Decimal | TieredPrices | None, prompt: int) -> Decimal | None:
-    if not isinstance(value, TieredPrices):
+    if isinstance(value, Decimal | None):
         return value
     return next((tier.price for tier in reversed(value.tiers) if prompt > tier.start), value.base)
 
 
 def _newest() -> date:
-    models = _INSTALLED.find_provider(None, "anthropic", None).models
+    models = _library().installed.find_provider(None, "anthropic", None).models
     conditional = [each for model in models if isinstance(model.prices, list) for each in model.prices]
     variants = [each for model in models for each in model.price_variants or ()]
     constraints = [*(each.constraint for each in conditional), *(each.constraint for each in variants)]
-    return max(each.start_date for each in constraints if isinstance(each, StartDateConstraint))
-
-
-_TABLE = PriceTable("genai-prices", __version__, _newest())
+    return max(each.start_date for each in constraints if isinstance(each, _library().since))

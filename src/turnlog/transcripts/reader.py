@@ -85,7 +85,7 @@ class Reading(Struct, frozen=True, gc=False):
 class LineReader:
     """The lines of one file, read when asked for: memory holds one chunk, or one line if it is larger."""
 
-    def __init__(self, path: Path, start: int, source: str, in_array: bool, chunk_size: int) -> None:
+    def __init__(self, path: str, start: int, source: str, in_array: bool, chunk_size: int) -> None:
         self._path = path
         self._start = start
         self._chunk_size = chunk_size
@@ -105,7 +105,7 @@ class LineReader:
         return self._splitter.tail
 
     def _read(self) -> Iterator[Line]:
-        with FileIO(os.fspath(self._path)) as file:
+        with FileIO(self._path) as file:
             file.seek(self._start)
             while chunk := file.read(self._chunk_size):
                 self.bytes_read += len(chunk)
@@ -125,7 +125,8 @@ def read_lines(
 
     Blank lines are skipped, broken ones are lines with a problem. Raises `OSError` if the file cannot be read.
     """
-    return LineReader(Path(path), start, source or os.fspath(path), in_array, chunk_size)
+    name = os.fspath(path)
+    return LineReader(name, start, source or name, in_array, chunk_size)
 
 
 def read_new(

@@ -109,10 +109,9 @@ class Sighting(Struct, frozen=True, gc=False):
     def join(self, other: Sighting) -> Sighting:
         """Return what both say together: in any order, and however often, it comes to the same."""
         best = self if _outweighs(self, other) else other
-        times = [each.time for each in (self, other) if each.time is not None]
         return replace(
             best,
-            time=min(times, default=None),
+            time=min(self.time, other.time) if self.time and other.time else self.time or other.time,
             attribution=self.attribution.join(other.attribution),
             ended=self.ended or other.ended,
         )
@@ -121,7 +120,7 @@ class Sighting(Struct, frozen=True, gc=False):
 def find_sighting(line: Line) -> Sighting | None:
     """Return what a line says about the usage of one message; None if nothing."""
     entry = line.entry
-    if not isinstance(entry, AssistantEntry | AssistantMessage):
+    if type(entry) is not AssistantEntry and type(entry) is not AssistantMessage:
         return None
     message = entry.message
     usage = _usage_of(entry)
@@ -134,9 +133,9 @@ def find_sighting(line: Line) -> Sighting | None:
         source=source,
         offset=offset,
         time=instant(entry.timestamp),
-        model=_said(message.model),
+        model=message.model or None,
         tokens=_tokens(usage),
-        terms=Terms(_said(usage.service_tier), _said(usage.speed), _said(usage.inference_geo)),
+        terms=Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None),
         attribution=_attribution(entry),
         ended=message.stop_reason is not None,
     )
@@ -160,18 +159,12 @@ def _key(line: Line, message: str | UnsetType, uuid: str | UnsetType) -> str:
     return f"line:{blake2b(line.raw, digest_size=16).hexdigest()}"
 
 
-def _said(value: str | None | UnsetType) -> str | None:
-    return value or None
-
-
 def _count(value: int | None | UnsetType) -> int:
-    return max(0, value or 0)
+    return value if value and value > 0 else 0
 
 
 def _usage_of(entry: AssistantEntry | AssistantMessage) -> Usage | None:
-    if isinstance(entry, AssistantEntry):
-        return entry.message.usage or entry.usage or None
-    return entry.message.usage or None
+    return entry.message.usage or (entry.usage if type(entry) is AssistantEntry else None) or None
 
 
 def _tokens(usage: Usage) -> Tokens:
@@ -189,13 +182,13 @@ def _tokens(usage: Usage) -> Tokens:
 
 
 def _attribution(entry: AssistantEntry | AssistantMessage) -> Attribution:
-    if isinstance(entry, AssistantMessage):
-        return Attribution(agent=_said(entry.subagent_type), agent_id=_said(entry.agent_id))
-    return Attribution(
-        agent=_said(entry.attribution_agent),
-        agent_id=_said(entry.agent_id),
-        skill=_said(entry.attribution_skill),
-        plugin=_said(entry.attribution_plugin),
-        mcp_server=_said(entry.attribution_mcp_server),
-        mcp_tool=_said(entry.attribution_mcp_tool),
-    )
+    if isinstance(entry, AssistantEntry):
+        return Attribution(
+            agent=entry.attribution_agent or None,
+            agent_id=entry.agent_id or None,
+            skill=entry.attribution_skill or None,
+            plugin=entry.attribution_plugin or None,
+            mcp_server=entry.attribution_mcp_server or None,
+            mcp_tool=entry.attribution_mcp_tool or None,
+        )
+    return Attribution(agent=entry.subagent_type or None, agent_id=entry.agent_id or None)

@@ -2,10 +2,14 @@
 
 Most calls are `tool_use` blocks, answered by `tool_result` blocks in a later line. The API's own tools have
 block types of their own, and answer within the same message. Both kinds are calls, and read alike here.
+
+All of this is asked of every line. So types are looked up in sets, which is much faster than asking for an
+instance of a union.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeGuard, get_args
 
 from turnlog.messages import UNSET, Line, UnsetType
@@ -14,7 +18,7 @@ from turnlog.messages.channels import AnyEntry
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.media import TextBlock
-from turnlog.messages.sdk import AssistantMessage, UserFields
+from turnlog.messages.sdk import AssistantMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.server_tools import (
     AdvisorToolResultBlock,
     BashCodeExecutionToolResultBlock,
@@ -34,7 +38,11 @@ __all__ = [
     "ResultBlock",
     "ServerResultBlock",
     "find_stored_type",
+    "has_call",
+    "has_result",
+    "is_answer",
     "is_call",
+    "is_prompt",
     "is_result",
     "list_blocks",
     "list_texts",
@@ -53,14 +61,16 @@ ServerResultBlock = (
 )
 ResultBlock = ToolResultBlock | McpToolResultBlock | ServerResultBlock
 
-
 _CALLS = frozenset(get_args(CallBlock))
 _RESULTS = frozenset(get_args(ResultBlock))
+_PROMPTS = frozenset({UserEntry, UserMessage, UserMessageReplay})
+_ANSWERS = frozenset({AssistantEntry, AssistantMessage})
+_SPOKEN = _PROMPTS | _ANSWERS
 
 
 def is_call(block: object) -> TypeGuard[CallBlock]:
     """Tell whether a block calls a tool."""
-    return type(block) in _CALLS  # much faster than asking for an instance of a long union
+    return type(block) in _CALLS
 
 
 def is_result(block: object) -> TypeGuard[ResultBlock]:
@@ -68,20 +78,44 @@ def is_result(block: object) -> TypeGuard[ResultBlock]:
     return type(block) in _RESULTS
 
 
+def has_call(blocks: Iterable[object]) -> bool:
+    """Tell whether any of some blocks calls a tool."""
+    return not _CALLS.isdisjoint(map(type, blocks))
+
+
+def has_result(blocks: Iterable[object]) -> bool:
+    """Tell whether any of some blocks answers a call."""
+    return not _RESULTS.isdisjoint(map(type, blocks))
+
+
+def is_prompt(entry: AnyEntry) -> TypeGuard[UserEntry | UserFields]:
+    """Tell whether an entry stands in the user's place: a prompt, or the result of a call."""
+    return type(entry) in _PROMPTS
+
+
+def is_answer(entry: AnyEntry) -> TypeGuard[AssistantEntry | AssistantMessage]:
+    """Tell whether an entry is an answer of the model, or a part of one."""
+    return type(entry) in _ANSWERS
+
+
+def _is_spoken(entry: AnyEntry) -> TypeGuard[UserEntry | UserFields | AssistantEntry | AssistantMessage]:
+    return type(entry) in _SPOKEN
+
+
 def list_blocks(entry: AnyEntry) -> tuple[ContentBlock, ...]:
     """Return the blocks of a prompt, an answer or a result; none for text and for any other entry.
 
     Messages nested in progress are copies, and give none.
     """
-    if isinstance(entry, UserEntry | AssistantEntry | UserFields | AssistantMessage):
-        content = entry.message.content
-        return content if isinstance(content, tuple) else ()
-    return ()
+    if not _is_spoken(entry):
+        return ()
+    content = entry.message.content
+    return content if isinstance(content, tuple) else ()
 
 
 def list_texts(entry: AnyEntry) -> list[str]:
     """Return the texts of a prompt or an answer that say something, in order; thinking is not among them."""
-    if not isinstance(entry, UserEntry | AssistantEntry | UserFields | AssistantMessage):
+    if not _is_spoken(entry):
         return []
     content = entry.message.content
     if isinstance(content, str):
@@ -93,11 +127,12 @@ def list_texts(entry: AnyEntry) -> list[str]:
 
 def told_error(block: ResultBlock | SystemNotice) -> bool | None | UnsetType:
     """Return whether a result calls itself an error; `UNSET` where it does not say."""
-    if isinstance(block, ToolResultBlock | McpToolResultBlock | SystemNotice):
+    if type(block) is ToolResultBlock or isinstance(block, McpToolResultBlock | SystemNotice):
         return block.is_error
     return True if hasattr(block.content, "error_code") else UNSET
 
 
 def find_stored_type(line: Line) -> StoredType | None:
     """Return what a stored message calls itself (spec 003); None for lines of other dialects."""
-    return line.wire.type if isinstance(line.wire, Document003 | Api003) else None
+    wire = line.wire
+    return None if wire is None or not isinstance(wire, Document003 | Api003) else wire.type

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from turnlog.messages import Raw, View
 from turnlog.messages.blocks import ToolUseBlock
@@ -71,6 +71,7 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
         return view_result(self.name, self.result.display)
 
 
+_AGENT = Category.AGENT  # looking a member up costs time for each call
 _WORTH: Mapping[CallState, int] = MappingProxyType(
     {
         CallState.RESOLVED: 2,
@@ -93,33 +94,19 @@ def _weigh(result: Result, paired_by: Pairing | None) -> tuple[int, bool]:
     return _WORTH[result.state], paired_by is Pairing.ID
 
 
-class CallDraft:
+class CallDraft(Struct, eq=False):
     """A call in the making: what is known so far."""
 
-    __slots__ = (
-        "_call",
-        "batch",
-        "block",
-        "copies",
-        "denied",
-        "notice",
-        "others",
-        "paired_by",
-        "place",
-        "result",
-    )
-
-    def __init__(self, block: CallBlock, place: Place) -> None:
-        self.block = block
-        self.place = place
-        self.copies: list[Place] = []
-        self.result: Result | None = None
-        self.paired_by: Pairing | None = None
-        self.others: list[Result] = []
-        self.notice: TaskNotice | None = None
-        self.denied = False
-        self.batch: object = None
-        self._call: Call | None = None
+    block: CallBlock
+    place: Place
+    copies: list[Place] = field(default_factory=list)
+    result: Result | None = None
+    paired_by: Pairing | None = None
+    others: list[Result] = field(default_factory=list)
+    notice: TaskNotice | None = None
+    denied: bool = False
+    batch: object = None
+    _call: Call | None = None
 
     @property
     def id(self) -> str | None:
@@ -129,7 +116,7 @@ class CallDraft:
     @property
     def is_agent(self) -> bool:
         """Whether the call starts an agent."""
-        return tool_category(self.block.name) is Category.AGENT
+        return tool_category(self.block.name) is _AGENT
 
     def add_copy(self, block: CallBlock, place: Place) -> None:
         """Note that the call stands in another line, too; a block with an id is the better one."""
@@ -159,30 +146,29 @@ class CallDraft:
     def build(self) -> Call:
         """Return the call as it is now."""
         if self._call is None:
+            by_server = type(self.block) is McpToolUseBlock
+            category = tool_category(self.block.name)
             self._call = Call(
                 id=self.id,
                 name=self.block.name,
-                category=self._category(),
-                known=isinstance(self.block, McpToolUseBlock) or is_known_tool(self.block.name),
+                category=Category.MCP if by_server else category,
+                known=by_server or is_known_tool(self.block.name),
                 block=self.block,
                 place=self.place,
                 state=self._state(),
                 result=self.result,
                 paired_by=self.paired_by,
                 notice=self.notice,
-                agent_id=find_agent_id(self.result) if self.result is not None and self.is_agent else None,
+                agent_id=find_agent_id(self.result) if self.result is not None and category is _AGENT else None,
                 copies=tuple(self.copies),
                 other_results=tuple(self.others),
             )
         return self._call
 
-    def _category(self) -> Category:
-        return Category.MCP if isinstance(self.block, McpToolUseBlock) else tool_category(self.block.name)
-
     def _state(self) -> CallState:
         if self.result is None:
             return CallState.UNRESOLVED
         state = self.result.state
-        if state is CallState.PLACEHOLDER and self.notice is not None:
+        if self.notice is not None and state is CallState.PLACEHOLDER:
             return _ENDS.get(self.notice.status, CallState.INTERRUPTED)
-        return CallState.REJECTED if state is CallState.FAILED and self.denied else state
+        return CallState.REJECTED if self.denied and state is CallState.FAILED else state

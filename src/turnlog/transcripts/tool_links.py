@@ -2,16 +2,77 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from turnlog.messages import Line
 from turnlog.messages.entries import UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.sdk import PermissionDeniedMessage, ResultMessage
 from turnlog.transcripts.tool_blocks import find_stored_type
-from turnlog.transcripts.tool_calls import Pairing
-from turnlog.transcripts.tool_results import Result
+from turnlog.transcripts.tool_calls import CallDraft, Pairing
+from turnlog.transcripts.tool_results import Place, Result
 
-__all__ = ["find_parent", "lane_of", "list_denied", "list_links", "session_of"]
+__all__ = ["PlaceIndex", "find_parent", "lane_of", "list_denied", "list_links", "session_of"]
+
+
+class PlaceIndex:
+    """Calls by where they and their results stand, for what cannot be found by an id.
+
+    Nearly everything can: so places are only noted as they come, and looked at when somebody asks.
+    """
+
+    def __init__(self, drafts: list[CallDraft]) -> None:
+        self._drafts = drafts
+        self._new_calls: list[tuple[Place, bool, int]] = []
+        self._new_results: list[tuple[Place, int]] = []
+        self._by_extracted: dict[str, int] = {}
+        self._answered: dict[str, int] = {}  # by the result's extracted id: copies go where the first one went
+        # Calls that a result may be joined to by the uuid of their line, those without an id apart.
+        self._open: dict[tuple[str, bool], deque[int]] = {}
+
+    def add_call(self, place: Place, named: bool, position: int) -> None:
+        """Note where a call stands, and whether it has an id."""
+        self._new_calls.append((place, named, position))
+
+    def add_result(self, place: Place, position: int) -> None:
+        """Note where a result of a call stands."""
+        self._new_results.append((place, position))
+
+    def find_call(self, place: Place) -> int | None:
+        """Return the call that stands at a place, or under its name; None if there is none."""
+        self._look_at_calls()
+        return self._by_extracted.get(place.extracted_id(StoredType.TOOL_USE) or "")
+
+    def find_answered(self, result: Result) -> int | None:
+        """Return the call to which a result at the same place was joined before, or None."""
+        for place, position in self._new_results:
+            extracted = place.extracted_id(StoredType.TOOL_RESULT)
+            if extracted is not None:
+                self._answered[extracted] = position
+        self._new_results.clear()
+        return self._answered.get(result.extracted_id or "")
+
+    def find_open(self, uuid: str | None, named: bool) -> int | None:
+        """Return the first call of a line that has no result; a result with an id fits only calls without."""
+        self._look_at_calls()
+        found: list[int] = []
+        for kind in (False,) if named else (False, True):
+            queue = self._open.get((uuid or "", kind), deque())
+            while queue and self._drafts[queue[0]].result is not None:
+                queue.popleft()
+            if queue and not (named and self._drafts[queue[0]].id is not None):
+                found.append(queue[0])
+        return min(found, default=None)
+
+    def _look_at_calls(self) -> None:
+        for place, named, position in self._new_calls:
+            extracted = place.extracted_id(StoredType.TOOL_USE)
+            if extracted is not None:
+                self._by_extracted.setdefault(extracted, position)
+            for uuid in {place.uuid, extracted} - {None}:
+                self._open.setdefault((str(uuid), named), deque()).append(position)
+        self._new_calls.clear()
 
 
 def list_links(result: Result) -> list[tuple[str, Pairing]]:

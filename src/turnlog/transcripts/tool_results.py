@@ -16,15 +16,22 @@ from msgspec import Struct, field
 
 from turnlog.messages import UNSET, Line, Raw, UnsetType
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock
+from turnlog.messages.channels import AnyEntry
 from turnlog.messages.entries import UserEntry
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.media import ImageBlock, TextBlock
 from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
-from turnlog.messages.sdk import UserFields
 from turnlog.messages.server_tools import McpToolResultBlock
 from turnlog.messages.system import SystemNotice
-from turnlog.transcripts.tool_blocks import ResultBlock, find_stored_type, is_result, list_blocks, told_error
+from turnlog.transcripts.tool_blocks import (
+    ResultBlock,
+    find_stored_type,
+    is_prompt,
+    is_result,
+    list_blocks,
+    told_error,
+)
 
 __all__ = ["CallState", "Place", "Result", "find_agent_id", "read_result"]
 
@@ -120,6 +127,7 @@ class _Evidence(Struct, rename="camel"):
 
 
 _NO_EVIDENCE = _Evidence()
+_RESOLVED = CallState.RESOLVED  # looking a member up costs time for each result
 _LAUNCHED = frozenset({"async_launched", "remote_launched", "queued_to_running", "sub_agent_entered"})
 _LAUNCH_TEXTS = ("Async agent launched successfully", "Command running in background with ID:")
 _DENIALS: Mapping[str, CallState] = MappingProxyType(
@@ -150,20 +158,19 @@ _AGENT_ID = re.compile(r"^agentId: ?([^\s(]+)", re.MULTILINE)
 def read_result(place: Place, block: ResultBlock | SystemNotice) -> Result:
     """Return what a block tells, or (spec 000) an error line that follows a call."""
     entry = place.line.entry
-    display = _display(place.line)
-    evidence = _read_evidence(display)
+    display = _display(entry)
+    evidence, shown = _read_display(display)
     content, is_error = _content(block), told_error(block)
-    tool_use_id = None if isinstance(block, SystemNotice) else block.tool_use_id
     text = _text(content)
-    denial = entry.tool_denial_kind if isinstance(entry, UserEntry) else UNSET
+    denial = _text_or_none(entry.tool_denial_kind) if type(entry) is UserEntry else None
     return Result(
         place=place,
-        tool_use_id=tool_use_id if isinstance(tool_use_id, str) else None,
+        tool_use_id=_text_or_none(getattr(block, "tool_use_id", None)),
         content=content,
         is_error=is_error,
-        state=_state(place.line, text, is_error, display, evidence),
+        state=_state(denial, text, is_error, shown, evidence),
         display=display,
-        denial=denial if isinstance(denial, str) else None,
+        denial=denial,
         offloaded_path=_string(evidence.persisted_output_path) or _saved_to(text),
         task_id=_string(evidence.background_task_id) or _string(evidence.task_id),
         agent_id=_string(evidence.agent_id) or _string(evidence.teammate_id),
@@ -179,7 +186,7 @@ def find_agent_id(result: Result) -> str | None:
 
 
 def _content(block: ResultBlock | SystemNotice) -> str | tuple[ContentBlock, ...] | None | UnsetType:
-    if isinstance(block, ToolResultBlock | McpToolResultBlock | SystemNotice):
+    if type(block) is ToolResultBlock or isinstance(block, McpToolResultBlock | SystemNotice):
         return block.content
     return encode_value(block.content).decode("utf-8", "replace")
 
@@ -191,43 +198,42 @@ def _text(content: str | tuple[ContentBlock, ...] | None | UnsetType) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
 
 
-def _display(line: Line) -> Raw | UnsetType:
+def _display(entry: AnyEntry) -> Raw | UnsetType:
     """Return the line's `toolUseResult`, if there is only one result that it can belong to."""
-    entry = line.entry
-    if not isinstance(entry, UserEntry | UserFields):
+    if not is_prompt(entry):
         return UNSET
-    results = sum(is_result(block) for block in list_blocks(entry))
-    return entry.tool_use_result if results == 1 else UNSET
+    results = filter(is_result, list_blocks(entry))
+    is_alone = next(results, None) is not None and next(results, None) is None
+    return entry.tool_use_result if is_alone else UNSET
 
 
-def _read_evidence(display: Raw | UnsetType) -> _Evidence:
-    if isinstance(display, UnsetType):
-        return _NO_EVIDENCE
+def _read_display(display: Raw | UnsetType) -> tuple[_Evidence, str | None]:
+    """Return what `toolUseResult` tells if it is an object, and what it says if it is text."""
+    if display is UNSET:
+        return _NO_EVIDENCE, None
     try:
-        found: _Evidence = decoder(_Evidence).decode(display)
+        found: _Evidence | str = decoder(_Evidence | str).decode(display)
     except REFUSALS:
-        return _NO_EVIDENCE  # text, a list, or nothing that can be read
-    return found
+        return _NO_EVIDENCE, None  # a list, or nothing that can be read
+    return (_NO_EVIDENCE, found) if isinstance(found, str) else (found, None)
 
 
 def _state(
-    line: Line, text: str, is_error: bool | None | UnsetType, display: Raw | UnsetType, evidence: _Evidence
+    denial: str | None, text: str, is_error: bool | None | UnsetType, shown: str | None, evidence: _Evidence
 ) -> CallState:
-    entry = line.entry
-    if isinstance(entry, UserEntry) and isinstance(entry.tool_denial_kind, str):
-        return _DENIALS.get(entry.tool_denial_kind, CallState.REJECTED)
+    if denial is not None:
+        return _DENIALS.get(denial, CallState.REJECTED)
     if _is_true(evidence.interrupted) or _is_true(evidence.was_interrupted):
         return CallState.INTERRUPTED
     if is_error is not False:
-        failure = _failure(text, is_error, display)
+        failure = _failure(text, is_error, shown)
         if failure is not None:
             return failure
-    return CallState.PLACEHOLDER if _is_launch(text, evidence) else CallState.RESOLVED
+    return CallState.PLACEHOLDER if _is_launch(text, evidence) else _RESOLVED
 
 
-def _failure(text: str, is_error: bool | None | UnsetType, display: Raw | UnsetType) -> CallState | None:
+def _failure(text: str, is_error: bool | None | UnsetType, shown: str | None) -> CallState | None:
     """Return how a call failed, or None. Where the result does not say, the texts must."""
-    shown = text_of(display) if isinstance(display, Raw) else None
     words = (text, (shown or "").removeprefix(_ERROR))
     reason = next((_told_by(each) for each in words if each.startswith(_STARTS)), None)
     if is_error is True:
@@ -255,9 +261,13 @@ def _saved_to(text: str) -> str | None:
     return None if found is None else found[1].strip()
 
 
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _string(raw: Raw | UnsetType) -> str | None:
-    return None if isinstance(raw, UnsetType) else text_of(raw)
+    return None if raw is UNSET else text_of(raw)
 
 
 def _is_true(raw: Raw | UnsetType) -> bool:
-    return not isinstance(raw, UnsetType) and bytes(raw) == b"true"
+    return raw is not UNSET and bytes(raw) == b"true"

@@ -14,20 +14,37 @@ What a background task said in the end turns a placeholder into an outcome.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from turnlog.messages import Dialect, Line
+from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.legacy import StoredType
+from turnlog.messages.sdk import (
+    AssistantMessage,
+    PermissionDeniedMessage,
+    ResultMessage,
+    UserMessage,
+    UserMessageReplay,
+)
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.task_notices import TaskNotice, find_notice
 from turnlog.transcripts.tool_blocks import CallBlock, is_call, is_result, list_blocks
 from turnlog.transcripts.tool_calls import Call, CallDraft, Pairing
-from turnlog.transcripts.tool_links import find_parent, lane_of, list_denied, list_links, session_of
+from turnlog.transcripts.tool_links import (
+    PlaceIndex,
+    find_parent,
+    lane_of,
+    list_denied,
+    list_links,
+    session_of,
+)
 from turnlog.transcripts.tool_results import Place, Result, find_agent_id, read_result
 
 __all__ = ["CallBuilder", "Calls", "build_calls"]
+
+_SPEC_000, _BY_ID = Dialect.SPEC_000, Pairing.ID  # looking a member up costs time for each line
 
 
 class Calls(Struct, frozen=True, gc=False):
@@ -61,11 +78,9 @@ class CallBuilder:
     def __init__(self) -> None:
         self._drafts: list[CallDraft] = []
         self._by_id: dict[str, int] = {}
-        self._by_extracted: dict[str, int] = {}
         self._by_task: dict[tuple[str, str], int] = {}
-        self._answered: dict[str, int] = {}  # by the result's extracted id: copies go where the first one went
-        # Calls that a result may be joined to by the uuid of their line, those without an id apart.
-        self._open: dict[tuple[str, bool], deque[int]] = {}
+        self._places = PlaceIndex(self._drafts)
+        self._all_named = True
         self._batches: dict[tuple[object, ...], _Batch] = {}
         self._orphans: dict[int, Result] = {}
         self._waiting: dict[str, list[int]] = {}
@@ -76,17 +91,8 @@ class CallBuilder:
 
     def add(self, line: Line) -> tuple[int, ...]:
         """Take the next line, and return the positions of the calls that it made or changed."""
-        touched: list[int] = []
-        for index, block in enumerate(list_blocks(line.entry)):
-            if is_call(block):
-                touched.append(self._add_call(Place(line, index), block))
-            elif is_result(block):
-                touched += self._add_result(read_result(Place(line, index), block))
-        touched += self._add_error(line)
-        touched += self._add_notice(find_notice(line))
-        for denied in list_denied(line):
-            touched += self._deny(denied)
-        return tuple(sorted(set(touched)))
+        touched = _TAKERS.get(type(line.entry), CallBuilder._add_notice)(self, line)
+        return tuple(touched) if len(touched) < 2 else tuple(sorted(set(touched)))
 
     def get_call(self, position: int) -> Call:
         """Return the call at a position; raises IndexError."""
@@ -103,39 +109,55 @@ class CallBuilder:
 
     def build(self) -> Calls:
         """Return what the lines so far amount to."""
-        return Calls(tuple(draft.build() for draft in self._drafts), tuple(self._orphans.values()))
+        return Calls(tuple([draft.build() for draft in self._drafts]), tuple(self._orphans.values()))
+
+    def _add_blocks(self, line: Line) -> list[int]:
+        touched: list[int] = []
+        for index, block in enumerate(list_blocks(line.entry)):
+            if is_call(block):
+                touched.append(self._add_call(Place(line, index), block))
+            elif is_result(block):
+                touched += self._add_result(read_result(Place(line, index), block))
+        return touched
+
+    def _add_prompt(self, line: Line) -> list[int]:
+        touched = self._add_blocks(line)
+        blocks = list_blocks(line.entry)
+        if len(blocks) == 1 and is_result(blocks[0]):
+            return touched  # as nearly all results stand: with no text that could be a notice
+        return touched + self._add_notice(line)
 
     def _add_call(self, place: Place, block: CallBlock) -> int:
         identity = block.id if isinstance(block.id, str) else None
-        extracted = place.extracted_id(StoredType.TOOL_USE)
-        position = self._find_same(identity, extracted)
+        position = self._find_same(identity, place)
         if position is None:
             position = len(self._drafts)
             self._drafts.append(CallDraft(block, place))
             self._enlist(place.line, position)
         else:
             self._drafts[position].add_copy(block, place)
-        if identity is not None:
+        if identity is None:
+            self._all_named = False
+        else:
             self._by_id.setdefault(identity, position)
-        if extracted is not None:
-            self._by_extracted.setdefault(extracted, position)
-        for uuid in {place.uuid, extracted} - {None}:
-            self._open.setdefault((str(uuid), identity is not None), deque()).append(position)
-        self._settle(position, identity, [place.uuid, extracted])
+        self._places.add_call(place, identity is not None, position)
+        self._settle(position, identity, place)
         return position
 
-    def _find_same(self, identity: str | None, extracted: str | None) -> int | None:
+    def _find_same(self, identity: str | None, place: Place) -> int | None:
         """Return the call of which this is a copy, or None: the same id, or the same place and no other id."""
-        if identity is not None and identity in self._by_id:
-            return self._by_id[identity]
-        position = None if extracted is None else self._by_extracted.get(extracted)
+        if identity is not None:
+            position = self._by_id.get(identity)
+            if position is not None or self._all_named:
+                return position
+        position = self._places.find_call(place)
         if position is None or (identity is not None and self._drafts[position].id is not None):
             return None
         return position
 
     def _enlist(self, line: Line, position: int) -> None:
         """Put a call of spec 000 into its batch. A call after a result begins a new one."""
-        if line.dialect is not Dialect.SPEC_000:
+        if line.dialect is not _SPEC_000:
             return
         batch = self._batches.get(lane_of(line))
         if batch is None or batch.answered:
@@ -143,7 +165,7 @@ class CallBuilder:
         batch.open.append(position)
         self._drafts[position].batch = batch
 
-    def _settle(self, position: int, identity: str | None, uuids: list[str | None]) -> None:
+    def _settle(self, position: int, identity: str | None, place: Place) -> None:
         """Give a call what came before it."""
         draft = self._drafts[position]
         if identity is not None:
@@ -154,7 +176,9 @@ class CallBuilder:
                 draft.add_notice(self._notices[identity])
             if identity in self._denied:
                 draft.deny()
-        for uuid in uuids:
+        if not self._waiting_at:
+            return
+        for uuid in (place.uuid, place.extracted_id(StoredType.TOOL_USE)):
             for named in (False, True) if identity is None else (False,):
                 waiting = self._waiting_at.get((uuid or "", named), deque())
                 while waiting and draft.result is None:
@@ -172,16 +196,16 @@ class CallBuilder:
 
     def _find_call(self, result: Result) -> tuple[int | None, Pairing]:
         if result.tool_use_id is not None and result.tool_use_id in self._by_id:
-            return self._by_id[result.tool_use_id], Pairing.ID
-        position = self._answered.get(result.extracted_id or "")
+            return self._by_id[result.tool_use_id], _BY_ID
+        position = self._places.find_answered(result)
         if position is not None and (result.tool_use_id is None or self._drafts[position].id is None):
             first = self._drafts[position].paired_by or Pairing.ORDER
             # A copy that has lost its id goes where the first one went, but cannot say so by id.
             return position, Pairing.PARENT if first is Pairing.ID else first
-        if result.place.line.dialect is Dialect.SPEC_000:
+        if result.place.line.dialect is _SPEC_000:
             return self._find_by_order(result.place.line)
         for uuid, pairing in list_links(result):
-            found = self._find_open(uuid, result.tool_use_id is not None)
+            found = self._places.find_open(uuid, result.tool_use_id is not None)
             if found is not None:
                 return found, pairing
         return None, Pairing.ID
@@ -192,7 +216,7 @@ class CallBuilder:
         Its parent counts only where it is a call of an earlier batch: within one, lines are chained.
         """
         batch = self._batches.get(lane_of(line))
-        parent = self._find_open(find_parent(line), named=False)
+        parent = self._places.find_open(find_parent(line), named=False)
         if parent is not None and (batch is None or self._drafts[parent].batch is not batch):
             return parent, Pairing.PARENT
         if batch is None:
@@ -203,17 +227,6 @@ class CallBuilder:
             if self._drafts[position].result is None:
                 return position, Pairing.ORDER
         return None, Pairing.ORDER
-
-    def _find_open(self, uuid: str | None, named: bool) -> int | None:
-        """Return the first call of a line that has no result; a result with an id fits only calls without."""
-        found: list[int] = []
-        for kind in (False,) if named else (False, True):
-            queue = self._open.get((uuid or "", kind), deque())
-            while queue and self._drafts[queue[0]].result is not None:
-                queue.popleft()
-            if queue and not (named and self._drafts[queue[0]].id is not None):
-                found.append(queue[0])
-        return min(found, default=None)
 
     def _wait(self, result: Result) -> None:
         ticket = self._tickets
@@ -228,9 +241,7 @@ class CallBuilder:
     def _join(self, position: int, result: Result, pairing: Pairing) -> None:
         draft = self._drafts[position]
         draft.add_result(result, pairing)
-        extracted = result.extracted_id
-        if extracted is not None:
-            self._answered[extracted] = position
+        self._places.add_result(result.place, position)
         task = result.task_id or (find_agent_id(result) if draft.is_agent else None)
         if task is not None:
             self._by_task[session_of(result.place.line), task] = position
@@ -238,31 +249,45 @@ class CallBuilder:
     def _add_error(self, line: Line) -> list[int]:
         """Take an error of spec 000 for the result of the call that is its parent, if that has none yet."""
         entry = line.entry
-        if line.dialect is not Dialect.SPEC_000 or not isinstance(entry, SystemNotice):
+        if line.dialect is not _SPEC_000 or not isinstance(entry, SystemNotice) or entry.is_error is not True:
             return []
-        position = self._find_open(find_parent(line), named=False) if entry.is_error is True else None
+        position = self._places.find_open(find_parent(line), named=False)
         if position is None:
             return []
         self._join(position, read_result(Place(line, 0), entry), Pairing.PARENT)
         return [position]
 
-    def _add_notice(self, notice: TaskNotice | None) -> list[int]:
+    def _add_notice(self, line: Line) -> list[int]:
+        notice = find_notice(line)
         if notice is None:
             return []
         if notice.tool_use_id is not None:
             self._notices[notice.tool_use_id] = notice
             position = self._by_id.get(notice.tool_use_id)
         else:
-            position = self._by_task.get((session_of(notice.line), notice.task_id or ""))
+            position = self._by_task.get((session_of(line), notice.task_id or ""))
         if position is None:
             return []
         self._drafts[position].add_notice(notice)
         return [position]
 
-    def _deny(self, tool_use_id: str) -> list[int]:
-        self._denied.add(tool_use_id)
-        position = self._by_id.get(tool_use_id)
-        if position is None:
-            return []
-        self._drafts[position].deny()
-        return [position]
+    def _add_denials(self, line: Line) -> list[int]:
+        denied = list_denied(line)
+        self._denied.update(denied)
+        touched = [self._by_id[each] for each in denied if each in self._by_id]
+        for position in touched:
+            self._drafts[position].deny()
+        return touched
+
+
+_TAKERS: dict[type, Callable[[CallBuilder, Line], list[int]]] = {
+    AssistantEntry: CallBuilder._add_blocks,
+    AssistantMessage: CallBuilder._add_blocks,
+    UserEntry: CallBuilder._add_prompt,
+    UserMessage: CallBuilder._add_prompt,
+    UserMessageReplay: CallBuilder._add_prompt,
+    SystemNotice: CallBuilder._add_error,
+    PermissionDeniedMessage: CallBuilder._add_denials,
+    ResultMessage: CallBuilder._add_denials,
+}
+"""What entries have to do with calls; others tell at most of the end of a task."""

@@ -106,9 +106,9 @@ class UsageFold:
     def add(self, line: Line) -> None:
         """Take in a line; most say nothing about usage. `line.at` tells which of several is the last."""
         entry = line.entry
-        if isinstance(entry, CostState):
+        if type(entry) is CostState:
             _keep(self._cost_states, *_place(line, entry.session_id), entry)
-        elif isinstance(entry, ResultMessage):
+        elif type(entry) is ResultMessage:
             _keep(self._results, *_place(line, entry.session_id), entry)
         else:
             sighting = find_sighting(line)
