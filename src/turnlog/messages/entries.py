@@ -7,6 +7,7 @@ are brought to these same types (`legacy`). Each entry has the envelope's fields
 
 from __future__ import annotations
 
+from turnlog.messages.api_requests import ApiRequest, ApiRequestBlob, ApiRequestShape
 from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.compaction import CompactionEntry
@@ -45,6 +46,7 @@ from turnlog.messages.metadata import (
     Summary,
     Tag,
     TelemetryLatch,
+    ToolsUsed,
     TurnEnd,
     WorktreeState,
 )
@@ -64,6 +66,7 @@ __all__ = [
     "GitState",
     "McpMeta",
     "MetadataEntry",
+    "PermissionOutcome",
     "ProgressEntry",
     "PromptSource",
     "QuotaLimits",
@@ -156,6 +159,16 @@ class ServerClassifierContext(Snake):
     context: ClassifierContext | UnsetType = UNSET
 
 
+class PermissionOutcome(Camel):
+    """How it was decided whether a call may run."""
+
+    decision: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    reason_type: str | UnsetType = UNSET
+    reason_code: str | UnsetType = UNSET
+    rule_source: str | UnsetType = UNSET
+
+
 class UserEntry(Envelope, tag_field="type", tag="user"):
     """A prompt, a tool's result, or text that the program put in the user's mouth."""
 
@@ -191,6 +204,10 @@ class UserEntry(Envelope, tag_field="type", tag="user"):
     tool_ends_turn: bool | UnsetType = UNSET
     classifier_meta_lines: str | UnsetType = UNSET
     server_classifier_context: ServerClassifierContext | UnsetType = UNSET
+    permission_decision: PermissionOutcome | UnsetType = UNSET
+    sandboxed: bool | UnsetType = UNSET
+    repeats_compact_summary: bool | UnsetType = UNSET
+    summarized_turn_prompt_uuids: tuple[str, ...] | UnsetType = UNSET
 
 
 class WireContext(Camel):
@@ -225,13 +242,21 @@ class AssistantEntry(Envelope, tag_field="type", tag="assistant"):
     """An answer of the model, or a part of one: lines that share `message.id` are one message."""
 
     message: Message
-    request_id: str | None | UnsetType = UNSET
+    tool_input_stream_ms: Number | UnsetType = UNSET
     api_block_index: int | UnsetType = UNSET
+    request_id: str | None | UnsetType = UNSET
+    request_ref: str | UnsetType = UNSET
+    """The `ApiRequest` that this answers."""
+    requested_model: str | UnsetType = UNSET
+    prompt_cache_requested: str | UnsetType = UNSET
+    made_by: str | UnsetType = UNSET
+    """`model`, or `other` for what the program said in its stead."""
     wire_tool_inputs: dict[str, Raw] | UnsetType = UNSET
     wire_ingest_context: dict[str, WireContext] | UnsetType = UNSET
     effort: str | None | UnsetType = UNSET
     per_turn_effort: str | None | UnsetType = UNSET
     thinking_duration_ms: Number | UnsetType = UNSET
+    thinking_display: str | UnsetType = UNSET
     advisor_model: str | None | UnsetType = UNSET
     server_classifier_request: str | UnsetType = UNSET
     attribution_skill: str | None | UnsetType = UNSET
@@ -243,6 +268,8 @@ class AssistantEntry(Envelope, tag_field="type", tag="assistant"):
     error_details: str | ErrorObject | None | UnsetType = UNSET
     api_error_status: Number | str | None | UnsetType = UNSET
     api_error: str | None | UnsetType = UNSET
+    api_error_type: str | None | UnsetType = UNSET
+    failed_response_had_no_tool_call: bool | UnsetType = UNSET
     quota_limits: QuotaLimits | UnsetType = UNSET
     is_aborted_mid_stream: bool | UnsetType = UNSET
     truncated_after_output: bool | UnsetType = UNSET
@@ -320,6 +347,10 @@ MetadataEntry = (
     | ArtifactAutoreactLedger
     | ArtifactCommentMonitor
     | AtisLatch
+    | ApiRequest
+    | ApiRequestShape
+    | ApiRequestBlob
+    | ToolsUsed
     | TelemetryLatch
     | HistorySuppression
     | DevMods

@@ -20,6 +20,7 @@ __all__ = [
     "InputTransformation",
     "Message",
     "MessageError",
+    "OutputConfig",
     "SafeguardOutcome",
     "SafeguardResult",
     "SafeguardStatus",
@@ -132,6 +133,12 @@ class MessageError(Snake):
     message: str | None | UnsetType = UNSET
 
 
+class OutputConfig(Snake):
+    """How the model was to answer from a message on."""
+
+    effort: str | None | UnsetType = UNSET
+
+
 class Message(Snake):
     """A prompt or an answer."""
 
@@ -152,3 +159,5 @@ class Message(Snake):
     safeguard_results: tuple[SafeguardResult, ...] | None | UnsetType = UNSET
     error: MessageError | str | None | UnsetType = UNSET
     """Null, in messages of some versions."""
+    output_config: OutputConfig | None | UnsetType = UNSET
+    """In kept requests alone."""

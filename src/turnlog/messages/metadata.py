@@ -50,6 +50,7 @@ __all__ = [
     "Summary",
     "Tag",
     "TelemetryLatch",
+    "ToolsUsed",
     "TurnEnd",
     "WorktreeSession",
     "WorktreeState",
@@ -354,6 +355,12 @@ class AtisLatch(_Metadata, tag="atis-latch"):
     """A switch of the program's own."""
 
     atis: str | bool | None | UnsetType = UNSET
+
+
+class ToolsUsed(_Metadata, tag="tools-used"):
+    """The tools that the session has called so far."""
+
+    tools: tuple[str, ...] | UnsetType = UNSET
 
 
 class TelemetryLatch(_Metadata, tag="telemetry-latch"):

@@ -155,6 +155,7 @@ class CompactMetadata(Camel):
     preserved_messages: PreservedMessages | None | UnsetType = UNSET
     messages_summarized: int | UnsetType = UNSET
     user_context: str | UnsetType = UNSET
+    running_turn_prompt: Raw | UnsetType = UNSET
 
 
 class CompactBoundary(_Subtyped, tag="compact_boundary"):

@@ -32,6 +32,7 @@ from turnlog.messages.attachments.files import (
     PlanFileReference,
     ReadNotes,
     ReadTruncationNotice,
+    SavedCopyFraming,
 )
 from turnlog.messages.attachments.hooks import (
     AsyncHookResponse,
@@ -200,6 +201,7 @@ __all__ = [
     "RelevantMemory",
     "RemoteSessionChange",
     "RetractedTool",
+    "SavedCopyFraming",
     "SelectedLinesInDiff",
     "SelectedLinesInIde",
     "SessionContext",

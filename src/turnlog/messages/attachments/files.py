@@ -17,6 +17,7 @@ __all__ = [
     "PlanFileReference",
     "ReadNotes",
     "ReadTruncationNotice",
+    "SavedCopyFraming",
 ]
 
 
@@ -39,6 +40,12 @@ class ReadNotes(Camel):
     memory_note: str | None | UnsetType = UNSET
 
 
+class SavedCopyFraming(Camel):
+    """How a copy of a file was kept."""
+
+    enveloped: bool | UnsetType = UNSET
+
+
 class _ReadFile(_NamedFile):
     """A file and what was read from it: what the Read tool would answer."""
 
@@ -48,6 +55,8 @@ class _ReadFile(_NamedFile):
 
 class FileAttachment(_ReadFile, tag="file"):
     """A file that the prompt named, with its content."""
+
+    saved_copy_framing: SavedCopyFraming | None | UnsetType = UNSET
 
 
 class AlreadyReadFile(_ReadFile, tag="already_read_file"):

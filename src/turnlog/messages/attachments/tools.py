@@ -95,6 +95,7 @@ class AgentListingDelta(AttachmentBase, tag="agent_listing_delta"):
     added_lines: tuple[str, ...] | UnsetType = UNSET
     removed_types: tuple[str, ...] | UnsetType = UNSET
     built_in_types: tuple[str, ...] | UnsetType = UNSET
+    built_in_plugin_types: tuple[str, ...] | UnsetType = UNSET
     is_initial: bool | UnsetType = UNSET
     show_concurrency_note: bool | UnsetType = UNSET
 
@@ -106,6 +107,7 @@ class SkillListing(AttachmentBase, tag="skill_listing"):
     skill_count: int | UnsetType = UNSET
     is_initial: bool | UnsetType = UNSET
     names: tuple[str, ...] | UnsetType = UNSET
+    digests: tuple[str, ...] | UnsetType = UNSET
 
 
 class DynamicSkill(AttachmentBase, tag="dynamic_skill"):

@@ -25,6 +25,7 @@ class KeptMessages(Snake):
 
     anchor_uuid: str | UnsetType = UNSET
     uuids: tuple[str, ...] | UnsetType = UNSET
+    all_uuids: tuple[str, ...] | UnsetType = UNSET
 
 
 class CompactDetails(Snake):
@@ -34,6 +35,7 @@ class CompactDetails(Snake):
     pre_tokens: int | UnsetType = UNSET
     post_tokens: int | UnsetType = UNSET
     duration_ms: Number | UnsetType = UNSET
+    cumulative_dropped_tokens: int | UnsetType = UNSET
     preserved_segment: KeptSegment | None | UnsetType = UNSET
     preserved_messages: KeptMessages | None | UnsetType = UNSET
 
@@ -42,3 +44,4 @@ class CompactBoundaryMessage(SystemMessage, tag="compact_boundary"):
     """A compaction took place here."""
 
     compact_metadata: CompactDetails | UnsetType = UNSET
+    logical_parent_uuid: str | None | UnsetType = UNSET

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from turnlog.messages.base import UNSET, Number, OpenEnum, Raw, UnsetType, field
+from turnlog.messages.base import UNSET, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.hook_events.agents import AssistantMessageError
 from turnlog.messages.message import Message
@@ -21,6 +21,8 @@ from turnlog.messages.sdk.reports import ContextUsage, UsageReport
 __all__ = [
     "AssistantMessage",
     "PartialAssistantMessage",
+    "ToolResultMeta",
+    "ToolResultPermission",
     "UserFields",
     "UserMessage",
     "UserMessageReplay",
@@ -50,6 +52,11 @@ class AssistantMessage(TypedMessage, tag="assistant"):
     timestamp: str | UnsetType = UNSET
     context_usage: ContextUsage | UnsetType = UNSET
     usage_report: UsageReport | UnsetType = UNSET
+    thinking_duration_ms: Number | UnsetType = UNSET
+    thinking_display: str | UnsetType = UNSET
+    is_api_error_message: bool | UnsetType = UNSET
+    api_error_status: int | None | UnsetType = UNSET
+    api_error_type: str | None | UnsetType = UNSET
 
 
 class UserPriority(OpenEnum):
@@ -58,6 +65,25 @@ class UserPriority(OpenEnum):
     NOW = "now"
     NEXT = "next"
     LATER = "later"
+
+
+class ToolResultPermission(Snake):
+    """How it was decided whether a call may run."""
+
+    decision: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    reason_type: str | UnsetType = UNSET
+    reason_code: str | UnsetType = UNSET
+
+
+class ToolResultMeta(Snake):
+    """What is known of a result beside what it says."""
+
+    id: str | UnsetType = UNSET
+    """The call's."""
+    permission_decision: ToolResultPermission | UnsetType = UNSET
+    non_execution_kind: str | UnsetType = UNSET
+    """Why the call did not run: what `toolDenialKind` says on disk."""
 
 
 class UserFields(TypedMessage):
@@ -69,6 +95,7 @@ class UserFields(TypedMessage):
     is_synthetic: bool | UnsetType = field(name="isSynthetic", default=UNSET)
     tool_use_result: Raw | UnsetType = UNSET
     """`tool_io.view_result` gives it a type."""
+    tool_result_meta: tuple[ToolResultMeta, ...] | UnsetType = UNSET
     priority: UserPriority | UnsetType = UNSET
     origin: MessageOrigin | str | None | UnsetType = UNSET
     should_query: bool | UnsetType = field(name="shouldQuery", default=UNSET)
@@ -101,6 +128,8 @@ class PartialAssistantMessage(TypedMessage, tag="stream_event"):
     event: StreamEvent
     parent_tool_use_id: str | None | UnsetType = UNSET
     ttft_ms: Number | UnsetType = UNSET
+    api_message_id: str | UnsetType = UNSET
+    thinking_display: str | UnsetType = UNSET
     user_message_uuid: str | UnsetType = UNSET
     user_message_uuids: tuple[str, ...] | UnsetType = UNSET
     resume_reason: str | UnsetType = UNSET

@@ -112,3 +112,10 @@ class SystemInitMessage(SystemMessage, tag="init"):
     product_feedback_disabled: bool | UnsetType = UNSET
     memory_paths: MemoryPaths | UnsetType = UNSET
     startup_timing: StartupTiming | UnsetType = UNSET
+    additional_directories: tuple[str, ...] | UnsetType = UNSET
+    """Not documented either, as all that follow."""
+    messaging_socket_path: str | None | UnsetType = UNSET
+    original_cwd: str | UnsetType = UNSET
+    per_turn_effort_active: bool | UnsetType = UNSET
+    ultrathink_available: bool | UnsetType = UNSET
+    ultrathink_typed_raises: bool | UnsetType = UNSET

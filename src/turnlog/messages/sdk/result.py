@@ -19,11 +19,15 @@ from turnlog.messages.usage import Usage
 __all__ = [
     "DeferredToolUse",
     "InvalidConfigFile",
+    "KilledAgents",
     "PermissionDenial",
     "QueuedBehind",
+    "RefusedAgents",
+    "RequestedPlaces",
     "ResultMessage",
     "ResultSubtype",
     "StartupFailureReason",
+    "SubagentStats",
     "TerminalReason",
 ]
 
@@ -127,6 +131,45 @@ class InvalidConfigFile(Snake):
     backup_path: str | UnsetType = UNSET
 
 
+class RequestedPlaces(Snake):
+    """Where agents were asked to run."""
+
+    background: int | UnsetType = UNSET
+    foreground: int | UnsetType = UNSET
+    unset: int | UnsetType = UNSET
+
+
+class KilledAgents(Snake):
+    """How many agents were ended, by who ended them."""
+
+    parent: int | UnsetType = UNSET
+    user: int | UnsetType = UNSET
+    system: int | UnsetType = UNSET
+
+
+class RefusedAgents(Snake):
+    """How many agents were not started, and why."""
+
+    depth_limit: int | UnsetType = UNSET
+    concurrency_limit: int | UnsetType = UNSET
+    budget: int | UnsetType = UNSET
+
+
+class SubagentStats(Snake):
+    """What became of the session's agents so far."""
+
+    spawned: int | UnsetType = UNSET
+    requested: RequestedPlaces | UnsetType = UNSET
+    started_in_background: int | UnsetType = UNSET
+    max_depth: int | UnsetType = UNSET
+    spawned_by_subagents: int | UnsetType = UNSET
+    completed: int | UnsetType = UNSET
+    failed: int | UnsetType = UNSET
+    killed: KilledAgents | UnsetType = UNSET
+    refused: RefusedAgents | UnsetType = UNSET
+    by_type: dict[str, int] | UnsetType = UNSET
+
+
 class ResultMessage(TypedMessage, tag="result"):
     """A turn ended."""
 
@@ -134,6 +177,7 @@ class ResultMessage(TypedMessage, tag="result"):
     is_error: bool | UnsetType = UNSET
     """True also on a `success` that reports an API error, false on some `error_…`: ask `rules.has_failed`."""
     api_error_status: int | None | UnsetType = UNSET
+    api_error_type: str | None | UnsetType = UNSET
     duration_ms: Number | UnsetType = UNSET
     duration_api_ms: Number | UnsetType = UNSET
     num_turns: int | UnsetType = UNSET
@@ -145,6 +189,9 @@ class ResultMessage(TypedMessage, tag="result"):
     total_cost_usd: Number | UnsetType = UNSET
     usage: Usage | UnsetType = UNSET
     model_usage: dict[str, ModelUsage] | UnsetType = field(name="modelUsage", default=UNSET)
+    model_usage_since_last_result: dict[str, ModelUsage] | UnsetType = UNSET
+    subagent_stats: SubagentStats | UnsetType = UNSET
+    safety_stops: int | UnsetType = UNSET
     permission_denials: tuple[PermissionDenial, ...] | UnsetType = UNSET
     structured_output: Raw | UnsetType = UNSET
     deferred_tool_use: DeferredToolUse | UnsetType = UNSET

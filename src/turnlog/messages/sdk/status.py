@@ -46,6 +46,7 @@ class StatusMessage(SystemMessage, tag="status"):
     permission_mode: PermissionMode | UnsetType = field(name="permissionMode", default=UNSET)
     compact_result: CompactResult | UnsetType = UNSET
     compact_error: str | UnsetType = UNSET
+    compact_output_chars: int | UnsetType = UNSET
 
 
 class NoResponse(Snake):

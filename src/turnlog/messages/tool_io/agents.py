@@ -91,6 +91,7 @@ class AgentCompletedResult(AgentReport, tag_field="status", tag="completed"):
     tool_stats: ToolStats | UnsetType = UNSET
     worktree_path: str | UnsetType = UNSET
     worktree_branch: str | UnsetType = UNSET
+    can_continue_agent: bool | UnsetType = UNSET
     harness_note_count: int | UnsetType = UNSET
     harness_tail_count: int | UnsetType = UNSET
     harness_section_hash: str | UnsetType = UNSET
@@ -107,6 +108,7 @@ class AgentLaunchedResult(Camel, tag_field="status", tag="async_launched"):
     models_used: tuple[str, ...] | UnsetType = UNSET
     output_file: str | UnsetType = UNSET
     can_read_output_file: bool | UnsetType = UNSET
+    can_continue_agent: bool | UnsetType = UNSET
 
 
 class AgentRemoteResult(Camel, tag_field="status", tag="remote_launched"):
