@@ -12,7 +12,7 @@ from turnlog.messages import UnknownBlock
 from turnlog.messages.base import Raw
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, UserEntry
-from turnlog.messages.legacy import Api003, Document003, ObjectId, StoredUsage
+from turnlog.messages.legacy import Api003, Document003, ObjectId, StoredDate, StoredNumber, StoredUsage
 from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import Summary
 from turnlog.messages.usage import Usage
@@ -60,6 +60,81 @@ def test_a_document_is_named_by_text_or_by_an_object() -> None:
     assert wire("spec-003-document:4", Document003).id == "65f0"
     assert wire("spec-003-document:5", Document003).id == ObjectId(oid="65f1")
     assert wire("spec-003-document:1", Document003).id is UNSET
+
+
+def test_dates_and_numbers_of_an_export_are_plain_in_the_entry() -> None:
+    relaxed = entry("spec-003-document:13", AssistantEntry)
+    canonical = entry("spec-003-document:14", AssistantEntry)
+
+    assert (relaxed.timestamp, relaxed.cost_usd) == ("2025-02-03T09:00:06.250Z", 0.012)
+    assert relaxed.usage == Usage(input_tokens=12, output_tokens=3, cache_creation_input_tokens=0)
+    assert (canonical.timestamp, canonical.cost_usd) == (1738573208000, 0.5)
+    for name, instant in {"13": "2025-02-03 09:00:06.250000+00:00", "14": "2025-02-03 09:00:08+00:00"}.items():
+        assert str(wire(f"spec-003-document:{name}", Document003).time) == instant
+        assert str(entry(f"spec-003-document:{name}", AssistantEntry).time) == instant
+
+
+def test_a_changed_date_or_number_of_an_export_stays_in_its_form() -> None:
+    relaxed = turnlog.decode(LINES["spec-003-document:13"])
+    canonical = turnlog.decode(LINES["spec-003-document:14"])
+    usage = Usage(input_tokens=12, output_tokens=4, cache_creation_input_tokens=0)
+
+    changed = relaxed.replace(timestamp="2025-02-04T09:00:00Z", usage=usage)
+    later = canonical.replace(timestamp=1738573209000, cost_usd=1.5)
+
+    assert changed.raw == relaxed.raw.replace(b"2025-02-03T09:00:06.250Z", b"2025-02-04T09:00:00Z").replace(
+        b'{"$numberLong":"3"}', b'{"$numberLong":"4"}'
+    )
+    assert later.raw == canonical.raw.replace(b'"1738573208000"', b'"1738573209000"').replace(b"0.5", b"1.5")
+
+
+def test_a_date_of_an_export_can_be_taken_away() -> None:
+    line = turnlog.decode(LINES["spec-003-document:13"])
+
+    assert b"timestamp" not in line.replace(timestamp=UNSET).raw
+
+
+def test_a_number_that_its_form_cannot_say_is_refused() -> None:
+    line = turnlog.decode(LINES["spec-003-document:14"])
+
+    with pytest.raises(turnlog.ChangeError):
+        line.replace(timestamp=0.5)
+
+
+@pytest.mark.parametrize(
+    ("member", "path"),
+    [
+        (b'"costUsd":{"$numberDouble":"NaN"}', "$.costUsd"),
+        (b'"costUsd":{"$numberDecimal":"dear"}', "$.costUsd"),
+        (b'"costUsd":{}', "$.costUsd"),
+        (b'"timestamp":{"$date":{"$numberLong":"1e3"}}', "$.timestamp"),
+        (b'"createdAt":{"$date":{"$numberLong":"soon"}}', "$.createdAt"),
+        (b'"usage":{"inputTokens":{"$numberInt":"%s"}}' % (b"9" * 5000), "$.usage.inputTokens"),
+    ],
+)
+def test_a_number_of_an_export_that_is_none_is_a_problem_and_outlives_a_change(
+    member: bytes, path: str
+) -> None:
+    raw = b'{"_id":"1","type":"assistant","content":"x","cwd":"/a",' + member + b"}"
+    line = turnlog.decode(raw)
+
+    assert [(problem.kind, problem.path) for problem in line.problems] == [(ProblemKind.WRONG_TYPE, path)]
+    assert isinstance(line.entry, AssistantEntry)
+    assert (line.entry.cost_usd, line.entry.timestamp) == (UNSET, UNSET)
+    assert line.replace(cwd="/b").raw == raw.replace(b"/a", b"/b")
+
+
+def test_a_number_without_any_form_gets_one_when_it_is_changed() -> None:
+    line = turnlog.decode(b'{"_id":"1","type":"assistant","content":"x","costUsd":{}}')
+
+    assert line.replace(cost_usd=2.5).raw == line.raw.replace(b"{}", b'{"$numberDouble":"2.5"}')
+
+
+def test_an_export_is_typed_as_it_stands() -> None:
+    document = wire("spec-003-document:13", Document003)
+
+    assert document.cost_usd == StoredNumber(double="0.0120")
+    assert document.created_at == StoredDate(date=StoredNumber(int64="1738573207000"))
 
 
 def test_a_document_may_hold_its_blocks_in_a_message() -> None:

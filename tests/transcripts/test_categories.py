@@ -126,7 +126,7 @@ def test_all_that_hooks_leave_behind_is_of_hooks() -> None:
 LEGACY_ROLES = {
     "spec-000": "u u u a t a a a a a r r s s s s s s s u a",
     "spec-003-extracted": "t r t",
-    "spec-003-document": "u a a u a a u m m t r t",
+    "spec-003-document": "u a a u a a u m m t r t a a",
     "spec-003-api": "u a t r u a m",
     "spec-004": "u a r u u a s m s a u s",
 }

@@ -5,6 +5,7 @@ are lifted to the entries that everything else works with, and lowered again whe
 """
 
 from turnlog.messages.legacy.base import LegacyLine
+from turnlog.messages.legacy.extended_json import ObjectId, StoredDate, StoredNumber
 from turnlog.messages.legacy.lines import find_line_type
 from turnlog.messages.legacy.spec_000 import (
     Assistant000,
@@ -14,7 +15,7 @@ from turnlog.messages.legacy.spec_000 import (
     SystemNote,
     User000,
 )
-from turnlog.messages.legacy.spec_003 import Api003, Document003, ObjectId, StoredType, StoredUsage
+from turnlog.messages.legacy.spec_003 import Api003, Document003, StoredType, StoredUsage
 from turnlog.messages.legacy.spec_004 import (
     Assistant004,
     CompactPrelude004,
@@ -37,6 +38,8 @@ __all__ = [
     "Human004",
     "LegacyLine",
     "ObjectId",
+    "StoredDate",
+    "StoredNumber",
     "StoredType",
     "StoredUsage",
     "System000",

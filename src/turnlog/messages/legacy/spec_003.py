@@ -1,38 +1,36 @@
 """Spec 003: messages as a database and its HTTP API keep them, and calls taken out of their messages.
 
 A document has the message's text in `content`, or the whole message in `messageData`. An extracted call holds
-its block as JSON text, which is the one place where a string must be decoded again.
+its block as JSON text, which is the one place where a string must be decoded again. Documents that a database
+exported have dates and numbers in forms of their own (`extended_json`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
 from turnlog.errors import ChangeError
-from turnlog.messages.base import UNSET, Camel, Number, Snake, TypeEnum, UnknownBlock, UnsetType, field
+from turnlog.messages.base import UNSET, Camel, Number, TypeEnum, UnknownBlock, UnsetType, field
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
-from turnlog.messages.envelope import Envelope
+from turnlog.messages.envelope import Envelope, instant
 from turnlog.messages.legacy.base import LegacyLine, envelope_of
+from turnlog.messages.legacy.extended_json import ObjectId, StoredDate, StoredNumber, plain, wrap
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import Summary
-from turnlog.messages.patch import encode_value
+from turnlog.messages.patch import encode_value, members_of
+from turnlog.messages.problems import ProblemKind
 from turnlog.messages.salvage import Salvage, view
 from turnlog.messages.usage import Usage
 
-__all__ = ["Api003", "Document003", "ObjectId", "StoredType", "StoredUsage"]
+__all__ = ["Api003", "Document003", "StoredType", "StoredUsage"]
 
 
 _ALIASES = {"message_uuid": "uuid", "parent_uuid_alias": "parent_uuid", "session_id_alias": "session_id"}
-
-
-class ObjectId(Snake):
-    """A database's own id, as it exports it."""
-
-    oid: str = field(name="$oid")
 
 
 class StoredType(TypeEnum):
@@ -48,10 +46,10 @@ class StoredType(TypeEnum):
 class StoredUsage(Camel):
     """Token counts as a document keeps them."""
 
-    input_tokens: int | UnsetType = UNSET
-    output_tokens: int | UnsetType = UNSET
-    cache_creation_input_tokens: int | UnsetType = UNSET
-    cache_read_input_tokens: int | UnsetType = UNSET
+    input_tokens: int | StoredNumber | UnsetType = UNSET
+    output_tokens: int | StoredNumber | UnsetType = UNSET
+    cache_creation_input_tokens: int | StoredNumber | UnsetType = UNSET
+    cache_read_input_tokens: int | StoredNumber | UnsetType = UNSET
 
 
 class Document003(Envelope, LegacyLine, rename="camel"):
@@ -59,35 +57,41 @@ class Document003(Envelope, LegacyLine, rename="camel"):
 
     id: str | ObjectId | UnsetType = field(name="_id", default=UNSET)
     type: StoredType
+    timestamp: str | Number | StoredDate | UnsetType = UNSET  # type: ignore[assignment]  # one form more
     content: str | tuple[ContentBlock, ...] | None | UnsetType = UNSET
     model: str | None | UnsetType = UNSET
-    cost_usd: Number | None | UnsetType = UNSET
+    cost_usd: Number | StoredNumber | None | UnsetType = UNSET
     usage: StoredUsage | None | UnsetType = UNSET
     message_data: Message | None | UnsetType = UNSET
     message: Message | UnsetType = UNSET
     summary: str | UnsetType = UNSET
-    created_at: str | Number | None | UnsetType = UNSET
+    created_at: str | Number | StoredDate | None | UnsetType = UNSET
+
+    @property
+    def time(self) -> datetime | None:
+        """The instant of the document in UTC."""
+        return instant(plain(self.timestamp))
 
     def lift(self) -> Entry:
         """Return the stored message as the entry it was made from."""
-        envelope, summary = envelope_of(self), self._summary()
+        envelope, summary = envelope_of(self) | {"timestamp": plain(self.timestamp)}, self._summary()
         match self.type:
             case StoredType.ASSISTANT | StoredType.TOOL_USE:
-                usage = _convert(self.usage, Usage)
-                return AssistantEntry(**envelope, message=self._message(), cost_usd=self.cost_usd, usage=usage)
+                cost, usage = plain(self.cost_usd), _convert(self.usage, Usage)
+                return AssistantEntry(**envelope, message=self._message(), cost_usd=cost, usage=usage)
             case StoredType.SUMMARY if isinstance(summary, str):
                 return Summary(**envelope, summary=summary)
             case _:
                 return UserEntry(**envelope, message=self._message())
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
-        """Return the message, where the document keeps it."""
+        """Return the message, where the document keeps it, and dates and numbers as it writes them."""
+        found: dict[str, Any] = {"timestamp": wrap(self.timestamp, entry.timestamp)}
         if isinstance(entry, Summary):
-            return {"summary" if isinstance(self.summary, str) else "content": entry.summary}
+            return found | {"summary" if isinstance(self.summary, str) else "content": entry.summary}
         assert isinstance(entry, UserEntry | AssistantEntry)
-        found: dict[str, Any] = {}
         if isinstance(entry, AssistantEntry):
-            found = {"cost_usd": entry.cost_usd, "usage": _convert(entry.usage, StoredUsage)}
+            found |= {"cost_usd": wrap(self.cost_usd, entry.cost_usd), "usage": self._store_usage(entry.usage)}
         if entry.message == self._message():
             return found
         for name in ("message_data", "message"):
@@ -96,7 +100,10 @@ class Document003(Envelope, LegacyLine, rename="camel"):
         return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
 
     def inspect(self, rescue: Salvage) -> None:
-        """Report an extracted call whose JSON text does not say what was called."""
+        """Report an extracted call whose JSON text does not say what was called, and numbers that are none."""
+        for path, value in self._exported().items():
+            if value is not UNSET and plain(value) is UNSET:
+                rescue.report(ProblemKind.WRONG_TYPE, "a number", "an object", path)
         if self.type is StoredType.TOOL_USE and isinstance(self.content, str):
             call = view(ContentBlock, self.content.encode())
             for problem in call.problems:
@@ -107,6 +114,20 @@ class Document003(Envelope, LegacyLine, rename="camel"):
             if isinstance(whole, Message):
                 return whole
         return Message(content=_read_content(self.type, self.content), model=self.model)
+
+    def _exported(self) -> dict[tuple[str, ...], Any]:
+        """Return what may be in a database's own form, by where it stands."""
+        found: dict[tuple[str, ...], Any] = {("timestamp",): self.timestamp, ("createdAt",): self.created_at}
+        found[("costUsd",)] = self.cost_usd
+        if isinstance(self.usage, StoredUsage):
+            found |= {("usage", key): value for key, value in members_of(self.usage).items()}
+        return found
+
+    def _store_usage(self, usage: Usage | None | UnsetType) -> Any:
+        if not isinstance(usage, Usage) or not isinstance(self.usage, StoredUsage):
+            return _convert(usage, StoredUsage)
+        fields = StoredUsage.__struct_fields__
+        return StoredUsage(**{name: wrap(getattr(self.usage, name), getattr(usage, name)) for name in fields})
 
     def _summary(self) -> str | UnsetType:
         text = self.summary if isinstance(self.summary, str) else self.content
@@ -180,7 +201,7 @@ def _convert(usage: StoredUsage | Usage | None | UnsetType, to: Any) -> Any:
     """Return the counters of either spelling in the other."""
     if not isinstance(usage, StoredUsage | Usage):
         return usage
-    return to(**{name: getattr(usage, name) for name in StoredUsage.__struct_fields__})
+    return to(**{name: plain(getattr(usage, name)) for name in StoredUsage.__struct_fields__})
 
 
 def _read_content(type_: StoredType, content: Any) -> Any:
