@@ -14,7 +14,7 @@ from turnlog.messages.hook_events import HOOK_EVENTS
 from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES
 from turnlog.messages.system import SystemSubtype
 
-__all__ = ["damaged", "json_lines", "json_objects", "json_values", "lines"]
+__all__ = ["damaged", "json_lines", "json_objects", "json_values", "lines", "sessions"]
 
 TYPES = [
     "user",
@@ -160,6 +160,84 @@ _hooks = st.builds(
 
 lines = json_lines(st.one_of(_conversation, _systems, _others, _stream, _control, _hooks))
 """Lines that look like real ones, with unknown things here and there."""
+
+
+_names = st.sampled_from([f"n{number}" for number in range(8)])
+"""So few that lines meet: copies, circles, shared messages, results of calls that came or did not."""
+_meeting_blocks = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, st.sampled_from(["", "yes", "<system-reminder>x"])),
+    st.builds(lambda text: {"type": "thinking", "thinking": text}, st.sampled_from(["", "hm"])),
+    st.builds(
+        lambda i, name: {"type": "tool_use", "id": i, "name": name, "input": {"prompt": "yes"}},
+        _names,
+        st.sampled_from(["Bash", "Task", "Agent"]),
+    ),
+    st.builds(lambda i, text: {"type": "tool_result", "tool_use_id": i, "content": text}, _names, _names),
+)
+_prompts = st.sampled_from(
+    [
+        "yes",
+        "",
+        "[Request interrupted by user]",
+        "<command-name>/x</command-name>",
+        "<local-command-stdout>y</local-command-stdout>",
+        "<task-notification><task-id>n1</task-id><status>completed</status></task-notification>",
+    ]
+)
+_meeting_envelope = {
+    "uuid": _names,
+    "parentUuid": st.one_of(st.none(), _names),
+    "logicalParentUuid": _names,
+    "isSidechain": st.booleans(),
+    "agentId": _names,
+    "isMeta": st.booleans(),
+    "isDeleted": st.booleans(),
+    "is_active": st.booleans(),
+    "isCompactSummary": st.booleans(),
+    "sourceToolAssistantUUID": _names,
+    "timestamp": st.sampled_from(["2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", "then"]),
+}
+_meetings = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["user", "assistant"]),
+            "sessionId": st.just("s"),
+            "message": st.fixed_dictionaries(
+                {"content": st.one_of(_prompts, st.lists(_meeting_blocks, max_size=2))}, optional={"id": _names}
+            ),
+        },
+        optional=_meeting_envelope,
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("system"),
+            "subtype": st.sampled_from(["compact_boundary", "turn_duration", "local_command"]),
+            "sessionId": st.just("s"),
+        },
+        optional={
+            **_meeting_envelope,
+            "durationMs": st.integers(0, 9),
+            "compactMetadata": st.fixed_dictionaries(
+                {},
+                optional={
+                    "preservedMessages": st.fixed_dictionaries(
+                        {"anchorUuid": _names, "uuids": st.lists(_names, max_size=3)}
+                    ),
+                    "preservedSegment": st.fixed_dictionaries(
+                        {"headUuid": _names, "anchorUuid": _names, "tailUuid": _names}
+                    ),
+                },
+            ),
+        },
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("queue-operation"), "operation": st.sampled_from(["enqueue", "dequeue", "popAll"])},
+        optional={"content": _prompts},
+    ),
+    st.fixed_dictionaries({"type": st.just("summary"), "summary": texts}, optional={"leafUuid": _names}),
+)
+sessions = st.lists(json_lines(_meetings), max_size=14)
+"""Lines of one session that refer to each other, rightly or not."""
 
 
 @st.composite

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from turnlog.transcripts import Reason, Rule
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLE = re.compile(r"^```pycon\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -41,3 +43,9 @@ def test_every_module_stands_in_the_layout() -> None:
     layout = (ROOT / "CONTRIBUTING.md").read_text()
     modules = sorted((ROOT / "src" / "turnlog" / "messages").glob("*.py"))
     assert [module.name for module in modules if module.name not in layout and module.stem != "__init__"] == []
+
+
+def test_every_rule_of_messages_and_every_reason_of_the_tree_is_explained() -> None:
+    page = (ROOT / "docs" / "transcripts.md").read_text()
+    assert [rule.value for rule in Rule if f"`{rule.value}`" not in page] == []
+    assert [reason.value for reason in Reason if f"`{reason.value}`" not in page] == []

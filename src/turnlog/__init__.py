@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ChangeError,
         DecodeError,
         MalformedError,
+        MigrationError,
         ProtocolError,
         TurnlogError,
         UnknownTypeError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         decode_envelope,
         encode,
     )
+    from turnlog.transcripts import Session, read
 
 __all__ = [
     "UNSET",
@@ -42,10 +44,12 @@ __all__ = [
     "Entry",
     "Line",
     "MalformedError",
+    "MigrationError",
     "Position",
     "Problem",
     "ProblemKind",
     "ProtocolError",
+    "Session",
     "TurnlogError",
     "Unknown",
     "UnknownEntry",
@@ -54,6 +58,7 @@ __all__ = [
     "decode",
     "decode_envelope",
     "encode",
+    "read",
 ]
 
 _HOMES = ("errors", "messages", "transcripts")

@@ -5,6 +5,7 @@
     │   ├── MalformedError   not one JSON object
     │   └── UnknownTypeError a type, subtype or block nobody declared
     ├── ChangeError          a change or a value that cannot be written
+    ├── MigrationError       a file that may not or cannot be migrated; carries its path
     └── ProtocolError        a control message that may not be sent; carries the request's id
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
@@ -17,6 +18,7 @@ __all__ = [
     "ChangeError",
     "DecodeError",
     "MalformedError",
+    "MigrationError",
     "ProtocolError",
     "TurnlogError",
     "UnknownTypeError",
@@ -52,6 +54,18 @@ class UnknownTypeError(DecodeError):
 
 class ChangeError(TurnlogError):
     """A changed value cannot be written in its dialect."""
+
+
+class MigrationError(TurnlogError):
+    """A file may not be migrated as asked, or changed meanwhile; nothing was written."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
 class ProtocolError(TurnlogError):

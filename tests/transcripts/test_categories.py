@@ -13,8 +13,8 @@ import turnlog
 from turnlog import Line
 from turnlog.messages.attachments import hooks
 from turnlog.messages.tool_io import INPUTS
-from turnlog.transcripts.authors import Author, author_of, is_program_text
-from turnlog.transcripts.categories import (
+from turnlog.transcripts.lines.authors import Author, author_of, is_program_text
+from turnlog.transcripts.lines.categories import (
     CATEGORIES,
     Category,
     MessageType,

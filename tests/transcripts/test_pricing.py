@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import golden
 import turnlog
 import usage_reference as reference
-from turnlog.transcripts.pricing import Bill, Price, Prices, Rates, find_table
-from turnlog.transcripts.sightings import Terms, Tokens
-from turnlog.transcripts.usage import MessageUsage, Totals, UsageFold, build_total, find_reported_cost
+from turnlog.transcripts.usage.fold import MessageUsage, Totals, UsageFold, build_total, find_reported_cost
+from turnlog.transcripts.usage.pricing import Bill, Price, Prices, Rates, find_table
+from turnlog.transcripts.usage.sightings import Terms, Tokens
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 SONNET = "claude-sonnet-4-5-20250929"
@@ -231,9 +231,9 @@ def hook(event, args):
     if event.startswith(("socket.", "urllib.", "http.")):
         raise SystemExit(f"the network was used: {event} {args}")
 sys.addaudithook(hook)
-from turnlog.transcripts.pricing import Prices, find_table
-from turnlog.transcripts.usage import MessageUsage
-from turnlog.transcripts.sightings import Tokens
+from turnlog.transcripts.usage.pricing import Prices, find_table
+from turnlog.transcripts.usage.fold import MessageUsage
+from turnlog.transcripts.usage.sightings import Tokens
 message = MessageUsage("m", "s", ("s",), None, "claude-opus-5", Tokens(1000, 100))
 unknown = MessageUsage("m", "s", ("s",), None, "claude-opus-99", Tokens(1000, 100))
 bill = Prices().build_bill([message, unknown])
@@ -247,14 +247,14 @@ def test_no_connection_is_opened() -> None:
 
 
 def test_the_library_itself_is_not_loaded_until_prices_are_asked_for() -> None:
-    code = "import sys, turnlog.transcripts.usage; print('genai_prices' in sys.modules)"
+    code = "import sys, turnlog.transcripts.usage.fold; print('genai_prices' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
 
 
 def test_the_library_is_loaded_with_the_first_price_and_not_before() -> None:
     code = (
-        "import sys, turnlog.transcripts.pricing as pricing\n"
+        "import sys, turnlog.transcripts.usage.pricing as pricing\n"
         "prices = pricing.Prices()\n"
         "before = 'genai_prices' in sys.modules\n"
         "pricing.find_table()\n"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import turnlog
 from golden import DATA
 from strategies import damaged
-from turnlog.transcripts.reader import Change, Checkpoint, Reading, read_lines, read_new
-from turnlog.transcripts.records import LineSplitter, Tail
+from turnlog.transcripts.files.reader import Change, Checkpoint, Reading, read_lines, read_new
+from turnlog.transcripts.files.records import LineSplitter, Tail
 
 FILES = DATA / "transcripts"
 ONE, TWO, THREE = (b'{"type":"user","uuid":"%d"}' % n for n in (1, 2, 3))

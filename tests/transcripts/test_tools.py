@@ -15,12 +15,12 @@ from turnlog import UNSET, Line
 from turnlog.messages.legacy import Document003
 from turnlog.messages.system import SystemNotice
 from turnlog.messages.tool_io.searching import GlobResult
-from turnlog.transcripts.categories import Category
-from turnlog.transcripts.extraction import extract, map_parents
-from turnlog.transcripts.tool_blocks import list_texts
-from turnlog.transcripts.tool_calls import Call, Pairing
-from turnlog.transcripts.tool_results import CallState
-from turnlog.transcripts.tools import CallBuilder, Calls, build_calls
+from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
+from turnlog.transcripts.calls.call import Call, Pairing
+from turnlog.transcripts.calls.extraction import extract, map_parents
+from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.transcripts.lines.categories import Category
 
 NAMES = sorted(path.stem for path in (golden.DATA / "transcripts" / "tools").glob("*.jsonl"))
 

@@ -16,8 +16,7 @@ import golden
 import turnlog
 import usage_reference as reference
 from turnlog.messages.metadata import CostState
-from turnlog.transcripts.sightings import Attribution, Terms, Tokens, find_sighting
-from turnlog.transcripts.usage import (
+from turnlog.transcripts.usage.fold import (
     MessageUsage,
     Totals,
     UsageFold,
@@ -28,6 +27,7 @@ from turnlog.transcripts.usage import (
     group_by_model,
     group_by_session,
 )
+from turnlog.transcripts.usage.sightings import Attribution, Terms, Tokens, find_sighting
 
 SONNET = "claude-sonnet-4-5-20250929"
 

@@ -92,6 +92,8 @@ def instant(timestamp: str | Number | None | UnsetType) -> datetime | None:
     try:
         if isinstance(timestamp, str):
             moment = datetime.fromisoformat(timestamp)
+            if moment.tzinfo is UTC:  # as nearly all are
+                return moment
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         if isinstance(timestamp, int | float):
             return _EPOCH + timedelta(milliseconds=timestamp)

@@ -17,6 +17,7 @@ from turnlog.messages import (
     permissions,
     progress,
     sdk,
+    sidecars,
     tool_io,
 )
 
@@ -56,6 +57,7 @@ FREE_FORM: Mapping[str, str] = MappingProxyType(
         "Line004.compact_metadata": "spec 004 gives it no shape; what is known of it is in the entry",
         **attachments.FREE_FORM,
         **progress.FREE_FORM,
+        **sidecars.FREE_FORM,
         **tool_io.FREE_FORM,
         **permissions.FREE_FORM,
         **hook_events.FREE_FORM,

@@ -1,7 +1,32 @@
 """From files to a conversation that a person can follow: no database, no network."""
 
-from turnlog.transcripts.authors import Author, author_of
-from turnlog.transcripts.categories import (
+from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
+from turnlog.transcripts.agents.assembly import Agents, build_agents
+from turnlog.transcripts.agents.states import AgentState
+from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
+from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
+from turnlog.transcripts.calls.call import Call, Pairing
+from turnlog.transcripts.calls.extraction import extract, map_parents
+from turnlog.transcripts.calls.notices import TaskNotice, find_notice
+from turnlog.transcripts.calls.results import CallState, Place, Result
+from turnlog.transcripts.calls.touched import Touched, list_touched
+from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
+from turnlog.transcripts.conversation.message import Lane, Message
+from turnlog.transcripts.conversation.placements import Fate, Placement, Rule
+from turnlog.transcripts.conversation.sidechains import Panel, SidechainGroup, build_panel
+from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
+from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
+from turnlog.transcripts.conversation.turns import Turn, build_turns
+from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
+from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
+from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
+from turnlog.transcripts.files.reader import Change, Checkpoint, LineReader, Reading, read_lines, read_new
+from turnlog.transcripts.files.records import LineSplitter, Tail
+from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
+from turnlog.transcripts.lines.authors import Author, author_of
+from turnlog.transcripts.lines.categories import (
     Category,
     MessageType,
     Role,
@@ -11,19 +36,13 @@ from turnlog.transcripts.categories import (
     role_of,
     tool_category,
 )
-from turnlog.transcripts.extraction import extract, map_parents
-from turnlog.transcripts.folders import Obstacle, ObstacleKind
-from turnlog.transcripts.locate import Located, list_config_dirs, locate_path, locate_sessions
-from turnlog.transcripts.projects import is_named_after, project_folder_name, project_name
-from turnlog.transcripts.reader import Change, Checkpoint, LineReader, Reading, read_lines, read_new
-from turnlog.transcripts.records import LineSplitter, Tail
-from turnlog.transcripts.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
-from turnlog.transcripts.sightings import Attribution, Sighting, Terms, Tokens, find_sighting
-from turnlog.transcripts.task_notices import TaskNotice, find_notice
-from turnlog.transcripts.tool_calls import Call, Pairing
-from turnlog.transcripts.tool_results import CallState, Place, Result
-from turnlog.transcripts.tools import CallBuilder, Calls, build_calls
-from turnlog.transcripts.usage import (
+from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
+from turnlog.transcripts.migration.migration import migrate, plan_migration
+from turnlog.transcripts.migration.report import Migration
+from turnlog.transcripts.session import LineProblem, Session, Sources, read
+from turnlog.transcripts.summary.fold import Counts, ModelTotals, Summary, SummaryFold, build_summary
+from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource
+from turnlog.transcripts.usage.fold import (
     MessageUsage,
     SessionUsage,
     Totals,
@@ -35,11 +54,21 @@ from turnlog.transcripts.usage import (
     group_by_model,
     group_by_session,
 )
+from turnlog.transcripts.usage.pricing import Bill, Price, Prices, PriceTable, Rates, find_table
+from turnlog.transcripts.usage.sightings import Attribution, Sighting, Terms, Tokens, find_sighting
+from turnlog.transcripts.validation import Finding, Severity, Validator, validate
 
 __all__ = [
+    "Agent",
     "AgentFiles",
+    "AgentLink",
+    "AgentSource",
+    "AgentState",
+    "Agents",
     "Attribution",
     "Author",
+    "Bill",
+    "Branch",
     "Call",
     "CallBuilder",
     "CallState",
@@ -47,37 +76,85 @@ __all__ = [
     "Category",
     "Change",
     "Checkpoint",
+    "Compaction",
+    "CompactionState",
+    "Conversation",
+    "Counts",
+    "Detour",
+    "Fate",
+    "Finding",
+    "Lane",
+    "LineProblem",
     "LineReader",
     "LineSplitter",
+    "Lineage",
     "Located",
+    "Message",
     "MessageType",
     "MessageUsage",
+    "Migration",
+    "ModelTotals",
     "Obstacle",
     "ObstacleKind",
     "Pairing",
+    "Panel",
     "Place",
+    "Placement",
+    "Price",
+    "PriceTable",
+    "Prices",
+    "Prompt",
+    "PromptKind",
+    "Rates",
     "Reading",
+    "Reason",
     "Result",
     "Role",
+    "Rule",
+    "Session",
     "SessionFiles",
     "SessionUsage",
+    "Severity",
+    "SidechainGroup",
     "Sighting",
+    "Sources",
+    "Summary",
+    "SummaryFold",
     "Tail",
     "TaskNotice",
     "Terms",
+    "Timeline",
+    "Title",
+    "TitleFold",
+    "TitleSource",
     "Tokens",
     "Totals",
+    "Touched",
+    "Tree",
+    "Turn",
     "UsageFold",
+    "Validator",
+    "Workflow",
     "WorkflowFiles",
+    "WorkflowSource",
     "author_of",
+    "build_agents",
     "build_calls",
+    "build_compactions",
+    "build_lineage",
+    "build_panel",
+    "build_summary",
+    "build_timeline",
     "build_total",
+    "build_tree",
+    "build_turns",
     "extract",
     "find_category",
     "find_notice",
     "find_offloaded",
     "find_reported_cost",
     "find_sighting",
+    "find_table",
     "group_by_attribution",
     "group_by_day",
     "group_by_model",
@@ -86,13 +163,19 @@ __all__ = [
     "is_named_after",
     "list_config_dirs",
     "list_message_types",
+    "list_touched",
     "locate_path",
     "locate_sessions",
     "map_parents",
+    "migrate",
+    "plan_migration",
     "project_folder_name",
     "project_name",
+    "read",
     "read_lines",
     "read_new",
+    "read_prompt",
     "role_of",
     "tool_category",
+    "validate",
 ]

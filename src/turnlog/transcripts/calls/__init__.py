@@ -1,0 +1,3 @@
+"""Tool calls, with what came of them."""
+
+__all__: list[str] = []

@@ -1,0 +1,293 @@
+"""Tool calls and their results, put together line by line.
+
+A result is joined to its call by `tool_use_id`; where one of the two has no id, by `sourceToolAssistantUUID`,
+then by the parent, and in spec 000, which has no ids at all, by order: after n parallel calls the n-th result
+answers the n-th. Ids that differ are never joined by anything else.
+
+Lines come in any order and more than once: a result may stand before its call, have none, or never come.
+Resumes and forks copy calls and results under the same ids, and a fork closes a running call with an
+interruption that never happened. So of several results the one that tells most counts (an outcome, then a
+placeholder, then an interruption or a refusal), and of equals the last; the first place of a call is its place.
+What a background task said in the end turns a placeholder into an outcome.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from turnlog.messages import Dialect, Line
+from turnlog.messages.entries import AssistantEntry, UserEntry
+from turnlog.messages.legacy import StoredType
+from turnlog.messages.sdk import (
+    AssistantMessage,
+    PermissionDeniedMessage,
+    ResultMessage,
+    UserMessage,
+    UserMessageReplay,
+)
+from turnlog.messages.system import SystemNotice
+from turnlog.transcripts.calls.call import Call, CallDraft, Pairing
+from turnlog.transcripts.calls.links import (
+    PlaceIndex,
+    find_parent,
+    lane_of,
+    list_denied,
+    list_links,
+    session_of,
+)
+from turnlog.transcripts.calls.notices import TaskNotice, find_notice
+from turnlog.transcripts.calls.results import Place, Result, find_agent_id, read_result
+from turnlog.transcripts.lines.blocks import CallBlock, is_call, is_result, list_blocks
+
+__all__ = ["CallBuilder", "Calls", "build_calls"]
+
+_SPEC_000, _BY_ID = Dialect.SPEC_000, Pairing.ID  # looking a member up costs time for each line
+
+
+class Calls(Struct, frozen=True, gc=False):
+    """The calls of some lines, and the results that belong to none of them; both in order of appearance."""
+
+    calls: tuple[Call, ...] = ()
+    orphans: tuple[Result, ...] = ()
+
+
+def build_calls(lines: Iterable[Line]) -> Calls:
+    """Return the calls of all lines at once."""
+    builder = CallBuilder()
+    for line in lines:
+        builder.add(line)
+    return builder.build()
+
+
+class _Batch:
+    """The calls of spec 000 that were made at once, and wait for their results in order."""
+
+    __slots__ = ("answered", "open")
+
+    def __init__(self) -> None:
+        self.open: deque[int] = deque()
+        self.answered = False
+
+
+class CallBuilder:
+    """Puts calls together as lines come in; each line costs the same, however many came before."""
+
+    def __init__(self) -> None:
+        self._drafts: list[CallDraft] = []
+        self._by_id: dict[str, int] = {}
+        self._by_task: dict[tuple[str, str], int] = {}
+        self._places = PlaceIndex(self._drafts)
+        self._all_named = True
+        self._batches: dict[tuple[object, ...], _Batch] = {}
+        self._orphans: dict[int, Result] = {}
+        self._waiting: dict[str, list[int]] = {}
+        self._waiting_at: dict[tuple[str, bool], deque[tuple[int, Pairing]]] = {}
+        self._tickets = 0
+        self._notices: dict[str, TaskNotice] = {}
+        self._denied: set[str] = set()
+
+    def add(self, line: Line) -> tuple[int, ...]:
+        """Take the next line, and return the positions of the calls that it made or changed."""
+        touched = _TAKERS.get(type(line.entry), CallBuilder._add_notice)(self, line)
+        return tuple(touched) if len(touched) < 2 else tuple(sorted(set(touched)))
+
+    def get_call(self, position: int) -> Call:
+        """Return the call at a position; raises IndexError."""
+        return self._drafts[position].build()
+
+    def find_call(self, tool_use_id: str) -> Call | None:
+        """Return the call with this id, or None."""
+        position = self._by_id.get(tool_use_id)
+        return None if position is None else self.get_call(position)
+
+    def list_orphans(self) -> list[Result]:
+        """Return the results whose call has not come."""
+        return list(self._orphans.values())
+
+    def build(self) -> Calls:
+        """Return what the lines so far amount to."""
+        return Calls(tuple([draft.build() for draft in self._drafts]), tuple(self._orphans.values()))
+
+    def _add_blocks(self, line: Line) -> list[int]:
+        touched: list[int] = []
+        for index, block in enumerate(list_blocks(line.entry)):
+            if is_call(block):
+                touched.append(self._add_call(Place(line, index), block))
+            elif is_result(block):
+                touched += self._add_result(read_result(Place(line, index), block))
+        return touched
+
+    def _add_prompt(self, line: Line) -> list[int]:
+        touched = self._add_blocks(line)
+        blocks = list_blocks(line.entry)
+        if len(blocks) == 1 and is_result(blocks[0]):
+            return touched  # as nearly all results stand: with no text that could be a notice
+        return touched + self._add_notice(line)
+
+    def _add_call(self, place: Place, block: CallBlock) -> int:
+        identity = block.id if isinstance(block.id, str) else None
+        position = self._find_same(identity, place)
+        if position is None:
+            position = len(self._drafts)
+            self._drafts.append(CallDraft(block, place))
+            self._enlist(place.line, position)
+        else:
+            self._drafts[position].add_copy(block, place)
+        if identity is None:
+            self._all_named = False
+        else:
+            self._by_id.setdefault(identity, position)
+        self._places.add_call(place, identity is not None, position)
+        self._settle(position, identity, place)
+        return position
+
+    def _find_same(self, identity: str | None, place: Place) -> int | None:
+        """Return the call of which this is a copy, or None: the same id, or the same place and no other id."""
+        if identity is not None:
+            position = self._by_id.get(identity)
+            if position is not None or self._all_named:
+                return position
+        position = self._places.find_call(place)
+        if position is None or (identity is not None and self._drafts[position].id is not None):
+            return None
+        return position
+
+    def _enlist(self, line: Line, position: int) -> None:
+        """Put a call of spec 000 into its batch. A call after a result begins a new one."""
+        if line.dialect is not _SPEC_000:
+            return
+        batch = self._batches.get(lane_of(line))
+        if batch is None or batch.answered:
+            batch = self._batches[lane_of(line)] = _Batch()
+        batch.open.append(position)
+        self._drafts[position].batch = batch
+
+    def _settle(self, position: int, identity: str | None, place: Place) -> None:
+        """Give a call what came before it."""
+        draft = self._drafts[position]
+        if identity is not None:
+            for ticket in self._waiting.pop(identity, ()):
+                if ticket in self._orphans:
+                    self._join(position, self._orphans.pop(ticket), Pairing.ID)
+            if identity in self._notices:
+                draft.add_notice(self._notices[identity])
+            if identity in self._denied:
+                draft.deny()
+        if not self._waiting_at:
+            return
+        for uuid in (place.uuid, place.extracted_id(StoredType.TOOL_USE)):
+            for named in (False, True) if identity is None else (False,):
+                waiting = self._waiting_at.get((uuid or "", named), deque())
+                while waiting and draft.result is None:
+                    ticket, pairing = waiting.popleft()
+                    if ticket in self._orphans:
+                        self._join(position, self._orphans.pop(ticket), pairing)
+
+    def _add_result(self, result: Result) -> list[int]:
+        position, pairing = self._find_call(result)
+        if position is None:
+            self._wait(result)
+            return []
+        self._join(position, result, pairing)
+        return [position]
+
+    def _find_call(self, result: Result) -> tuple[int | None, Pairing]:
+        if result.tool_use_id is not None and result.tool_use_id in self._by_id:
+            return self._by_id[result.tool_use_id], _BY_ID
+        position = self._places.find_answered(result)
+        if position is not None and (result.tool_use_id is None or self._drafts[position].id is None):
+            first = self._drafts[position].paired_by or Pairing.ORDER
+            # A copy that has lost its id goes where the first one went, but cannot say so by id.
+            return position, Pairing.PARENT if first is Pairing.ID else first
+        if result.place.line.dialect is _SPEC_000:
+            return self._find_by_order(result.place.line)
+        for uuid, pairing in list_links(result):
+            found = self._places.find_open(uuid, result.tool_use_id is not None)
+            if found is not None:
+                return found, pairing
+        return None, Pairing.ID
+
+    def _find_by_order(self, line: Line) -> tuple[int | None, Pairing]:
+        """Return the call that a result of spec 000 answers: the next of its batch.
+
+        Its parent counts only where it is a call of an earlier batch: within one, lines are chained.
+        """
+        batch = self._batches.get(lane_of(line))
+        parent = self._places.find_open(find_parent(line), named=False)
+        if parent is not None and (batch is None or self._drafts[parent].batch is not batch):
+            return parent, Pairing.PARENT
+        if batch is None:
+            return None, Pairing.ORDER
+        batch.answered = True
+        while batch.open:
+            position = batch.open.popleft()
+            if self._drafts[position].result is None:
+                return position, Pairing.ORDER
+        return None, Pairing.ORDER
+
+    def _wait(self, result: Result) -> None:
+        ticket = self._tickets
+        self._tickets += 1
+        self._orphans[ticket] = result
+        if result.tool_use_id is not None:
+            self._waiting.setdefault(result.tool_use_id, []).append(ticket)
+        for uuid, pairing in list_links(result):
+            key = (uuid, result.tool_use_id is not None)
+            self._waiting_at.setdefault(key, deque()).append((ticket, pairing))
+
+    def _join(self, position: int, result: Result, pairing: Pairing) -> None:
+        draft = self._drafts[position]
+        draft.add_result(result, pairing)
+        self._places.add_result(result.place, position)
+        task = result.task_id or (find_agent_id(result) if draft.is_agent else None)
+        if task is not None:
+            self._by_task[session_of(result.place.line), task] = position
+
+    def _add_error(self, line: Line) -> list[int]:
+        """Take an error of spec 000 for the result of the call that is its parent, if that has none yet."""
+        entry = line.entry
+        if line.dialect is not _SPEC_000 or not isinstance(entry, SystemNotice) or entry.is_error is not True:
+            return []
+        position = self._places.find_open(find_parent(line), named=False)
+        if position is None:
+            return []
+        self._join(position, read_result(Place(line, 0), entry), Pairing.PARENT)
+        return [position]
+
+    def _add_notice(self, line: Line) -> list[int]:
+        notice = find_notice(line)
+        if notice is None:
+            return []
+        if notice.tool_use_id is not None:
+            self._notices[notice.tool_use_id] = notice
+            position = self._by_id.get(notice.tool_use_id)
+        else:
+            position = self._by_task.get((session_of(line), notice.task_id or ""))
+        if position is None:
+            return []
+        self._drafts[position].add_notice(notice)
+        return [position]
+
+    def _add_denials(self, line: Line) -> list[int]:
+        denied = list_denied(line)
+        self._denied.update(denied)
+        touched = [self._by_id[each] for each in denied if each in self._by_id]
+        for position in touched:
+            self._drafts[position].deny()
+        return touched
+
+
+_TAKERS: dict[type, Callable[[CallBuilder, Line], list[int]]] = {
+    AssistantEntry: CallBuilder._add_blocks,
+    AssistantMessage: CallBuilder._add_blocks,
+    UserEntry: CallBuilder._add_prompt,
+    UserMessage: CallBuilder._add_prompt,
+    UserMessageReplay: CallBuilder._add_prompt,
+    SystemNotice: CallBuilder._add_error,
+    PermissionDeniedMessage: CallBuilder._add_denials,
+    ResultMessage: CallBuilder._add_denials,
+}
+"""What entries have to do with calls; others tell at most of the end of a task."""

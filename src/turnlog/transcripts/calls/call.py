@@ -1,0 +1,174 @@
+"""A tool call with what came of it, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from msgspec import Struct, field
+
+from turnlog.messages import Raw, View
+from turnlog.messages.blocks import ToolUseBlock
+from turnlog.messages.legacy import StoredType
+from turnlog.messages.server_tools import McpToolUseBlock
+from turnlog.messages.tool_io import ToolInput, ToolResult, view_input, view_result
+from turnlog.transcripts.calls.notices import TaskNotice
+from turnlog.transcripts.calls.results import CallState, Place, Result, find_agent_id
+from turnlog.transcripts.lines.blocks import CallBlock
+from turnlog.transcripts.lines.categories import Category, is_known_tool, tool_category
+
+__all__ = ["Call", "CallDraft", "Pairing"]
+
+
+class Pairing(StrEnum):
+    """By what a result was joined to its call."""
+
+    ID = "id"
+    SOURCE = "source"
+    """`sourceToolAssistantUUID`"""
+    PARENT = "parent"
+    ORDER = "order"
+    """The n-th result after n parallel calls (spec 000)."""
+
+
+class Call(Struct, frozen=True, gc=False, kw_only=True):
+    """A tool call with what came of it."""
+
+    id: str | None
+    """None in dialects that do not name their calls."""
+    name: str
+    category: Category
+    known: bool
+    """Whether the tool is declared; one that is not counts as built in."""
+    block: CallBlock
+    place: Place
+    state: CallState
+    result: Result | None = None
+    paired_by: Pairing | None = None
+    notice: TaskNotice | None = None
+    """The end of the background task that the call became."""
+    agent_id: str | None = None
+    """The agent that the call started."""
+    copies: tuple[Place, ...] = ()
+    """Further lines that hold the same call."""
+    other_results: tuple[Result, ...] = ()
+    """Results that count for less than `result`, in the order in which that turned out."""
+
+    @property
+    def extracted_id(self) -> str | None:
+        """The id of the call as a message of its own (spec 003)."""
+        return self.place.extracted_id(StoredType.TOOL_USE)
+
+    def view_input(self) -> View[ToolInput]:
+        """Look at the input as its tool's type; never raises."""
+        return view_input(ToolUseBlock(name=self.name, input=self.block.input))
+
+    def view_result(self) -> View[ToolResult] | None:
+        """Look at `toolUseResult` as its tool's type; None where there is none. Never raises."""
+        if self.result is None or not isinstance(self.result.display, Raw):
+            return None
+        return view_result(self.name, self.result.display)
+
+
+_AGENT = Category.AGENT  # looking a member up costs time for each call
+_WORTH: Mapping[CallState, int] = MappingProxyType(
+    {
+        CallState.RESOLVED: 2,
+        CallState.FAILED: 2,
+        CallState.PLACEHOLDER: 1,
+        CallState.INTERRUPTED: 0,
+        CallState.REJECTED: 0,
+    }
+)
+"""How much a result tells: of several the one that tells most counts, of equals the last."""
+
+_ENDS: Mapping[str, CallState] = MappingProxyType(
+    {"completed": CallState.RESOLVED, "failed": CallState.FAILED, "error": CallState.FAILED}
+)
+"""What the end of a task makes of a placeholder; any other end was a stop."""
+
+
+def _weigh(result: Result, paired_by: Pairing | None) -> tuple[int, bool]:
+    """Return how much a result tells: the more telling state first, then whether it names its call."""
+    return _WORTH[result.state], paired_by is Pairing.ID
+
+
+class CallDraft(Struct, eq=False):
+    """A call in the making: what is known so far."""
+
+    block: CallBlock
+    place: Place
+    copies: list[Place] = field(default_factory=list)
+    result: Result | None = None
+    paired_by: Pairing | None = None
+    others: list[Result] = field(default_factory=list)
+    notice: TaskNotice | None = None
+    denied: bool = False
+    batch: object = None
+    _call: Call | None = None
+
+    @property
+    def id(self) -> str | None:
+        """The call's id, if it has one."""
+        return self.block.id if isinstance(self.block.id, str) else None
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether the call starts an agent."""
+        return tool_category(self.block.name) is _AGENT
+
+    def add_copy(self, block: CallBlock, place: Place) -> None:
+        """Note that the call stands in another line, too; a block with an id is the better one."""
+        self.copies.append(place)
+        if self.id is None:
+            self.block = block
+        self._call = None
+
+    def add_result(self, result: Result, paired_by: Pairing) -> None:
+        """Take a result, if it tells as much as the one that is there."""
+        self._call = None
+        if self.result is not None:
+            if _weigh(result, paired_by) < _weigh(self.result, self.paired_by):
+                self.others.append(result)
+                return
+            self.others.append(self.result)
+        self.result, self.paired_by = result, paired_by
+
+    def add_notice(self, notice: TaskNotice) -> None:
+        """Take the end of the call's background task; the last one counts."""
+        self.notice, self._call = notice, None
+
+    def deny(self) -> None:
+        """Note that the call was not allowed."""
+        self.denied, self._call = True, None
+
+    def build(self) -> Call:
+        """Return the call as it is now."""
+        if self._call is None:
+            by_server = type(self.block) is McpToolUseBlock
+            category = tool_category(self.block.name)
+            self._call = Call(
+                id=self.id,
+                name=self.block.name,
+                category=Category.MCP if by_server else category,
+                known=by_server or is_known_tool(self.block.name),
+                block=self.block,
+                place=self.place,
+                state=self._state(),
+                result=self.result,
+                paired_by=self.paired_by,
+                notice=self.notice,
+                agent_id=find_agent_id(self.result) if self.result is not None and category is _AGENT else None,
+                copies=tuple(self.copies),
+                other_results=tuple(self.others),
+            )
+        return self._call
+
+    def _state(self) -> CallState:
+        if self.result is None:
+            return CallState.UNRESOLVED
+        state = self.result.state
+        if self.notice is not None and state is CallState.PLACEHOLDER:
+            return _ENDS.get(self.notice.status, CallState.INTERRUPTED)
+        return CallState.REJECTED if self.denied and state is CallState.FAILED else state

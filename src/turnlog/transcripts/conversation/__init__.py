@@ -1,0 +1,3 @@
+"""The conversation in the lines of one file: messages, tree, turns."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Where the files are, and the lines in them."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""What a line is by itself: its blocks and texts, its role, its category, who speaks."""
+
+__all__: list[str] = []

@@ -1,0 +1,318 @@
+"""What a line is to a reader: its role, how it is shown, what sort of action it is, and who speaks.
+
+Spec 002 has seven roles (§3), ten kinds of messages to show (§5) and ten categories of actions (§6), for the
+line types of its day. Each is one table here, with a place for every type since: what nobody thought of is a
+system line, and shown. Spec 002 gives no role to lines that it skips. They get one here (what the program put
+in the user's mouth is the system's), and skipping shows as an empty list of message types instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from turnlog.messages import Line
+from turnlog.messages.attachments import QueuedCommand, hooks
+from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
+from turnlog.messages.channels import AnyEntry
+from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
+from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
+from turnlog.messages.legacy import AssistantAction, StoredType
+from turnlog.messages.message import Message
+from turnlog.messages.metadata import (
+    FileHistoryDelta,
+    FileHistorySnapshot,
+    QueueOperation,
+    SavedHookContext,
+    Summary,
+)
+from turnlog.messages.progress import AgentProgress, HookProgress
+from turnlog.messages.sdk import (
+    ApiRetryMessage,
+    AssistantMessage,
+    HookProgressMessage,
+    HookResponseMessage,
+    HookStartedMessage,
+    MirrorErrorMessage,
+    PartialAssistantMessage,
+    ResultMessage,
+    SessionWritesLostMessage,
+    TaskProgressMessage,
+    ThinkingTokensMessage,
+    ToolProgressMessage,
+    UserFields,
+    has_failed,
+)
+from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
+from turnlog.messages.tool_io import INPUTS
+from turnlog.transcripts.lines.blocks import (
+    find_stored_type,
+    has_call,
+    has_result,
+    is_answer,
+    is_prompt,
+    list_blocks,
+    list_texts,
+)
+
+__all__ = [
+    "CATEGORIES",
+    "ROLES",
+    "SERVER_TOOLS",
+    "TOOL_CATEGORIES",
+    "Category",
+    "MessageType",
+    "Role",
+    "find_category",
+    "is_known_tool",
+    "list_message_types",
+    "role_of",
+    "tool_category",
+]
+
+
+class Role(StrEnum):
+    """What a line is in the conversation (spec 002 §3)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    SYSTEM = "system"
+    PROGRESS = "progress"
+    SUMMARY = "summary"
+
+
+class MessageType(StrEnum):
+    """How a message is shown (spec 002 §5)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    THINKING = "thinking"
+    ERROR = "error"
+    HOOK = "hook"
+    SYSTEM = "system"
+    PROGRESS = "progress"
+    SUMMARY = "summary"
+
+
+class Category(StrEnum):
+    """What sort of action a call or an event is (spec 002 §6)."""
+
+    SKILL = "skill"
+    MCP = "mcp"
+    BUILTIN = "builtin"
+    AGENT = "agent"
+    HOOK = "hook"
+    HOOK_PROGRESS = "hook_progress"
+    ERROR = "error"
+    SYSTEM = "system"
+    SNAPSHOT = "snapshot"
+    QUEUE = "queue"
+
+
+ROLES: Mapping[type, Role] = MappingProxyType(
+    {
+        ProgressEntry: Role.PROGRESS,
+        Summary: Role.SUMMARY,
+        # The stream's ways to say that something is under way.
+        PartialAssistantMessage: Role.PROGRESS,
+        ToolProgressMessage: Role.PROGRESS,
+        TaskProgressMessage: Role.PROGRESS,
+        HookProgressMessage: Role.PROGRESS,
+        ThinkingTokensMessage: Role.PROGRESS,
+    }
+)
+"""The role of entries that are neither prompts nor answers; all that is not listed is the system's."""
+
+_HOOK_ATTACHMENTS: tuple[type, ...] = tuple(getattr(hooks, name) for name in hooks.__all__)
+
+CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
+    {
+        Summary: None,
+        SavedHookContext: Category.HOOK,
+        FileHistorySnapshot: Category.SNAPSHOT,
+        FileHistoryDelta: Category.SNAPSHOT,
+        QueueOperation: Category.QUEUE,
+        ApiErrorNotice: Category.ERROR,
+        # `data` of progress lines
+        HookProgress: Category.HOOK_PROGRESS,
+        AgentProgress: Category.AGENT,
+        # `attachment` of attachment lines; a queued command is a prompt, and no action
+        QueuedCommand: None,
+        **dict.fromkeys(_HOOK_ATTACHMENTS, Category.HOOK),
+        # the stream
+        HookStartedMessage: Category.HOOK,
+        HookResponseMessage: Category.HOOK,
+        HookProgressMessage: Category.HOOK_PROGRESS,
+        TaskProgressMessage: Category.AGENT,
+        PartialAssistantMessage: None,
+        ToolProgressMessage: None,
+        ThinkingTokensMessage: None,
+        ApiRetryMessage: Category.ERROR,
+        MirrorErrorMessage: Category.ERROR,
+        SessionWritesLostMessage: Category.ERROR,
+        # what hooks are told: an error where the event is one
+        PostToolUseFailureHookInput: Category.ERROR,
+        StopFailureHookInput: Category.ERROR,
+    }
+)
+"""The category of entries and of what they carry; unlisted progress has none, all else unlisted is `system`."""
+
+TOOL_CATEGORIES: Mapping[str, Category] = MappingProxyType(
+    {"Skill": Category.SKILL, "Task": Category.AGENT, "Agent": Category.AGENT}
+)
+"""The tools that are not simply built in; for `Task` spec 002 says both, and agent wins."""
+
+SERVER_TOOLS = frozenset(
+    {
+        "advisor",
+        "bash_code_execution",
+        "code_execution",
+        "text_editor_code_execution",
+        "tool_search_tool_bm25",
+        "tool_search_tool_regex",
+        "web_fetch",
+        "web_search",
+    }
+)
+"""The tools that the API runs by itself."""
+
+_MCP_PREFIX = "mcp__"
+# Looking a member up costs as much as all else that is done for a line.
+_USER, _ASSISTANT, _SYSTEM, _SUMMARY = Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.SUMMARY
+_TOOL_USE, _TOOL_RESULT = Role.TOOL_USE, Role.TOOL_RESULT
+_ERROR, _HOOK, _BUILTIN = Category.ERROR, Category.HOOK, Category.BUILTIN
+_FAILED = AssistantAction.ERROR
+_THOUGHTS = frozenset({ThinkingBlock, RedactedThinkingBlock})
+_SHOWN = MappingProxyType({role: MessageType(role) for role in Role})
+
+
+_LONE_BLOCKS: Mapping[type | None, MessageType] = {
+    ToolUseBlock: MessageType.TOOL_USE,
+    **dict.fromkeys(_THOUGHTS, MessageType.THINKING),
+}
+"""What an answer shows that is a single block; of a text it depends on whether it says anything."""
+
+
+def tool_category(name: str) -> Category:
+    """Return the category of a tool; a name that nobody knows is `builtin`, and not `is_known_tool`."""
+    if name.startswith(_MCP_PREFIX):
+        return Category.MCP
+    return TOOL_CATEGORIES.get(name, _BUILTIN)
+
+
+def is_known_tool(name: str) -> bool:
+    """Tell whether a tool is declared: built in, run by the API, or of some MCP server."""
+    return name in INPUTS or name in SERVER_TOOLS or name.startswith(_MCP_PREFIX)
+
+
+def role_of(line: Line) -> Role:
+    """Return what a line is in the conversation; every line is something."""
+    entry = line.entry
+    if is_answer(entry):
+        return _answer_role(line)
+    if is_prompt(entry):
+        return _prompt_role(entry)
+    if type(entry) is AttachmentEntry and type(entry.attachment) is QueuedCommand:
+        return _USER
+    if type(entry) is CompactionEntry and type(entry.recap) is Message:
+        return _SUMMARY
+    return ROLES.get(type(entry), _SYSTEM)
+
+
+def find_category(line: Line) -> Category | None:
+    """Return what sort of action a line is, or None: prompts, answers and results are none by themselves.
+
+    The calls in an answer have categories of their own (`tool_category`).
+    """
+    return _category(line.entry, role_of(line))
+
+
+def list_message_types(line: Line) -> list[MessageType]:
+    """Return what a line shows, in order: usually one thing, thinking before what it led to.
+
+    Empty for what spec 002 skips: an answer without any content, and what the program put in the user's mouth.
+    """
+    entry = line.entry
+    if type(entry) is AssistantEntry and not _is_error(entry):
+        lone = _LONE_BLOCKS.get(_find_lone_block(entry))  # as nearly all answers of today
+        if lone is not None:
+            return [lone]
+    role = role_of(line)
+    category = _category(entry, role)
+    if category is _ERROR:
+        return [MessageType.ERROR]
+    if is_answer(entry):
+        return _answer_types(entry, role)
+    if role is _SYSTEM and is_prompt(entry):
+        return []
+    if category is _HOOK and not isinstance(entry, SavedHookContext):
+        return [MessageType.HOOK]
+    return [_SHOWN[role]]
+
+
+def _find_lone_block(entry: AssistantEntry) -> type | None:
+    content = entry.message.content
+    return type(content[0]) if type(content) is tuple and len(content) == 1 else None
+
+
+def _category(entry: AnyEntry, role: Role) -> Category | None:
+    if is_prompt(entry) or (is_answer(entry) and not _is_error(entry)):
+        return Category.SYSTEM if role is _SYSTEM else None
+    if type(entry) is ProgressEntry:
+        return CATEGORIES.get(type(entry.data))
+    if type(entry) is AttachmentEntry:
+        return CATEGORIES.get(type(entry.attachment), Category.SYSTEM)
+    if _is_error(entry):
+        return _ERROR
+    return CATEGORIES.get(type(entry), _HOOK if isinstance(entry, BaseHookInput) else Category.SYSTEM)
+
+
+def _answer_role(line: Line) -> Role:
+    if list_texts(line.entry):
+        return _ASSISTANT
+    blocks = list_blocks(line.entry)
+    if has_call(blocks) or find_stored_type(line) is StoredType.TOOL_USE:
+        return _TOOL_USE
+    return _TOOL_RESULT if has_result(blocks) else _ASSISTANT
+
+
+def _prompt_role(entry: UserEntry | UserFields) -> Role:
+    if has_result(list_blocks(entry)):
+        return _TOOL_RESULT
+    if isinstance(entry, UserFields):
+        return _SYSTEM if entry.is_synthetic is True else _USER
+    if entry.is_compact_summary is True:
+        return _SUMMARY
+    return _SYSTEM if entry.is_meta is True else _USER
+
+
+def _answer_types(entry: AssistantEntry | AssistantMessage, role: Role) -> list[MessageType]:
+    blocks = list_blocks(entry)
+    thoughts = sum(type(block) in _THOUGHTS for block in blocks)
+    shown = [MessageType.THINKING] if thoughts else []
+    if role is not _ASSISTANT or list_texts(entry) or _has_more(blocks, thoughts):
+        shown.append(_SHOWN[role])
+    return shown
+
+
+def _has_more(blocks: tuple[object, ...], thoughts: int) -> bool:
+    """Tell whether there is more than thoughts and empty texts: fallbacks, images, what nobody knows."""
+    return sum(getattr(block, "text", None) is None for block in blocks) > thoughts
+
+
+def _is_error(entry: AnyEntry) -> bool:
+    if type(entry) is AssistantEntry:
+        return entry.is_api_error_message is True or entry.is_error is True or entry.subtype == _FAILED
+    if type(entry) is AssistantMessage:
+        return isinstance(entry.error, str)
+    if isinstance(entry, SystemFields):
+        return entry.level is Level.ERROR or entry.is_error is True or isinstance(entry, ApiErrorNotice)
+    if type(entry) is ResultMessage:
+        return has_failed(entry)
+    return CATEGORIES.get(type(entry)) is _ERROR

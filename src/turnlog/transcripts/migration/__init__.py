@@ -1,0 +1,3 @@
+"""Correcting stored messages with the parents of old (spec 003)."""
+
+__all__: list[str] = []

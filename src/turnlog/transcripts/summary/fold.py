@@ -1,0 +1,260 @@
+"""A session at a glance: what it is called, what it ran with, how much of everything is in it.
+
+`SummaryFold` takes lines one by one, and can be asked at any time: the summary of a file that grew is the one
+that reading all of it again would give. It counts what it is given: the lines of one file, or those of a
+session and of its agents' files behind them.
+
+- A line that is copied within a file (the same `uuid`) is a line like any other, but no second message.
+- The session is the one that most lines name, among equals the first; others are listed.
+- Times are the earliest and the latest that any line bears: in file order they run backwards now and then.
+- Prompts are what people typed, queued prompts included. Slash commands and shell commands are counted apart.
+- An answer is one `message.id`, a sub-agent's, too; what the program wrote in a model's place is none.
+- Calls, tokens and money are the matter of `tools`, `usage` and `pricing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from turnlog.messages import UNSET, Line
+from turnlog.messages.entries import UnknownEntry
+from turnlog.transcripts.calls.builder import CallBuilder
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.files.projects import project_name
+from turnlog.transcripts.summary.session_state import STATE_TYPES, SessionState, SessionStateFold
+from turnlog.transcripts.summary.surroundings import Feature, Surroundings
+from turnlog.transcripts.summary.tallies import Tally
+from turnlog.transcripts.summary.titles import TITLE_TYPES, Title, TitleFold
+from turnlog.transcripts.usage.fold import MessageUsage, Totals, UsageFold, build_total, group_by_model
+from turnlog.transcripts.usage.pricing import Prices
+
+__all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary"]
+
+
+_UNKNOWN = "unknown"
+_COMPACTION = "compaction"  # the older dialects' word for it differs, and each step has its own
+_FAMILIES = {"subtype": "system/", "hook_event_name": "hook/"}
+
+
+class Counts(Struct, frozen=True, gc=False, kw_only=True):
+    """How much of everything there is."""
+
+    lines: int = 0
+    types: dict[str, int] = {}
+    """Lines of each type, with the subtype of system lines behind a slash."""
+    prompts: int = 0
+    commands: int = 0
+    shell_commands: int = 0
+    answers: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    unresolved_calls: int = 0
+    """Calls without a result so far."""
+    agents: int = 0
+    compactions: int = 0
+    api_errors: int = 0
+    """Requests that failed for good."""
+    api_retries: int = 0
+    interruptions: int = 0
+    aborted: int = 0
+    deleted: int = 0
+    unknown: int = 0
+    """Lines that are broken, or of a type that nobody declared."""
+    problems: int = 0
+
+
+class ModelTotals(Struct, frozen=True, gc=False):
+    """What was used of one model."""
+
+    model: str | None
+    """None for answers that do not say."""
+    totals: Totals
+    cost: Decimal | None = None
+    """In dollars; None if the model has no price, or none was asked for."""
+
+
+class Summary(SessionState, frozen=True, gc=False, kw_only=True):
+    """A session at a glance. What comes in several is in order of appearance, each once."""
+
+    id: str | None = None
+    other_ids: tuple[str, ...] = ()
+    title: Title | None = None
+    project: str | None = None
+    """Its path, or the name of its folder where no line tells it."""
+    cwds: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    entrypoints: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    counts: Counts = Counts()
+    totals: Totals = Totals()
+    model_totals: tuple[ModelTotals, ...] = ()
+    """By model, in order of names."""
+    cost: Decimal | None = None
+    """In dollars, of all models that have a price; None if no prices were asked for."""
+    unpriced_terms: tuple[str, ...] = ()
+    """What the cost leaves out of messages that it includes, as `speed=fast`."""
+    reported_cost: Decimal | None = None
+    """The program's own figure: the last `cost-state`, or `result` of the stream."""
+    agents: tuple[str, ...] = ()
+    """The ids of the sub-agents that lines belong to or calls started."""
+    forked_from: str | None = None
+    """The session that this one was forked from."""
+    last_prompt: str | None = None
+    """The first line of it, shortened."""
+
+
+def build_summary(lines: Iterable[Line], *, folder: str = "", prices: Prices | None = None) -> Summary:
+    """Return the summary of all lines at once."""
+    fold = SummaryFold(folder)
+    for line in lines:
+        fold.add(line)
+    return fold.build(prices)
+
+
+class SummaryFold:
+    """The summary of a session, as its lines come in."""
+
+    def __init__(
+        self,
+        folder: str = "",
+        *,
+        usage: UsageFold | None = None,
+        calls: CallBuilder | Sequence[Call] | None = None,
+    ) -> None:
+        """Begin with nothing; `folder` is the name of the project's folder.
+
+        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines.
+        """
+        self._folder = folder
+        self._own_usage = UsageFold() if usage is None else None
+        self._own_calls = CallBuilder() if calls is None else None
+        self._usage = usage
+        self._calls = calls
+        self._types: dict[type, int] = {}
+        self._problems = 0
+        self._uuids: set[str] = set()
+        self._titles = TitleFold(self._uuids)
+        self._surroundings = Surroundings()
+        self._tally = Tally()
+        self._state = SessionStateFold()
+
+    def add(self, line: Line) -> None:
+        """Take the next line."""
+        entry = line.entry
+        kind = type(entry)
+        self._types[kind] = self._types.get(kind, 0) + 1
+        if line.problems:
+            self._problems += len(line.problems)
+        self._surroundings.add(entry)
+        if kind in STATE_TYPES:
+            self._state.add(entry)
+        if kind in TITLE_TYPES:
+            self._titles.add(line)
+        uuid = getattr(entry, "uuid", UNSET)
+        if uuid is UNSET:
+            self._tally.add(line)
+        elif uuid not in self._uuids:
+            self._uuids.add(uuid)
+            self._tally.add(line)
+        if self._own_usage is not None:
+            self._own_usage.add(line)
+        if self._own_calls is not None:
+            self._own_calls.add(line)
+
+    def build(self, prices: Prices | None = None) -> Summary:
+        """Return the summary of all lines so far, with costs if there are `prices`."""
+        around, calls = self._surroundings, self._list_calls()
+        ids = around.count_values(Feature.SESSION)
+        own = max(ids, key=ids.__getitem__, default=None)
+        cwds = around.list_values(Feature.CWD)
+        started = (call.agent_id for call in calls if call.agent_id is not None)
+        agents = tuple(dict.fromkeys((*around.list_values(Feature.AGENT), *started)))
+        messages = self._list_messages()
+        bill = None if prices is None else prices.build_bill(messages)
+        return Summary(
+            **asdict(self._state.build()),
+            id=own,
+            other_ids=tuple(each for each in ids if each != own),
+            title=self._titles.title,
+            project=project_name(cwds, self._folder) or None,
+            cwds=cwds,
+            branches=around.list_values(Feature.BRANCH),
+            versions=around.list_values(Feature.VERSION),
+            entrypoints=around.list_values(Feature.ENTRYPOINT),
+            models=tuple(
+                dict.fromkeys((*self._tally.models, *filter(None, (each.model for each in messages))))
+            ),
+            first_time=around.first_time,
+            last_time=around.last_time,
+            counts=self._count(calls, len(agents)),
+            totals=build_total(messages),
+            model_totals=_model_totals(messages, prices),
+            cost=None if bill is None else bill.cost,
+            unpriced_terms=() if bill is None else tuple(bill.unpriced_terms),
+            reported_cost=self._state.find_cost(own),
+            agents=agents,
+            forked_from=around.forked_from,
+            last_prompt=self._tally.last_prompt,
+        )
+
+    def _list_calls(self) -> Sequence[Call]:
+        calls = self._own_calls if self._calls is None else self._calls
+        return calls.build().calls if isinstance(calls, CallBuilder) else calls or ()
+
+    def _list_messages(self) -> list[MessageUsage]:
+        usage = self._own_usage if self._usage is None else self._usage
+        return [] if usage is None else usage.list_messages()
+
+    def _count(self, calls: Sequence[Call], agents: int) -> Counts:
+        tally = self._tally
+        types: dict[str, int] = {}
+        for kind, lines in self._types.items():
+            types[_type_name(kind)] = types.get(_type_name(kind), 0) + lines
+        return Counts(
+            lines=sum(self._types.values()),
+            types=dict(sorted(types.items())),
+            prompts=tally.prompts,
+            commands=tally.commands,
+            shell_commands=tally.shell_commands,
+            answers=tally.answers,
+            calls=len(calls),
+            failed_calls=sum(call.state is CallState.FAILED for call in calls),
+            unresolved_calls=sum(call.state is CallState.UNRESOLVED for call in calls),
+            agents=agents,
+            compactions=tally.compactions,
+            api_errors=tally.api_errors,
+            api_retries=tally.api_retries,
+            interruptions=tally.interruptions,
+            aborted=tally.aborted,
+            deleted=tally.deleted,
+            unknown=types.get(_UNKNOWN, 0),
+            problems=self._problems,
+        )
+
+
+def _model_totals(messages: list[MessageUsage], prices: Prices | None) -> tuple[ModelTotals, ...]:
+    found = []
+    for model, used in group_by_model(messages).items():
+        bill = None if prices is None else prices.build_bill(used)
+        cost = None if bill is None or bill.unpriced else bill.cost
+        found.append(ModelTotals(model, build_total(used), cost))
+    return tuple(found)
+
+
+def _type_name(kind: type) -> str:
+    """Return what lines call their type: with the subtype of system lines, and the event of hooks."""
+    if not issubclass(kind, Struct) or kind is UnknownEntry:
+        return _UNKNOWN
+    tag, key = kind.__struct_config__.tag, kind.__struct_config__.tag_field
+    if tag is None:
+        return _COMPACTION
+    return f"{_FAMILIES[key]}{tag}" if key in _FAMILIES else str(tag)

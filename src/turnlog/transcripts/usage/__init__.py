@@ -1,0 +1,3 @@
+"""Tokens and money, each answer counted once."""
+
+__all__: list[str] = []

@@ -1,0 +1,273 @@
+"""What the model's answers used, each counted once.
+
+One answer of the API stands on several lines, in several files and, after forks, in several sessions; each
+line repeats its usage, and early lines say less than the last. So the line with the most output tokens speaks
+for the message, among equals the last of its file, and nothing is summed within a message.
+
+- A message whose every line says `stop_reason: null` is incomplete: it was recorded before its end, and its
+  output is a floor. A line that has no `stop_reason` at all says nothing of the kind.
+- A message that stands in several sessions is owned by one: where its earliest line is, then by the smallest
+  source. A session has a total of its own, by its own lines, and a unique total: of what it owns.
+- What the program itself reports (`cost-state` on disk, `result` in the stream) is a running total: it is kept
+  beside, the last of each session, and never added to anything. It includes calls that no transcript holds.
+
+`UsageFold` keeps of each message what is needed and no more. Adding and merging only ever take a maximum or a
+minimum, so order does not matter, and adding a line twice does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, tzinfo
+from decimal import Decimal
+from typing import Literal, TypeVar
+
+from msgspec import Struct, UnsetType
+
+from turnlog.messages.codec import Line, encode
+from turnlog.messages.metadata import CostState
+from turnlog.messages.sdk import ResultMessage
+from turnlog.transcripts.usage.sightings import Attribution, Sighting, Terms, Tokens, find_sighting
+
+__all__ = [
+    "MessageUsage",
+    "SessionUsage",
+    "Totals",
+    "UsageFold",
+    "build_total",
+    "find_reported_cost",
+    "group_by_attribution",
+    "group_by_day",
+    "group_by_model",
+    "group_by_session",
+]
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_Home = tuple[str, str]
+_Reported = TypeVar("_Reported", CostState, ResultMessage)
+_Key = TypeVar("_Key", str, str | None)
+
+
+class MessageUsage(Struct, frozen=True, gc=False):
+    """One answer of the API, counted once."""
+
+    message: str
+    """`message.id`, or what stands for it."""
+    session: str
+    """The owner."""
+    sessions: tuple[str, ...]
+    """All in which it stands."""
+    time: datetime | None
+    model: str | None
+    tokens: Tokens
+    terms: Terms = Terms()
+    attribution: Attribution = Attribution()
+    complete: bool = True
+    """If not, the output tokens are a floor."""
+
+
+class Totals(Struct, frozen=True, gc=False):
+    """Messages, and what they used."""
+
+    messages: int = 0
+    incomplete: int = 0
+    """How many of the messages have a floor for their output."""
+    tokens: Tokens = Tokens()
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.messages + other.messages, self.incomplete + other.incomplete, self.tokens + other.tokens
+        )
+
+
+class SessionUsage(Struct, frozen=True, gc=False):
+    """What one session used, and what the program itself says about it."""
+
+    session: str
+    own: Totals
+    """All messages that stand in it, by its own lines."""
+    unique: Totals
+    """The messages it owns: these add up over sessions."""
+    cost_state: CostState | None = None
+    result: ResultMessage | None = None
+    """Its `total_cost_usd` and `model_usage` are running totals; its `usage` is one turn's."""
+
+
+class UsageFold:
+    """Usage gathered line by line, in any order, from any number of files."""
+
+    def __init__(self, lines: Iterable[Line] = ()) -> None:
+        self._messages: dict[str, dict[_Home, Sighting]] = {}
+        self._cost_states: dict[_Home, tuple[int, CostState]] = {}
+        self._results: dict[_Home, tuple[int, ResultMessage]] = {}
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: Line) -> None:
+        """Take in a line; most say nothing about usage. `line.at` tells which of several is the last."""
+        entry = line.entry
+        if type(entry) is CostState:
+            _keep(self._cost_states, *_place(line, entry.session_id), entry)
+        elif type(entry) is ResultMessage:
+            _keep(self._results, *_place(line, entry.session_id), entry)
+        else:
+            sighting = find_sighting(line)
+            if sighting is not None:
+                self.add_sighting(sighting)
+
+    def add_sighting(self, sighting: Sighting) -> None:
+        """Take in what was found in a line before."""
+        homes = self._messages.setdefault(sighting.message, {})
+        home = sighting.session, sighting.source
+        known = homes.get(home)
+        homes[home] = sighting if known is None else known.join(sighting)
+
+    def merge(self, other: UsageFold) -> None:
+        """Take in all that another fold has gathered."""
+        for homes in other._messages.values():
+            for sighting in homes.values():
+                self.add_sighting(sighting)
+        for home, (offset, state) in other._cost_states.items():
+            _keep(self._cost_states, home, offset, state)
+        for home, (offset, result) in other._results.items():
+            _keep(self._results, home, offset, result)
+
+    def list_messages(self, session: str | None = None) -> list[MessageUsage]:
+        """Return all messages, by time; with `session`, those that stand in it, by its own lines alone."""
+        found = []
+        for homes in self._messages.values():
+            seen = [each for each in homes.values() if session is None or each.session == session]
+            if seen:
+                found.append(_build_message(seen))
+        return sorted(found, key=lambda each: (each.time or _NEVER, each.message))
+
+    def list_sessions(self) -> list[SessionUsage]:
+        """Return what each session used, by the sessions' names."""
+        owned = group_by_session(self.list_messages())
+        own = self._list_own()
+        states, results = _last(self._cost_states), _last(self._results)
+        return [
+            SessionUsage(
+                session=session,
+                own=build_total(own.get(session, [])),
+                unique=build_total(owned.get(session, [])),
+                cost_state=states.get(session),
+                result=results.get(session),
+            )
+            for session in sorted({*own, *states, *results})
+        ]
+
+    def _list_own(self) -> dict[str, list[MessageUsage]]:
+        own: dict[str, list[MessageUsage]] = {}
+        for homes in self._messages.values():
+            here: dict[str, list[Sighting]] = {}
+            for sighting in homes.values():
+                here.setdefault(sighting.session, []).append(sighting)
+            for session, seen in here.items():
+                own.setdefault(session, []).append(_build_message(seen))
+        return own
+
+
+def build_total(messages: Iterable[MessageUsage]) -> Totals:
+    """Add messages up."""
+    total = Totals()
+    for message in messages:
+        total += Totals(1, 0 if message.complete else 1, message.tokens)
+    return total
+
+
+def group_by_model(messages: Iterable[MessageUsage]) -> dict[str | None, list[MessageUsage]]:
+    """Return the messages of each model; None are those that name none."""
+    return _group(messages, lambda message: message.model)
+
+
+def group_by_session(messages: Iterable[MessageUsage]) -> dict[str, list[MessageUsage]]:
+    """Return the messages that each session owns."""
+    return _group(messages, lambda message: message.session)
+
+
+def group_by_attribution(
+    messages: Iterable[MessageUsage],
+    name: Literal["agent", "agent_id", "skill", "plugin", "mcp_server", "mcp_tool"],
+) -> dict[str | None, list[MessageUsage]]:
+    """Return the messages of each agent, skill or server; None are those that name none."""
+    return _group(messages, lambda message: getattr(message.attribution, name))
+
+
+def group_by_day(messages: Iterable[MessageUsage], timezone: tzinfo) -> dict[date | None, list[MessageUsage]]:
+    """Return the messages of each day, as days are in `timezone`; None are those without a time."""
+    days: dict[date | None, list[MessageUsage]] = {}
+    for message in messages:
+        days.setdefault(_day(message.time, timezone), []).append(message)
+    return dict(sorted(days.items(), key=lambda item: (item[0] is None, item[0] or date.max)))
+
+
+def find_reported_cost(entry: CostState | ResultMessage) -> Decimal | None:
+    """Return the running total in dollars that the program itself reports, digit for digit."""
+    cost = entry.total_cost_usd
+    if isinstance(cost, UnsetType):
+        return None
+    amount = Decimal(str(cost))
+    return amount if amount.is_finite() else None
+
+
+def _group(
+    messages: Iterable[MessageUsage], key: Callable[[MessageUsage], _Key]
+) -> dict[_Key, list[MessageUsage]]:
+    groups: dict[_Key, list[MessageUsage]] = {}
+    for message in messages:
+        groups.setdefault(key(message), []).append(message)
+    return dict(sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or "")))
+
+
+def _day(time: datetime | None, timezone: tzinfo) -> date | None:
+    if time is None:
+        return None
+    try:
+        return time.astimezone(timezone).date()
+    except OverflowError:  # on the first or the last day that there is
+        return time.date()
+
+
+def _build_message(seen: list[Sighting]) -> MessageUsage:
+    """Make one message of what was seen of it in different places."""
+    owner = min(seen, key=lambda each: (each.time or _NEVER, each.source, each.session))
+    best = min(seen, key=lambda each: (-each.tokens.output, each is not owner, each.source, each.session))
+    attribution = owner.attribution
+    for sighting in seen:
+        attribution = attribution.join(sighting.attribution)
+    return MessageUsage(
+        message=owner.message,
+        session=owner.session,
+        sessions=tuple(sorted({each.session for each in seen})),
+        time=owner.time,
+        model=best.model,
+        tokens=best.tokens,
+        terms=best.terms,
+        attribution=attribution,
+        complete=any(each.ended for each in seen),
+    )
+
+
+def _place(line: Line, session: str | None | UnsetType) -> tuple[_Home, int]:
+    source, offset = ("", -1) if line.at is None else (line.at.source, line.at.offset)
+    return (session or source, source), offset
+
+
+def _keep(found: dict[_Home, tuple[int, _Reported]], home: _Home, offset: int, entry: _Reported) -> None:
+    """Keep the last of each file; of several whose place is unknown, the one that has run furthest."""
+    if home not in found or (offset, *_amount(entry)) > (found[home][0], *_amount(found[home][1])):
+        found[home] = offset, entry
+
+
+def _last(found: dict[_Home, tuple[int, _Reported]]) -> dict[str, _Reported]:
+    """Return one for each session: of several files', the one that has run furthest."""
+    last: dict[str, _Reported] = {}
+    for (session, _), (_, entry) in found.items():
+        if session not in last or _amount(entry) > _amount(last[session]):
+            last[session] = entry
+    return last
+
+
+def _amount(entry: CostState | ResultMessage) -> tuple[Decimal, bytes]:
+    return find_reported_cost(entry) or Decimal(0), encode(entry)

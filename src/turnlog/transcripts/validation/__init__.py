@@ -1,0 +1,12 @@
+"""The rules of specs 000, 001, 003 and 004, and what breaks them.
+
+`validate` holds lines to the rules of their dialects, `Validator` does so as they come in. `RULES` is the table
+of all rules; `python -m turnlog.transcripts.validation` prints it.
+"""
+
+from turnlog.transcripts.validation.findings import Finding
+from turnlog.transcripts.validation.rules import Rule, Severity
+from turnlog.transcripts.validation.table import RULES, render_table
+from turnlog.transcripts.validation.validator import Validator, validate
+
+__all__ = ["RULES", "Finding", "Rule", "Severity", "Validator", "render_table", "validate"]

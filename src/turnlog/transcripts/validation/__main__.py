@@ -1,0 +1,12 @@
+"""Prints the table of all rules, as docs/transcripts.md holds it."""
+
+from __future__ import annotations
+
+import sys
+
+from turnlog.transcripts.validation.table import render_table
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    sys.stdout.write(render_table())

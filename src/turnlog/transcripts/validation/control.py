@@ -1,0 +1,188 @@
+"""Checks the frames of the control protocol against spec 001.
+
+A reply does not say what it is a reply to: its request is remembered, by id and subtype alone, until it is
+answered or withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from turnlog.messages import UNSET, Line, Problem, ProblemKind, Raw, UnsetType
+from turnlog.messages.control import (
+    REQUESTS,
+    CanUseToolRequest,
+    ControlCancelRequest,
+    ControlRequest,
+    ControlResponse,
+    ErrorBody,
+    FlatControlResponse,
+    HookCallbackRequest,
+    SuccessBody,
+    subtype_of,
+    view_reply,
+)
+from turnlog.messages.entries import UnknownEntry
+from turnlog.messages.permissions import (
+    AddDirectories,
+    AddRules,
+    PermissionAllow,
+    PermissionAsk,
+    RemoveDirectories,
+    RemoveRules,
+    ReplaceRules,
+    SetMode,
+)
+from turnlog.messages.spans import Path
+from turnlog.transcripts.validation.control_rules import (
+    ANSWERED,
+    CANCEL,
+    CORRELATED,
+    HOOK_EVENT,
+    KNOWN_REQUEST,
+    PERMISSION_RESULT,
+    PERMISSION_UPDATE,
+    REPLY,
+    REQUEST_FIELDS,
+    REQUEST_FORM,
+    RESPONSE_FORM,
+    UNIQUE_REQUEST,
+)
+from turnlog.transcripts.validation.findings import Report, Spot, clean, quote
+from turnlog.transcripts.validation.rules import Rule
+from turnlog.transcripts.validation.spec_001 import Demand, check_given
+
+__all__ = ["Control", "claim", "claim_hook"]
+
+_BROKEN = (ProblemKind.MISSING_FIELD, ProblemKind.WRONG_TYPE, ProblemKind.UNKNOWN_TYPE)
+_REQUESTS: Mapping[type[Struct], Demand] = MappingProxyType(
+    {
+        CanUseToolRequest: Demand(REQUEST_FIELDS, "`can_use_tool`", ("input",)),
+        HookCallbackRequest: Demand(REQUEST_FIELDS, "`hook_callback`", ("input",)),
+    }
+)
+"""What the types leave open and the spec does not."""
+_DIRECTORIES = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination", "directories"))
+_MODE = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination", "mode"))
+_RULES = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination",))
+_UPDATES: Mapping[type[Struct], Demand] = MappingProxyType(
+    {
+        AddRules: _RULES,
+        ReplaceRules: _RULES,
+        RemoveRules: _RULES,
+        SetMode: _MODE,
+        AddDirectories: _DIRECTORIES,
+        RemoveDirectories: _DIRECTORIES,
+    }
+)
+
+
+def claim(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem of a frame breaks, or None."""
+    if problem.kind not in _BROKEN:
+        return None
+    frame = line.entry.type if isinstance(line.entry, UnknownEntry) else line.entry.__struct_config__.tag
+    if frame == "control_response":
+        return RESPONSE_FORM
+    if frame == "control_cancel_request":
+        return CANCEL
+    if problem.steps in ((), ("request_id",)):
+        return REQUEST_FORM
+    if problem.kind is ProblemKind.UNKNOWN_TYPE:
+        if problem.steps != ("request",):
+            return None
+        return REQUEST_FORM if problem.found == "nothing" else KNOWN_REQUEST
+    is_body = problem.steps == ("request",) and problem.kind is ProblemKind.WRONG_TYPE
+    return REQUEST_FORM if is_body else REQUEST_FIELDS
+
+
+def claim_hook(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem of what a hook is told breaks, or None."""
+    return HOOK_EVENT if problem.steps == ("hook_event_name",) else None
+
+
+class Control:
+    """Matches replies with requests; remembers only what is open."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._open: dict[str, tuple[Spot, str | None]] = {}
+
+    def add(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+        """Take the next frame."""
+        match line.entry:
+            case ControlRequest() as request:
+                self._add_request(request, faults, spot)
+            case ControlResponse(response=SuccessBody() as body):
+                self._add_reply(body.request_id, body.response, ("response", "response"), spot)
+            case ControlResponse(response=ErrorBody(request_id=request_id)):
+                self._settle(request_id, spot)
+            case FlatControlResponse(response=flat):
+                if flat.result is not UNSET and isinstance(flat.error, str):
+                    message = "Expected either `result` or `error`, found both"
+                    self._report.add(RESPONSE_FORM, spot, message, ("response",))
+                if isinstance(flat.error, str):
+                    self._settle(flat.request_id, spot)
+                else:
+                    self._add_reply(flat.request_id, flat.result, ("response", "result"), spot)
+            case ControlCancelRequest(request_id=request_id):
+                if self._open.pop(request_id, None) is None:
+                    message = f"Expected the id of an open request, found {quote(request_id)}"
+                    self._report.add(CANCEL, spot, message, ("request_id",))
+
+    def finish(self) -> None:
+        """Report the requests that are still open."""
+        for request_id, (spot, _) in self._open.items():
+            self._report.add(ANSWERED, spot, f"Expected an answer to request {quote(request_id)}, found none")
+
+    def _add_request(self, frame: ControlRequest, faults: Collection[Path], spot: Spot) -> None:
+        subtype = subtype_of(frame.request)
+        open_request = self._open.get(frame.request_id)
+        if open_request is not None:
+            number = open_request[0].number
+            message = f"Expected an id of its own, found {quote(frame.request_id)} of line {number}"
+            self._report.add(UNIQUE_REQUEST, spot, message, ("request_id",))
+        self._open[frame.request_id] = (spot, subtype)
+        request = frame.request
+        if isinstance(request, CanUseToolRequest | HookCallbackRequest):
+            check_given(_REQUESTS[type(request)], request, ("request",), faults, spot, self._report)
+        if isinstance(request, CanUseToolRequest):
+            suggestions = request.permission_suggestions or ()
+            self._check_updates(suggestions, ("request", "permission_suggestions"), faults, spot)
+
+    def _settle(self, request_id: str, spot: Spot) -> str | None:
+        """Take a request off the open ones, and return its subtype."""
+        found = self._open.pop(request_id, None)
+        if found is None:
+            message = f"Expected the id of an open request, found {quote(request_id)}"
+            self._report.add(CORRELATED, spot, message, ("response", "request_id"))
+        return None if found is None else found[1]
+
+    def _add_reply(self, request_id: str, payload: Raw | UnsetType, steps: Path, spot: Spot) -> None:
+        subtype = self._settle(request_id, spot)
+        if subtype is None or subtype not in REQUESTS:
+            return
+        reply = view_reply(subtype, payload)
+        rule = PERMISSION_RESULT if subtype == "can_use_tool" else REPLY
+        broken = [problem for problem in reply.problems if problem.kind in _BROKEN]
+        for problem in broken:
+            message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
+            self._report.add(rule, spot, f"{message}, in the answer to `{subtype}`", (*steps, *problem.steps))
+        if isinstance(reply.value, PermissionAllow | PermissionAsk):
+            faults = frozenset((*steps, *problem.steps) for problem in broken)
+            updates = reply.value.updated_permissions or ()
+            self._check_updates(updates, (*steps, "updatedPermissions"), faults, spot)
+
+    def _check_updates(
+        self, updates: Iterable[object], steps: Path, faults: Collection[Path], spot: Spot
+    ) -> None:
+        for index, update in enumerate(updates):
+            if not isinstance(update, Struct) or type(update) not in _UPDATES:
+                continue
+            check_given(_UPDATES[type(update)], update, (*steps, index), faults, spot, self._report)
+            if isinstance(update, AddRules | ReplaceRules | RemoveRules) and not update.values:
+                message = "Expected `rules` of a change of permissions, found none"
+                self._report.add(PERMISSION_UPDATE, spot, message, (*steps, index))

@@ -1,0 +1,131 @@
+"""Spec 001, §6 and §7.2: what it asks of the control protocol and of hooks.
+
+A capture of one side holds only half of the pairs, so a missing half is a note.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages import Dialect
+from turnlog.transcripts.validation.rules import Rule, Severity, declare
+
+__all__ = [
+    "ANSWERED",
+    "CANCEL",
+    "CONTROL_RULES",
+    "CORRELATED",
+    "HOOK_EVENT",
+    "KNOWN_REQUEST",
+    "PERMISSION_RESULT",
+    "PERMISSION_UPDATE",
+    "REPLY",
+    "REQUEST_FIELDS",
+    "REQUEST_FORM",
+    "RESPONSE_FORM",
+    "UNIQUE_REQUEST",
+]
+
+
+def _rule(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
+    graded = {severity.value: (Dialect.CONTROL,)}
+    return declare(f"001-{id}", section, title, why, **graded)
+
+
+REQUEST_FORM = _rule(
+    "6.1-request-form",
+    "§6.1",
+    Severity.ERROR,
+    "A control_request has a request_id, and a request with a subtype",
+    "The id is what the answer names, and the subtype says what is asked.",
+)
+KNOWN_REQUEST = _rule(
+    "6.1-known-request",
+    "§6.1",
+    Severity.NOTE,
+    "A request's subtype is known",
+    "Newer versions have more than the spec's 13; an unknown one is kept.",
+)
+REQUEST_FIELDS = _rule(
+    "6.1-request-fields",
+    "§6.1",
+    Severity.ERROR,
+    "A request has the fields of its subtype",
+    "It cannot be carried out without them.",
+)
+UNIQUE_REQUEST = _rule(
+    "6.1-unique-request",
+    "§6.1",
+    Severity.WARNING,
+    "A request_id is not used again while its request is open",
+    "Nobody could tell which of the two is answered.",
+)
+RESPONSE_FORM = _rule(
+    "6.2-response-form",
+    "§6.2",
+    Severity.ERROR,
+    "A control_response names its request, and has either a result or an error",
+    "The spec has them flat; today's versions nest them and add a subtype. Both are read.",
+)
+CORRELATED = _rule(
+    "6.2-correlated",
+    "§6.2",
+    Severity.NOTE,
+    "A control_response answers a request that is open",
+    "The request may be on the other side of the capture.",
+)
+ANSWERED = _rule(
+    "6.2-answered",
+    "§6.2",
+    Severity.NOTE,
+    "A request is answered or withdrawn in the end",
+    "The answer may be on the other side of the capture.",
+)
+REPLY = _rule(
+    "6.2-reply",
+    "§6.2",
+    Severity.WARNING,
+    "The result has the form that its request asks for",
+    "Whoever asked cannot read it otherwise. A hook's answer is one such result.",
+)
+CANCEL = _rule(
+    "6.3-cancel",
+    "§6.3",
+    Severity.NOTE,
+    "A control_cancel_request names a request that is open",
+    "There is nothing to withdraw otherwise.",
+)
+PERMISSION_RESULT = _rule(
+    "7.2-permission-result",
+    "§7.2, PermissionResult",
+    Severity.ERROR,
+    "The answer to `can_use_tool` says allow, deny or ask, in the form of each",
+    "Without it the tool does not run.",
+)
+PERMISSION_UPDATE = _rule(
+    "7.2-permission-update",
+    "§7.2, PermissionUpdate",
+    Severity.WARNING,
+    "A change of permissions says where it is kept, and what it changes",
+    "It changes nothing otherwise.",
+)
+HOOK_EVENT = declare(
+    "001-7.2-hook-event",
+    "§7.2, HookEvent",
+    "A hook's event is known",
+    "Newer versions have more than the spec's 15; an unknown one is kept.",
+    note=(Dialect.HOOK,),
+)
+
+CONTROL_RULES = (
+    REQUEST_FORM,
+    KNOWN_REQUEST,
+    REQUEST_FIELDS,
+    UNIQUE_REQUEST,
+    RESPONSE_FORM,
+    CORRELATED,
+    ANSWERED,
+    REPLY,
+    CANCEL,
+    PERMISSION_RESULT,
+    PERMISSION_UPDATE,
+    HOOK_EVENT,
+)

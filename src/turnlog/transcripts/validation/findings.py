@@ -1,0 +1,110 @@
+"""What breaks a rule, and where, in words that are safe to print.
+
+A transcript is untrusted: what a message quotes of it is cut short, and what is no printable character in it is
+escaped. Line numbers in messages count the lines that were given, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from turnlog.messages import Dialect, Position
+from turnlog.messages.spans import Path, render_path
+from turnlog.transcripts.validation.rules import Rule, Severity
+
+__all__ = ["Finding", "Report", "Spot", "clean", "join", "quote"]
+
+_LONGEST_VALUE = 60
+_LONGEST_TEXT = 200
+
+
+class Finding(Struct, frozen=True, gc=False, kw_only=True):
+    """One thing that breaks a rule."""
+
+    rule: Rule
+    severity: Severity
+    """How serious it is in the line's dialect."""
+    message: str
+    """What is wrong and where: what was expected, and what was found."""
+    index: int
+    """Which of the lines, from 0."""
+    at: Position | None
+    """Where that line stands, as far as it says so."""
+    path: str
+    """Where in the line: a JSON path."""
+    dialect: Dialect
+
+    @property
+    def number(self) -> int:
+        """Which of the lines, from 1, as messages count them."""
+        return self.index + 1
+
+
+class Spot(Struct, frozen=True, gc=False):
+    """A line, without its body: all that a finding needs of it."""
+
+    index: int
+    at: Position | None
+    dialect: Dialect
+
+    @property
+    def number(self) -> int:
+        """Which of the lines, from 1."""
+        return self.index + 1
+
+
+class Report:
+    """Collects findings."""
+
+    def __init__(self) -> None:
+        self._findings: list[Finding] = []
+
+    def add(self, rule: Rule, spot: Spot, message: str, steps: Path = ()) -> None:
+        """Note that a line breaks a rule, if the rule applies to the line's dialect."""
+        severity = rule.find_severity(spot.dialect)
+        if severity is None:
+            return
+        path = clean(render_path(steps), _LONGEST_TEXT)
+        if steps:
+            message = f"{message} - at {path}"
+        self._findings.append(
+            Finding(
+                rule=rule,
+                severity=severity,
+                message=message,
+                index=spot.index,
+                at=spot.at,
+                path=path,
+                dialect=spot.dialect,
+            )
+        )
+
+    def take(self) -> list[Finding]:
+        """Return what was found since the last time."""
+        found, self._findings = self._findings, []
+        return found
+
+
+def clean(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """Return a text that is safe to print, and not too long."""
+    cut = text[:longest]
+    if not cut.isprintable():
+        cut = "".join(sign if sign.isprintable() else _escape(sign) for sign in cut)
+    return cut if len(text) <= longest else cut + "…"
+
+
+def quote(value: object) -> str:
+    """Return a value of the data as a message shows it."""
+    return f"`{clean(str(value), _LONGEST_VALUE)}`"
+
+
+def join(names: Sequence[str], word: str = "and") -> str:
+    """Return names, of which there is at least one, as a list in words."""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,126 @@
+"""What any line is held to, whatever its dialect: that it can be read, and that all of it is known.
+
+Decoding has found all of this already. A problem that a spec has a rule of its own for is reported under that
+rule, and only the rest under these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from turnlog.messages import Dialect, Line, Problem, ProblemKind
+from turnlog.transcripts.files.records import Tail
+from turnlog.transcripts.validation.findings import Report, Spot, clean
+from turnlog.transcripts.validation.rules import ALL, Rule, declare
+
+__all__ = ["LINE_RULES", "Claim", "report_problems", "report_tail"]
+
+_MALFORMED = declare(
+    "line-malformed",
+    "",
+    "A line is one JSON object, in UTF-8",
+    "Nothing can be made of a line that is none.",
+    error=ALL,
+)
+_GLUED = declare(
+    "line-glued",
+    "",
+    "There is one object on a line",
+    "Two writers at once glue objects together; readers that expect one lose both.",
+    warning=ALL,
+)
+_BAD_TEXT = declare(
+    "line-bad-text",
+    "",
+    "Strings are text",
+    "Half a surrogate pair, bytes that are not UTF-8 and byte-order marks make strict readers refuse the line.",
+    warning=ALL,
+)
+_TORN = declare(
+    "line-torn",
+    "",
+    "The last line is whole",
+    "It may still be written to; in a file that is not, the rest of it is lost.",
+    note=ALL,
+)
+_UNKNOWN_TYPE = declare(
+    "line-unknown-type",
+    "",
+    "Types, subtypes and blocks are known",
+    "New versions bring new ones every few weeks. They are kept, and shown as unknown.",
+    note=ALL,
+)
+_UNKNOWN_FIELD = declare(
+    "line-unknown-field",
+    "",
+    "Fields are known",
+    "New versions bring new ones. They are kept, but not interpreted.",
+    note=ALL,
+)
+_UNKNOWN_VALUE = declare(
+    "line-unknown-value",
+    "",
+    "Values of closed sets are known",
+    "New versions bring new ones. They are kept as they stand.",
+    note=ALL,
+)
+_WRONG_TYPE = declare(
+    "line-wrong-type",
+    "",
+    "Fields hold values of their type",
+    "A field that holds anything else reads as if it were absent.",
+    warning=ALL,
+)
+_MISSING_FIELD = declare(
+    "line-missing-field",
+    "",
+    "What a thing is meaningless without is there",
+    "Without it the object, or the whole line, reads as unknown.",
+    warning=ALL,
+)
+
+LINE_RULES = (
+    _MALFORMED,
+    _GLUED,
+    _BAD_TEXT,
+    _TORN,
+    _UNKNOWN_TYPE,
+    _UNKNOWN_FIELD,
+    _UNKNOWN_VALUE,
+    _WRONG_TYPE,
+    _MISSING_FIELD,
+)
+
+_BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
+    {
+        ProblemKind.MALFORMED: _MALFORMED,
+        ProblemKind.GLUED: _GLUED,
+        ProblemKind.BAD_TEXT: _BAD_TEXT,
+        ProblemKind.UNKNOWN_TYPE: _UNKNOWN_TYPE,
+        ProblemKind.UNKNOWN_FIELD: _UNKNOWN_FIELD,
+        ProblemKind.UNKNOWN_VALUE: _UNKNOWN_VALUE,
+        ProblemKind.WRONG_TYPE: _WRONG_TYPE,
+        ProblemKind.MISSING_FIELD: _MISSING_FIELD,
+    }
+)
+
+Claim = Callable[[Line, Problem], Rule | None]
+"""Returns the rule of a spec that a problem of a line breaks, or None if the spec has none for it."""
+
+
+def report_problems(line: Line, spot: Spot, report: Report, claims: Mapping[Dialect, Claim]) -> None:
+    """Report what decoding found wrong or unknown."""
+    claim = claims.get(line.dialect)
+    for problem in line.problems:
+        rule = None if claim is None else claim(line, problem)
+        message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
+        # Where it is not known, finding the offset would take a scan of the line for each problem.
+        if problem.known_offset is not None:
+            message = f"{message} (byte {problem.known_offset})"
+        report.add(rule or _BY_KIND[problem.kind], spot, message, problem.steps)
+
+
+def report_tail(tail: Tail, spot: Spot, report: Report) -> None:
+    """Report what stands at the end of a file and is no line."""
+    report.add(_TORN, spot, f"Expected the end of the line, found the end of the file after {tail.size} bytes")

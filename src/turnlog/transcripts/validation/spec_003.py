@@ -1,0 +1,120 @@
+"""Spec 003: five rules for messages and four checks of consistency.
+
+They speak of messages as a database keeps them, with calls and results taken out of their messages. `threads`
+and `pairing` find what breaks them. A tool message whose parent is not there is an orphan, and is reported as
+that alone. Calls without a result and times that run backwards occur wherever the documents were made from real
+sessions, and only "should" and "checks" forbid them: they are warnings.
+"""
+
+from __future__ import annotations
+
+from turnlog.messages import Dialect, Line, Problem, ProblemKind
+from turnlog.messages.legacy import StoredType
+from turnlog.transcripts.lines.blocks import find_stored_type
+from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
+from turnlog.transcripts.validation.spec_000 import TOOL_FIELDS
+
+__all__ = [
+    "CHRONOLOGY",
+    "NO_CYCLES",
+    "ORPHANED_TOOL",
+    "PAIRED",
+    "PARENT_GIVEN",
+    "PARENT_IN_SESSION",
+    "RESULT_PARENT",
+    "RULES_003",
+    "TOOL_CHILDREN",
+    "TOOL_SIDECHAIN",
+    "claim",
+]
+
+_OLD = (Dialect.SPEC_000, Dialect.SPEC_004)
+
+PARENT_GIVEN = declare(
+    "003-1-parent-given",
+    "Message Validation, 1",
+    "A message has a parent, unless it starts a conversation",
+    "Only the user starts one: an answer without a parent answers nothing.",
+    error=STORED,
+)
+PARENT_IN_SESSION = declare(
+    "003-2-parent-in-session",
+    "Message Validation, 2",
+    "A parent is a message of the same session",
+    "A thread belongs to one session. Real sessions that go on from another one name its messages.",
+    error=STORED,
+    note=CODE,
+)
+TOOL_SIDECHAIN = declare(
+    "003-3-tool-sidechain",
+    "Message Validation, 3",
+    "Tool messages are marked as sidechain",
+    "Without the mark they stand in the main flow.",
+    error=STORED,
+)
+RESULT_PARENT = declare(
+    "003-4-result-parent",
+    "Message Validation, 4",
+    "The parent of a tool result is a tool use",
+    "That is how a result is found under its call.",
+    error=STORED,
+)
+TOOL_CHILDREN = declare(
+    "003-5-tool-children",
+    "Message Validation, 5",
+    "An answer that calls tools has tool messages as children, in files that have any",
+    "Calls that were not taken out of their message are missing in the sidechain panel.",
+    warning=(*STORED, *CODE),
+)
+NO_CYCLES = declare(
+    "003-C1-no-cycles",
+    "Consistency Checks, 1",
+    "Parents do not lead round in a circle",
+    "Who follows them never gets to the start.",
+    error=STORED,
+    warning=(*CODE, Dialect.SPEC_000),
+)
+ORPHANED_TOOL = declare(
+    "003-C2-orphaned-tool",
+    "Consistency Checks, 2",
+    "Tool messages hang where they belong: a tool use under its answer, a result under its call",
+    "An orphan is shown by itself, or not at all. `turnlog migrate` corrects parents of the older structure.",
+    error=STORED,
+    warning=(Dialect.SPEC_000,),
+)
+PAIRED = declare(
+    "003-C3-paired",
+    "Consistency Checks, 3",
+    "Every tool use has one result",
+    "A call without one was interrupted, or is still running.",
+    warning=STORED,
+    note=(*CODE, *_OLD),
+)
+CHRONOLOGY = declare(
+    "003-C4-chronology",
+    "Consistency Checks, 4",
+    "A message is not older than its parent",
+    "Times that run backwards are shown as they are; the order of the file counts.",
+    warning=STORED,
+    note=CODE,
+)
+
+RULES_003 = (
+    PARENT_GIVEN,
+    PARENT_IN_SESSION,
+    TOOL_SIDECHAIN,
+    RESULT_PARENT,
+    TOOL_CHILDREN,
+    NO_CYCLES,
+    ORPHANED_TOOL,
+    PAIRED,
+    CHRONOLOGY,
+)
+
+
+def claim(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem breaks, or None."""
+    unread = problem.kind not in (ProblemKind.UNKNOWN_FIELD, ProblemKind.UNKNOWN_VALUE)
+    if unread and problem.steps[:1] == ("content",) and find_stored_type(line) is StoredType.TOOL_USE:
+        return TOOL_FIELDS
+    return None

@@ -1,0 +1,194 @@
+"""Which message follows which, as far as rules speak of it: parents, sessions, sidechains, times.
+
+A parent may come later in the file, so a message waits for it, and what still waits at the end has none. Of
+each message a `Node` is kept, never its body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from turnlog.messages import Dialect
+from turnlog.transcripts.conversation.lineage import cut_circles
+from turnlog.transcripts.validation.findings import Report, quote
+from turnlog.transcripts.validation.nodes import Kind, Node
+from turnlog.transcripts.validation.rules import STORED, Rule
+from turnlog.transcripts.validation.spec_000 import PARENT_EXISTS, SIDECHAIN, UNIQUE_UUID
+from turnlog.transcripts.validation.spec_003 import (
+    CHRONOLOGY,
+    NO_CYCLES,
+    ORPHANED_TOOL,
+    PAIRED,
+    PARENT_GIVEN,
+    PARENT_IN_SESSION,
+    RESULT_PARENT,
+    TOOL_CHILDREN,
+    TOOL_SIDECHAIN,
+)
+from turnlog.transcripts.validation.spec_004 import PARENTS, SIDECHAIN_MARKER, UNIQUE_UUID_004
+
+__all__ = ["Threads"]
+
+
+def _by_dialect(other: Rule, stored: Rule, code: Rule, spec_004: Rule) -> Mapping[Dialect, Rule]:
+    found = {Dialect.SPEC_000: other, Dialect.SPEC_004: spec_004, Dialect.CLAUDE_CODE: code}
+    return MappingProxyType({**found, **dict.fromkeys(STORED, stored)})
+
+
+_TWICE = _by_dialect(UNIQUE_UUID, UNIQUE_UUID, UNIQUE_UUID, UNIQUE_UUID_004)
+_MISSING = _by_dialect(PARENT_EXISTS, PARENT_IN_SESSION, PARENT_EXISTS, PARENTS)
+_ELSEWHERE = _by_dialect(PARENT_EXISTS, PARENT_IN_SESSION, PARENT_IN_SESSION, PARENTS)
+_CIRCLE = _by_dialect(NO_CYCLES, NO_CYCLES, NO_CYCLES, PARENTS)
+_LEAVING = _by_dialect(SIDECHAIN, SIDECHAIN, SIDECHAIN, SIDECHAIN_MARKER)
+_DIALECTS = frozenset(_TWICE)
+_ANSWERS = frozenset({Kind.ASSISTANT, Kind.CALLER})
+_RETURNS = frozenset({*_ANSWERS, Kind.TOOL_RESULT})
+
+
+class Threads:
+    """Follows parents as messages come in; each costs the same, however many came before."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._nodes: list[Node] = []
+        self._parents: list[int | None] = []
+        self._forward = False
+        self._by_uuid: dict[str, Node] = {}
+        self._in_others: dict[tuple[str, str], Node] = {}  # the same uuid in further sessions
+        self._waiting: dict[str, dict[str, list[Node]]] = {}  # by the parent's uuid, and by session
+        self._has_tool_messages = False
+
+    def add(self, node: Node) -> None:
+        """Take the next message."""
+        if node.spot.dialect not in _DIALECTS:
+            return
+        if node.uuid and not self._enter(node):
+            return
+        if node.is_tool:
+            self._has_tool_messages = True
+            if not node.sidechain:
+                message = f"Expected `isSidechain: true` of {node.kind.value}, found no such flag"
+                self._report.add(TOOL_SIDECHAIN, node.spot, message)
+        if node.parent_uuid:
+            self._follow(node)
+        elif node.is_stored:
+            self._check_start(node)
+
+    def finish(self) -> None:
+        """Report what can only be known when all messages are there."""
+        for uuid, sessions in self._waiting.items():
+            for nodes in sessions.values():
+                for node in nodes:
+                    self._report_unfollowed(node, self._by_uuid.get(uuid))
+        if self._forward:
+            self._report_circles()
+        if self._has_tool_messages:
+            for node in self._nodes:
+                if node.kind is Kind.CALLER and not node.has_tool_child:
+                    message = "Expected tool messages as children of an answer that calls tools, found none"
+                    self._report.add(TOOL_CHILDREN, node.spot, message)
+
+    def _enter(self, node: Node) -> bool:
+        """Take a message by its uuid; False for a copy, which has its place already."""
+        first = self._find(node.uuid, node)
+        if first is not None:
+            rule = _TWICE[node.spot.dialect]
+            message = f"Expected a uuid of its own, found {quote(node.uuid)} of line {first.spot.number}"
+            self._report.add(rule, node.spot, message, ("uuid",))
+            return False
+        node.ordinal = len(self._nodes)
+        self._nodes.append(node)
+        self._parents.append(None)
+        if self._by_uuid.setdefault(node.uuid, node) is not node:
+            self._in_others[node.uuid, node.session] = node
+        if node.uuid in self._waiting:
+            self._release(node)
+        return True
+
+    def _release(self, parent: Node) -> None:
+        """Put the messages that waited for this one under it: those that can be of its session."""
+        sessions = self._waiting[parent.uuid]
+        for session in (parent.session, "") if parent.session else tuple(sessions):
+            for node in sessions.pop(session, ()):
+                self._settle(node, parent)
+
+    def _find(self, uuid: str, asking: Node) -> Node | None:
+        """Return the message with this uuid in a session that can be the same, or None."""
+        first = self._by_uuid.get(uuid)
+        if first is None or first.shares_session(asking):
+            return first
+        return self._in_others.get((uuid, asking.session))
+
+    def _follow(self, node: Node) -> None:
+        parent = self._find(node.parent_uuid, node)
+        if parent is None:
+            self._waiting.setdefault(node.parent_uuid, {}).setdefault(node.session, []).append(node)
+        else:
+            self._settle(node, parent)
+
+    def _settle(self, node: Node, parent: Node) -> None:
+        """Put a message under its parent."""
+        if parent.sidechain and not node.sidechain:
+            self._check_leaving(node, parent)
+        if node.is_tool:
+            self._check_tool(node, parent)
+        self._link(node, parent)
+        if node.time is not None and parent.time is not None and node.time < parent.time:
+            before = f"{parent.time.isoformat()} of its parent on line {parent.spot.number}"
+            message = f"Expected no time before {before}, found {node.time.isoformat()}"
+            self._report.add(CHRONOLOGY, node.spot, message, ("timestamp",))
+
+    def _link(self, node: Node, parent: Node) -> None:
+        if node.ordinal >= 0:
+            self._parents[node.ordinal] = parent.ordinal
+            self._forward = self._forward or parent.ordinal >= node.ordinal
+        if node.is_tool:
+            parent.has_tool_child = True
+
+    def _check_leaving(self, node: Node, parent: Node) -> None:
+        # Spec 000 draws how the main conversation goes on: from the sidechain's answer, with an answer.
+        if parent.kind in _ANSWERS and node.kind in _RETURNS:
+            return
+        expected = f"`isSidechain: true` as in its parent on line {parent.spot.number}"
+        message = f"Expected {expected}, found no such flag"
+        self._report.add(_LEAVING[node.spot.dialect], node.spot, message)
+
+    def _check_tool(self, node: Node, parent: Node) -> None:
+        found = f"found {parent.kind.value} on line {parent.spot.number}"
+        if node.kind is Kind.TOOL_USE and parent.kind not in _ANSWERS:
+            expected = "Expected the answer that calls the tool as parent"
+            self._report.add(ORPHANED_TOOL, node.spot, f"{expected}, {found}", _steps(node))
+        if node.kind is not Kind.TOOL_RESULT:
+            return
+        if parent.kind is not Kind.TOOL_USE:
+            self._report.add(RESULT_PARENT, node.spot, f"Expected a tool use as parent, {found}", _steps(node))
+        elif parent.has_tool_child:
+            message = f"Expected one result of the tool use on line {parent.spot.number}, found another"
+            self._report.add(PAIRED, node.spot, message, _steps(node))
+
+    def _check_start(self, node: Node) -> None:
+        if node.is_tool:
+            self._report.add(ORPHANED_TOOL, node.spot, f"Expected a parent of {node.kind.value}, found none")
+        elif node.kind in _ANSWERS:
+            self._report.add(PARENT_GIVEN, node.spot, "Expected a parent of an answer, found none")
+
+    def _report_unfollowed(self, node: Node, namesake: Node | None) -> None:
+        rules = _MISSING if namesake is None else _ELSEWHERE
+        found = f"found {quote(node.parent_uuid)}, which is in no line"
+        if namesake is not None:
+            found = f"found {quote(node.parent_uuid)} of session {quote(namesake.session)}"
+            self._link(node, namesake)
+        rule = ORPHANED_TOOL if namesake is None and node.is_tool else rules[node.spot.dialect]
+        self._report.add(rule, node.spot, f"Expected a parent in the same session, {found}", _steps(node))
+
+    def _report_circles(self) -> None:
+        for first in cut_circles(self._parents):
+            node = self._nodes[first]
+            message = "Expected parents that lead to a start, found a circle through this line"
+            self._report.add(_CIRCLE[node.spot.dialect], node.spot, message, _steps(node))
+
+
+def _steps(node: Node) -> tuple[str]:
+    """Return where a message names its parent."""
+    return ("parent_uuid" if node.spot.dialect is Dialect.SPEC_003_API else "parentUuid",)

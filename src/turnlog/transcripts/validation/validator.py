@@ -1,0 +1,114 @@
+"""Holds lines to the rules of their dialects, one after another.
+
+Each line costs the same, however many came before, and nothing is kept of it but its names and its place. What
+a line breaks by itself is known at once; what it breaks together with lines that may yet come, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from turnlog.messages import Dialect, Line, Position
+from turnlog.messages.envelope import Envelope
+from turnlog.messages.spans import Path
+from turnlog.transcripts.files.reader import LineReader
+from turnlog.transcripts.files.records import Tail
+from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
+from turnlog.transcripts.validation import control, spec_000, spec_003, spec_004, stream
+from turnlog.transcripts.validation.blocks import check_blocks
+from turnlog.transcripts.validation.envelopes import check_envelope
+from turnlog.transcripts.validation.findings import Finding, Report, Spot
+from turnlog.transcripts.validation.line_rules import Claim, report_problems, report_tail
+from turnlog.transcripts.validation.nodes import Node, kind_of
+from turnlog.transcripts.validation.pairing import Pairs
+from turnlog.transcripts.validation.rules import STORED
+from turnlog.transcripts.validation.table import sort_findings
+from turnlog.transcripts.validation.threads import Threads
+
+__all__ = ["Validator", "validate"]
+
+_CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
+    {
+        Dialect.CLAUDE_CODE: spec_000.claim_today,
+        Dialect.SPEC_000: spec_000.claim,
+        **dict.fromkeys(STORED, spec_003.claim),
+        Dialect.SPEC_004: spec_004.claim,
+        Dialect.STREAM: stream.claim,
+        Dialect.CONTROL: control.claim,
+        Dialect.HOOK: control.claim_hook,
+    }
+)
+_NO_FAULTS: Collection[Path] = frozenset()
+
+
+def validate(lines: Iterable[Line]) -> list[Finding]:
+    """Return all that breaks a rule, line by line. Of a file that is read here, a torn tail is told, too."""
+    validator = Validator()
+    findings = [finding for line in lines for finding in validator.add(line)]
+    tail = lines.tail if isinstance(lines, LineReader) else None
+    return sort_findings(findings + validator.finish(tail))
+
+
+class Validator:
+    """Validates lines as they come in: one for each file."""
+
+    def __init__(self) -> None:
+        self._report = Report()
+        self._threads = Threads(self._report)
+        self._pairs = Pairs(self._report)
+        self._stream = stream.Stream(self._report)
+        self._control = control.Control(self._report)
+        self._count = 0
+        self._source = ""
+
+    def add(self, line: Line) -> list[Finding]:
+        """Take the next line, and return what is known by it to break a rule; also of lines before it."""
+        spot = Spot(self._count, line.at, line.dialect)
+        self._count += 1
+        if line.at is not None:
+            self._source = line.at.source
+        faults = _NO_FAULTS
+        if line.problems:
+            faults = frozenset(problem.steps for problem in line.problems)
+            report_problems(line, spot, self._report, _CLAIMS)
+        self._check(line, faults, spot)
+        return sort_findings(self._report.take())
+
+    def finish(self, tail: Tail | None = None) -> list[Finding]:
+        """Return what is known only now that no line follows. Nothing can be added after that."""
+        self._threads.finish()
+        self._pairs.finish()
+        self._stream.finish()
+        self._control.finish()
+        if tail is not None:
+            spot = Spot(self._count, Position(self._source, tail.offset), Dialect.UNKNOWN)
+            report_tail(tail, spot, self._report)
+        return sort_findings(self._report.take())
+
+    def _check(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+        entry = line.entry
+        if isinstance(entry, Envelope):
+            self._check_message(line, entry, faults, spot)
+        elif spot.dialect is Dialect.STREAM:
+            blocks = list_blocks(entry)
+            if blocks:
+                check_blocks(line, blocks, faults, spot, self._report)
+            self._stream.add(line, faults, spot)
+        elif spot.dialect is Dialect.CONTROL:
+            self._control.add(line, faults, spot)
+
+    def _check_message(self, line: Line, entry: Envelope, faults: Collection[Path], spot: Spot) -> None:
+        """Check a line of a session file, or one of whatever dialect of which only the envelope is known."""
+        time = check_envelope(entry, faults, spot, self._report)
+        blocks = list_blocks(line.entry)
+        calls = answers = False
+        if blocks:
+            calls, answers = any(map(is_call, blocks)), any(map(is_result, blocks))
+            check_blocks(line, blocks, faults, spot, self._report)
+        if line.wire is not None:
+            spec_000.check_fields(line, faults, spot, self._report)
+            spec_004.check_message(line, faults, spot, self._report)
+        self._threads.add(Node(entry, kind_of(line, calls, answers), time, spot))
+        if calls or answers or spot.dialect is Dialect.SPEC_000:
+            self._pairs.add(line, blocks, spot)
