@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := src tests benchmarks
 
-.PHONY: setup test lint format bench fuzz soak serve clean
+.PHONY: setup test lint format docs bench fuzz soak serve clean
 
 setup: $(VENV)/.dev
 
@@ -35,8 +35,12 @@ format: setup
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
+docs: setup
+	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md
+
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)

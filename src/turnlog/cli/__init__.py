@@ -1,0 +1,5 @@
+"""The command line: `turnlog --help`."""
+
+from turnlog.cli.program import main
+
+__all__ = ["main"]

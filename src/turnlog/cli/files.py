@@ -1,0 +1,110 @@
+"""Which files a command line names.
+
+A file is a session with all that lies beside it (sub-agents, workflows), a folder all sessions under it. A name
+that leads nowhere is misuse; what cannot be read further down is said on the way, and the rest is done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.terminal import clean_line
+from turnlog.transcripts.files.folders import Obstacle
+from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
+from turnlog.transcripts.files.session_files import SessionFiles
+
+__all__ = ["Found", "find_files", "find_own_files", "path_text", "require_file", "warn"]
+
+
+class Found(Struct, frozen=True):
+    """The files to read, in order, each once."""
+
+    paths: tuple[Path, ...]
+    obstacles: tuple[Obstacle, ...] = ()
+
+    def describe(self) -> str:
+        """Return what there is, in words."""
+        return path_text(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
+
+
+def find_files(paths: Iterable[Path], with_agents: bool) -> Found:
+    """Return the files that some names stand for, and warn of what stood in the way.
+
+    What lies beside a file that is named, its sub-agents, comes with it or not; of a folder, all does.
+    """
+    located: list[Located] = []
+    for path in paths:
+        _require(path)
+        if path.is_dir() or with_agents:
+            found = locate_path(path)
+        else:
+            found = Located(sessions=(SessionFiles(path.stem, path, "", path.with_suffix("")),))
+        if not (found.sessions or found.strays):
+            raise NothingFoundError(f"{path_text(path)}: no session files in this folder")
+        located.append(found)
+    return _gather(located)
+
+
+def find_own_files(config_dirs: Iterable[Path]) -> Found:
+    """Return all files of the sessions on this machine."""
+    there = [path for path in config_dirs if path.is_dir()]
+    found = _gather([locate_sessions(there)])
+    if not found.paths:
+        places = ", ".join(path_text(path) for path in config_dirs)
+        raise NothingFoundError(f"no sessions of Claude Code in {places}; name files with --path")
+    return found
+
+
+def require_file(path: Path) -> None:
+    """Raise `MisuseError` for what is not a file that can be read."""
+    _require(path)
+    if path.is_dir():
+        raise MisuseError(f"{path_text(path)}: is a folder, not a file")
+
+
+def warn(message: str) -> None:
+    """Say something on the way."""
+    click.echo(f"turnlog: {clean_line(message)}", err=True)
+
+
+def path_text(path: str | Path) -> str:
+    """Return a path as text that can be written, whatever bytes it is of."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _require(path: Path) -> None:
+    try:
+        if path.is_dir():
+            os.listdir(path)
+        elif path.exists() and not path.is_file():
+            raise MisuseError(f"{path_text(path)}: not a regular file")
+        else:
+            path.open("rb").close()
+    except ValueError as error:  # a name that no file can have
+        raise MisuseError(f"{path_text(path)}: {error}") from error
+
+
+def _gather(located: Iterable[Located]) -> Found:
+    paths: dict[str, Path] = {}
+    obstacles: list[Obstacle] = []
+    for found in located:
+        for path in _list_paths(found):
+            paths.setdefault(os.path.realpath(path), path)
+        for obstacle in found.obstacles:
+            warn(f"{path_text(obstacle.path)}: {obstacle.reason or obstacle.kind}")
+            obstacles.append(obstacle)
+    return Found(tuple(paths.values()), tuple(obstacles))
+
+
+def _list_paths(found: Located) -> Iterator[Path]:
+    for session in found.sessions:
+        if session.path is not None:
+            yield session.path
+        yield from (agent.path for agent in session.agents if agent.path is not None)
+    yield from (agent.path for agent in found.strays if agent.path is not None)

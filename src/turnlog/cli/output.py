@@ -1,0 +1,144 @@
+"""The way out: text for people, JSON for programs, bytes as they are.
+
+On a terminal, text is wrapped, coloured and, if it is longer than the screen, shown in a pager. In a pipe
+nothing is wrapped or cut, and colours must be asked for. What is printed is made while it is printed, so that a
+long session shows at once.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+from rich.color import ColorSystem
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from turnlog.cli.terminal import escape_json
+from turnlog.config import Settings
+
+__all__ = ["Output", "Row"]
+
+_UNBOUNDED = 1 << 20
+_NARROWEST = 20
+_USUAL_PAGER = "less"
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+class Row(NamedTuple):
+    """A piece of text, and what stands before each of its lines."""
+
+    text: Text
+    gutter: Text = Text()
+
+
+class Output:
+    """Standard output, as this run is to use it."""
+
+    def __init__(self, settings: Settings, color: bool | None = None, pager: bool | None = None) -> None:
+        self.is_terminal = sys.stdout.isatty()
+        self._asked_for_color = color
+        wanted = settings.color if color is None else color
+        self._color = self.is_terminal if wanted is None else wanted
+        self._pager = settings.pager or _USUAL_PAGER
+        self._pages = (
+            self.is_terminal and (settings.pager != "" if pager is None else pager) and self._can_page()
+        )
+        self._size = shutil.get_terminal_size()
+        self._width = max(self._size.columns, _NARROWEST) if self.is_terminal else _UNBOUNDED
+        self._console = Console(
+            file=io.StringIO(),
+            width=self._width,
+            force_terminal=self._color,
+            color_system="standard" if self._color else None,
+            no_color=not self._color,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            legacy_windows=False,
+        )
+
+    def print(self, parts: Iterable[RenderableType | Row]) -> None:
+        """Print text; what is a plain string is neither wrapped nor styled.
+
+        All that comes from data must have been cleaned.
+        """
+        written = (self._render(part) for part in parts)
+        if self._pages:
+            self._page(written)
+        else:
+            self._write(written)
+
+    def print_json(self, value: Any) -> None:
+        """Print one JSON document: on one line, unless for people."""
+        data = _encoder.encode(value)
+        if self.is_terminal:
+            data = escape_json(msgspec.json.format(data, indent=2))
+        self.print_bytes([data, b"\n"])
+
+    def print_bytes(self, parts: Iterable[bytes]) -> None:
+        """Write bytes as they are."""
+        sys.stdout.buffer.writelines(parts)
+        sys.stdout.flush()
+
+    def _write(self, written: Iterable[str]) -> None:
+        for text in written:
+            sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def _can_page(self) -> bool:
+        """Tell whether there is a pager, and somebody who can turn its pages."""
+        try:
+            return sys.stdin.isatty() and shutil.which(shlex.split(self._pager)[0]) is not None
+        except (ValueError, IndexError):  # quotes that do not match, or nothing but blanks
+            return False
+
+    def _page(self, written: Iterator[str]) -> None:
+        """Show in a pager what does not fit on the screen."""
+        held: list[str] = []
+        height = 0
+        for text in written:
+            held.append(text)
+            height += text.count("\n")
+            if height >= self._size.lines:
+                os.environ["PAGER"] = self._pager
+                # Unless it was asked for, click leaves colours out where the pager would show them as symbols.
+                click.echo_via_pager(chain(held, written), color=self._asked_for_color)
+                return
+        self._write(held)
+
+    def _render(self, part: RenderableType | Row) -> str:
+        if isinstance(part, str):
+            return f"{part}\n"
+        if isinstance(part, Row):
+            return "".join(self._render_row(part))
+        with self._console.capture() as capture:
+            self._console.print(part)
+        text = capture.get()
+        # Tables fill their last column, which in a file is nothing but blanks.
+        return text if self._color else "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1])
+
+    def _render_row(self, row: Row) -> Iterator[str]:
+        width = max(self._width - row.gutter.cell_len, _NARROWEST)
+        lines = (
+            row.text.wrap(self._console, width) if self.is_terminal else row.text.split("\n", allow_blank=True)
+        )
+        for line in lines:
+            whole = Text.assemble(row.gutter, line)
+            whole.rstrip()
+            # A session has thousands of rows: printing each through the console would take ten times as long.
+            yield from (self._paint(segment) for segment in whole.render(self._console, end="\n"))
+
+    def _paint(self, segment: Segment) -> str:
+        if segment.style is None or not self._color:
+            return segment.text
+        return segment.style.render(segment.text, color_system=ColorSystem.STANDARD)

@@ -1,0 +1,122 @@
+"""The command `turnlog`: its subcommands, and what becomes of errors.
+
+A subcommand's module is imported when it runs or is asked for help, so that `turnlog --help` and completion
+need click alone. For that the first sentence of each one's help stands here, too.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem, shell_complete
+
+from turnlog.cli.failures import INTERRUPTED, MISUSE, NOBODY_READS, explain
+from turnlog.cli.terminal import clean_line
+from turnlog.errors import TurnlogError
+
+__all__ = ["COMMANDS", "COMPLETE", "NAME", "Program", "main", "program"]
+
+NAME = "turnlog"
+COMPLETE = "_TURNLOG_COMPLETE"
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "show": "Show a session as a conversation that a person can follow.",
+        "usage": "Count tokens and money, each answer once.",
+        "validate": "Check session files against the rules of their dialects.",
+        "migrate": "Correct stored tool messages that have the wrong parents.",
+        "completion": "Print the script that completes commands in a shell.",
+    }
+)
+"""What each command does; it is the object `command` of the module of the same name."""
+
+
+class Program(click.Group):
+    """Commands that are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"turnlog.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without importing any."""
+        names = (name for name in COMMANDS if name.startswith(incomplete))
+        items = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+@click.group(
+    NAME,
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 done, 1 found problems or nothing, 2 misuse.",
+)
+@click.version_option(package_name=NAME, message="%(prog)s %(version)s")
+def program() -> None:
+    """Show, check and count what Claude Code did.
+
+    turnlog reads session files as Claude Code writes them, its older forms, and the SDK's stream.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line, and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show ✓ is no reason to fail
+    sys.exit(_run(list(sys.argv[1:] if args is None else args)))
+
+
+def _run(args: list[str]) -> int:
+    try:
+        if COMPLETE in os.environ:
+            return shell_complete(program, {}, NAME, COMPLETE, os.environ[COMPLETE])
+        with program.make_context(NAME, args) as context:
+            program.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, or Python would complain about it while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return NOBODY_READS
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else NAME
+        return _complain(f"{error.format_message().rstrip('.')} (see `{path} --help`)", error.exit_code)
+    except click.ClickException as error:
+        return _complain(error.format_message(), error.exit_code)
+    except OSError as error:
+        return _complain(explain(error), MISUSE)
+    except TurnlogError as error:
+        return _complain(str(error), MISUSE)
+    return 0
+
+
+def _complain(message: str, status: int) -> int:
+    click.echo(f"{NAME}: {clean_line(message)}", err=True)
+    return status

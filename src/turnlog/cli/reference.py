@@ -1,0 +1,51 @@
+"""What is generated in the documentation: the help that the commands give, and the rules of validation.
+
+`python -m turnlog.cli.reference docs/cli.md` brings a page up to date: between `<!-- help: turnlog show -->`
+and `<!-- end -->` stands what `turnlog show --help` prints, between `<!-- rules -->` and
+`<!-- end of rules -->` the table of rules. What stands around that is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from turnlog.cli.program import COMMANDS, NAME, program
+from turnlog.transcripts.validation import render_table
+
+__all__ = ["list_names", "render_help", "update"]
+
+_WIDTH = 78
+_PART = re.compile(r"(<!-- help: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_RULES = re.compile(r"(<!-- rules -->\n).*?(<!-- end of rules -->)", re.DOTALL)
+
+
+def list_names() -> list[str]:
+    """Return what can be asked for help, in order."""
+    return [NAME, *(f"{NAME} {name}" for name in COMMANDS)]
+
+
+def render_help(name: str) -> str:
+    """Return the help of a command, as a terminal of 80 columns shows it; raises `KeyError`."""
+    if name not in list_names():
+        raise KeyError(name)
+    context = click.Context(program, info_name=NAME, terminal_width=_WIDTH, **program.context_settings)
+    if name == NAME:
+        return program.get_help(context)
+    command = program.get_command(context, name.removeprefix(f"{NAME} "))
+    assert command is not None
+    return command.get_help(click.Context(command, context, command.name))
+
+
+def update(page: str) -> str:
+    """Return a page with the help and the rules in it as they are now."""
+    page = _PART.sub(lambda part: f"{part[1]}```text\n{render_help(part[2])}\n```\n{part[3]}", page)
+    return _RULES.sub(lambda part: f"{part[1]}{render_table()}{part[2]}", page)
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(update(path.read_text()))

@@ -1,0 +1,119 @@
+"""A whole conversation, agents under the calls that started them.
+
+Agents start agents, to any depth; so this goes down and up by a stack of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from types import MappingProxyType
+
+from msgspec import Struct
+from rich.text import Text
+
+from turnlog.cli.clock import local_time
+from turnlog.cli.output import Row
+from turnlog.cli.rendering.calls import render_call
+from turnlog.cli.rendering.figures import count_text
+from turnlog.cli.rendering.messages import Detail, Heading, heading_of, render_body, render_heading
+from turnlog.cli.terminal import clean_line
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.conversation.compactions import Compaction
+from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.placements import Rule
+
+__all__ = ["FindNested", "Nested", "render_compaction", "render_conversation"]
+
+_DEEPEST = 12
+_RULE_WIDTH = 4
+
+
+_DIVIDER = Heading("", "", "")
+
+
+class Nested(Struct, frozen=True):
+    """A conversation inside another."""
+
+    title: Text
+    messages: Sequence[Message]
+    compactions: Sequence[Compaction] = ()
+    remarks: Mapping[int, str] = MappingProxyType({})
+    """What to say of some messages, by their index."""
+
+
+FindNested = Callable[[Call], Iterable[Nested]]
+"""Returns the conversations of the agents that a call started."""
+
+
+def render_conversation(outermost: Nested, find_nested: FindNested, detail: Detail) -> Iterator[Row]:
+    """Yield a conversation and all that is inside it."""
+    levels = [_Level(outermost, 0, find_nested, detail).render()]
+    while levels:
+        part = next(levels[-1], None)
+        if part is None:
+            levels.pop()
+        elif isinstance(part, Row):
+            yield part
+        else:
+            depth = len(levels)
+            yield Row(part.title, _gutter(depth))
+            levels.append(_Level(part, depth, find_nested, detail).render())
+
+
+class _Level:
+    """One conversation, on its way out."""
+
+    def __init__(self, nested: Nested, depth: int, find_nested: FindNested, detail: Detail) -> None:
+        self._messages = nested.messages
+        self._remarks = nested.remarks
+        self._compactions = {each.messages[0]: each for each in nested.compactions}
+        self._find_nested = find_nested
+        self._detail = detail
+        self._gutter = _gutter(depth)
+        self._heading: Heading | None = None
+        self._day: date | None = None
+
+    def render(self) -> Iterator[Row | Nested]:
+        for message in self._messages:
+            if message.index in self._compactions:
+                if self._heading is not None:
+                    yield Row(Text(), self._gutter)
+                yield Row(render_compaction(self._compactions[message.index]), self._gutter)
+                self._heading = _DIVIDER
+            if message.rule is not Rule.COMPACTION:
+                yield from self._render_message(message)
+
+    def _render_message(self, message: Message) -> Iterator[Row | Nested]:
+        body = list(render_body(message, self._detail))
+        heading = heading_of(message)
+        begins = heading != self._heading or message.rule is Rule.PROMPT
+        if self._heading is not None and (begins or body):
+            yield Row(Text(), self._gutter)
+        if begins:
+            remarks = [self._remarks[message.index]] if message.index in self._remarks else []
+            yield Row(render_heading(message, self._day, *remarks), self._gutter)
+        self._heading = heading
+        if message.time is not None:
+            self._day = local_time(message.time).date()
+        inner = Text.assemble(self._gutter, "  ")
+        yield from (Row(text, inner) for text in body)
+        for call in message.calls:
+            yield from (Row(text, inner) for text in render_call(call, self._detail.project, self._detail.full))
+            yield from self._find_nested(call)
+
+
+def render_compaction(compaction: Compaction) -> Text:
+    """Return the line that divides what was left out from what follows."""
+    rule = "─" * _RULE_WIDTH
+    told = [clean_line(str(compaction.state)) + (" a little" if compaction.micro else "")]
+    if compaction.trigger:
+        told.append(clean_line(compaction.trigger))
+    if compaction.tokens_before is not None:
+        after = "" if compaction.tokens_after is None else f" → {count_text(compaction.tokens_after)}"
+        told.append(f"{count_text(compaction.tokens_before)}{after} tokens")
+    return Text(f"{rule} {', '.join(told)} {rule}", "cyan")
+
+
+def _gutter(depth: int) -> Text:
+    return Text("  │ " * min(depth, _DEEPEST), "dim" if depth else "")

@@ -1,0 +1,65 @@
+"""What may reach a terminal.
+
+A transcript is untrusted: it can hold sequences that recolour or retitle a terminal, move its cursor, write to
+its clipboard, or turn text around so that it reads as something else. `clean` makes all of that visible instead
+of acting, and all data that is printed for people passes through it. Escaped are control characters but newline
+and tab (C0, DEL, C1), lone surrogates, and the invisible characters that steer how text is laid out:
+bidirectional controls, zero-width characters, line separators, tags. Joiners stay between characters that are
+not ASCII, where emoji and several scripts need them.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["clean", "clean_line", "escape_json", "shorten"]
+
+_UNSAFE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0, DEL, C1
+    "\xad\u180e\u200b-\u200f\u2060-\u206f\ufeff"  # soft hyphen, zero-width characters, marks, isolates
+    "\u061c\u2028-\u202e"  # Arabic letter mark; line separators, embeddings and overrides
+    "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # annotations, music …
+    "\U000e0000-\U000e007f"  # tags: invisible ASCII
+    "\ud800-\udfff"  # halves of characters
+)
+_UNSAFE_CHARACTER = re.compile(
+    rf"(?<=[^\0-\x7f{_UNSAFE}])([\u200c\u200d])(?=[^\0-\x7f{_UNSAFE}])|[{_UNSAFE}]",
+)
+_UNSAFE_IN_JSON = re.compile(rf"[{_UNSAFE}]")
+_BLANKS = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    r"""Return `text` with a visible escape, such as `\x1b`, for all that must not reach a terminal."""
+    return _UNSAFE_CHARACTER.sub(_show, text.replace("\r\n", "\n"))
+
+
+def clean_line(text: str) -> str:
+    """Return `text` cleaned and on one line, with one space for each run of blanks."""
+    return clean(_BLANKS.sub(" ", text).strip())
+
+
+def shorten(text: str, length: int) -> str:
+    """Return the beginning of `text`, cleaned and on one line, in at most `length` characters."""
+    # What is far behind the end is not looked at: results can have megabytes.
+    line = clean_line(text[: 8 * length])
+    return line if len(line) <= length and len(text) <= 8 * length else line[: length - 1].rstrip() + "…"
+
+
+def escape_json(data: bytes) -> bytes:
+    r"""Return JSON text with `\uXXXX` for all that must not reach a terminal; it means the same."""
+    return _UNSAFE_IN_JSON.sub(_escape, data.decode()).encode()
+
+
+def _show(match: re.Match[str]) -> str:
+    if match[1]:
+        return match[0]
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

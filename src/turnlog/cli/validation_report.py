@@ -1,0 +1,103 @@
+"""What `turnlog validate` says, as a value: its JSON is this value as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.cli.files import path_text
+from turnlog.messages import Dialect
+from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.validation import Finding, Severity, Validator
+
+__all__ = ["FileReport", "FindingItem", "ValidationReport", "build_report", "reaches", "validate_file"]
+
+_SEVERITIES = tuple(Severity)
+
+
+class FindingItem(Struct, frozen=True, gc=False):
+    """One thing that breaks a rule."""
+
+    severity: Severity
+    rule: str
+    message: str
+    line: int
+    """Which of the file's lines that are not blank, from 1."""
+    offset: int | None
+    """Where in the file that line begins."""
+    path: str
+    """Where in the line: a JSON path."""
+    dialect: Dialect
+
+
+class FileReport(Struct, frozen=True, gc=False):
+    """What was found in one file."""
+
+    path: str
+    lines: int
+    counts: dict[Severity, int]
+    """Of all findings, listed or not."""
+    findings: tuple[FindingItem, ...]
+
+
+class ValidationReport(Struct, frozen=True, gc=False):
+    """What was found in some files."""
+
+    files: tuple[FileReport, ...]
+    lines: int
+    counts: dict[Severity, int]
+
+
+def reaches(severity: Severity, threshold: Severity) -> bool:
+    """Tell whether something is at least as serious as the threshold."""
+    return _SEVERITIES.index(severity) <= _SEVERITIES.index(threshold)
+
+
+def validate_file(path: Path, threshold: Severity) -> FileReport:
+    """Read a file, and return all that breaks a rule in it, down to the threshold. Raises `OSError`."""
+    validator = Validator()
+    reader = read_lines(path, source=path_text(path))
+    counts: Counter[Severity] = Counter()
+    items: list[FindingItem] = []
+    lines = 0
+
+    def take(findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            counts[finding.severity] += 1
+            if reaches(finding.severity, threshold):
+                items.append(_item(finding))
+
+    for line in reader:
+        lines += 1
+        take(validator.add(line))
+    take(validator.finish(reader.tail))
+    items.sort(key=lambda item: item.line)
+    return FileReport(path_text(path), lines, _in_order(counts), tuple(items))
+
+
+def build_report(files: Iterable[FileReport]) -> ValidationReport:
+    """Return what all files come to."""
+    reports = tuple(files)
+    counts: Counter[Severity] = Counter()
+    for report in reports:
+        counts.update(report.counts)
+    return ValidationReport(reports, sum(report.lines for report in reports), _in_order(counts))
+
+
+def _item(finding: Finding) -> FindingItem:
+    return FindingItem(
+        severity=finding.severity,
+        rule=finding.rule.id,
+        message=finding.message,
+        line=finding.number,
+        offset=None if finding.at is None else finding.at.offset,
+        path=finding.path,
+        dialect=finding.dialect,
+    )
+
+
+def _in_order(counts: Counter[Severity]) -> dict[Severity, int]:
+    return {severity: counts[severity] for severity in Severity}

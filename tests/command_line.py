@@ -1,0 +1,112 @@
+"""Running the command line as people do: as a process, in a pipe or on a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner, Result
+
+from turnlog.cli.program import program
+
+TURNLOG = (sys.executable, "-m", "turnlog")
+TIMEOUT = 60
+
+
+class Shown(NamedTuple):
+    """What stood on a terminal, and how the program ended."""
+
+    status: int
+    text: str
+
+
+def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return an environment in which nothing of this machine speaks into the output."""
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "PYTHONPATH", "COVERAGE_PROCESS_START")
+        if name in os.environ
+    }
+    return {**kept, "TZ": "UTC", "LANG": "C.UTF-8", "TERM": "xterm", **(env or {})}
+
+
+def run(
+    *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run turnlog in a pipe."""
+    return subprocess.run(
+        [*TURNLOG, *map(str, args)],
+        capture_output=True,
+        env=environment(env),
+        cwd=cwd,
+        timeout=TIMEOUT,
+        check=False,
+    )
+
+
+def invoke(*args: str | Path, env: Mapping[str, str] | None = None) -> Result:
+    """Run a command in this process."""
+    cleared: dict[str, str | None] = dict.fromkeys(("NO_COLOR", "FORCE_COLOR", "PAGER", "TURNLOG_PAGER"))
+    return CliRunner(env={**cleared, **(env or {})}).invoke(program, [*map(str, args)], prog_name="turnlog")
+
+
+def show_in_terminal(
+    *args: str | Path,
+    env: Mapping[str, str] | None = None,
+    size: tuple[int, int] = (24, 100),
+    keys: bytes = b"",
+    interrupt: bool = False,
+    stdin_is_terminal: bool = True,
+    command: tuple[str, ...] = TURNLOG,
+) -> Shown:
+    """Run turnlog on a terminal of so many lines and columns, and return all that it wrote there.
+
+    Once it has written something, `keys` are typed, or it is interrupted.
+    """
+    if not hasattr(os, "openpty"):
+        pytest.skip("no terminals to be had")
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    process = subprocess.Popen(
+        [*command, *map(str, args)],
+        stdin=theirs if stdin_is_terminal else subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(env),
+        start_new_session=True,
+    )
+    os.close(theirs)
+    written = _watch(ours, process, keys, interrupt)
+    os.close(ours)
+    return Shown(process.wait(TIMEOUT), written.decode("utf-8", "surrogateescape"))
+
+
+def _watch(terminal: int, process: subprocess.Popen[bytes], keys: bytes, interrupt: bool) -> bytes:
+    written = b""
+    limit = time.monotonic() + TIMEOUT
+    while time.monotonic() < limit:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # nobody is at the other end any more
+            return written
+        if not part:
+            return written
+        written += part
+        if keys:
+            os.write(terminal, keys)
+            keys = b""
+        if interrupt:
+            process.send_signal(signal.SIGINT)
+            interrupt = False
+    process.kill()
+    raise AssertionError("the program does not end")
