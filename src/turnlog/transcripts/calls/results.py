@@ -39,6 +39,8 @@ __all__ = ["CallState", "Place", "Result", "find_agent_id", "read_result"]
 class CallState(StrEnum):
     """What is known of a call's outcome."""
 
+    __hash__ = str.__hash__  # that of enums is written in Python
+
     UNRESOLVED = "unresolved"
     """There is no result. That is no error: the session may be live, or was ended."""
     PLACEHOLDER = "placeholder"

@@ -10,6 +10,7 @@ from turnlog.transcripts.calls.builder import Calls, build_calls
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
 from turnlog.transcripts.conversation.compactions import Compaction, build_compactions
+from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.lineage import build_lineage
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement
@@ -48,7 +49,7 @@ class Conversation:
     @cached_property
     def tree(self) -> Tree:
         """Which message follows which, with its branches."""
-        lineage = build_lineage(self.lines, self.calls)
+        lineage = build_lineage(self.lines, self.calls, self._index)
         return build_tree(self.lines, lineage, self.messages, self.placements)
 
     @cached_property
@@ -57,9 +58,13 @@ class Conversation:
         return build_compactions(self.messages)
 
     @cached_property
+    def _index(self) -> LineIndex:
+        return LineIndex(self.lines)
+
+    @cached_property
     def _paired(self) -> Calls:
         return build_calls(self.lines)
 
     @cached_property
     def _timeline(self) -> Timeline:
-        return build_timeline(self.lines, self.calls)
+        return build_timeline(self.lines, self.calls, self._index)

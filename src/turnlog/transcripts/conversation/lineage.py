@@ -29,6 +29,7 @@ from turnlog.messages.metadata import Summary
 from turnlog.messages.system import CompactBoundary, CompactMetadata, PreservedMessages, PreservedSegment
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place
+from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.lines.blocks import find_stored_type
 
 __all__ = ["Detour", "Lineage", "Reason", "build_lineage", "cut_circles"]
@@ -87,9 +88,9 @@ class Lineage(Struct, frozen=True, gc=False):
         return order
 
 
-def build_lineage(lines: Sequence[Line], calls: Iterable[Call]) -> Lineage:
-    """Return which line follows which; `calls` are those of the same lines."""
-    growth = _Growth(lines)
+def build_lineage(lines: Sequence[Line], calls: Iterable[Call], index: LineIndex | None = None) -> Lineage:
+    """Return which line follows which; `calls` and `index` are those of the same lines."""
+    growth = _Growth(lines, index or LineIndex(lines))
     growth.follow_parents()
     growth.hang_results(calls)
     growth.relink_compactions()
@@ -117,22 +118,17 @@ def cut_circles(parents: list[int | None]) -> list[int]:
 class _Growth:
     """The edges in the making."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], index: LineIndex) -> None:
         self.lines = lines
+        self.find = index.find
         self.parents: list[int | None] = [None] * len(lines)
-        self.copies: dict[int, int] = {}
+        self.copies = index.copies
         self.reasons: dict[int, Reason] = {}
         self.told: dict[int, str] = {}
         self.boundaries: list[int] = []
         self.children: dict[int, list[int]] = {}
         """As the lines tell; made for compactions alone."""
-        self.by_uuid: dict[str, int] = {}
-        for index, line in enumerate(lines):
-            uuid = getattr(line.entry, "uuid", None)
-            if type(uuid) is str:
-                first = self.by_uuid.setdefault(uuid, index)
-                if first != index:
-                    self.copies[index] = first
+        self.by_uuid = index.by_uuid
 
     def follow_parents(self) -> None:
         """Make the edges that the lines themselves tell of."""
@@ -162,15 +158,15 @@ class _Growth:
 
     def hang_results(self, calls: Iterable[Call]) -> None:
         """Hang results under their calls, and extracted calls under the lines that hold them."""
-        positions = {id(line): index for index, line in enumerate(self.lines)}
         homes: dict[int, list[int]] = {}
         for call in calls:
-            home = self._home(call, positions)
+            home = self._home(call)
             if home is None:
                 continue
             for result in (call.result, *call.other_results):
-                if result is not None and id(result.place.line) in positions:
-                    homes.setdefault(positions[id(result.place.line)], []).append(home)
+                at = None if result is None else self.find(result.place.line)
+                if at is not None:
+                    homes.setdefault(at, []).append(home)
         for index, found in homes.items():
             if self.parents[index] not in found and index not in self.copies and index not in found:
                 self._move(index, found[0], Reason.CALL)
@@ -229,10 +225,10 @@ class _Growth:
             self._note(index, told, Reason.MISSING)
         self.parents[index] = previous if found is None else found
 
-    def _home(self, call: Call, positions: dict[int, int]) -> int | None:
+    def _home(self, call: Call) -> int | None:
         """Return the line under which a call's results hang: the call as a message of its own, if it is one."""
         places: tuple[Place, ...] = (call.place, *call.copies)
-        known = [positions[id(place.line)] for place in places if id(place.line) in positions]
+        known = [at for place in places if (at := self.find(place.line)) is not None]
         for index in known:
             if find_stored_type(self.lines[index]) is StoredType.TOOL_USE:
                 self._hang_extracted(index)

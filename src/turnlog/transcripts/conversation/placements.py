@@ -25,6 +25,8 @@ __all__ = ["ATTACHMENT_RULES", "ENTRY_RULES", "FATES", "Fate", "Placement", "Rul
 class Fate(StrEnum):
     """What becomes of a line."""
 
+    __hash__ = str.__hash__  # that of enums is written in Python
+
     SHOWN = "shown"
     """It is a message, or begins one."""
     FOLDED = "folded"
@@ -36,6 +38,8 @@ class Fate(StrEnum):
 
 class Rule(StrEnum):
     """Why a line has its place."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
 
     PROMPT = "prompt"
     COMMAND = "command"

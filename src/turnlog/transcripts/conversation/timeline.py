@@ -8,7 +8,7 @@ a result may come before its call, and a prompt may never leave the queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +22,8 @@ from turnlog.messages.metadata import QueueOperation, Summary
 from turnlog.messages.sdk import AssistantMessage, ToolProgressMessage, UserMessage, UserMessageReplay
 from turnlog.messages.system import LocalCommand, ModelRefusalFallback, StopHookSummary, SystemNotice
 from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.results import Place
+from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import (
     ATTACHMENT_RULES,
@@ -67,7 +69,7 @@ _SILENT = {
     if FATES[rule] is not Fate.SHOWN and kind is not QueueOperation
 }
 """Entries of which nothing is shown, whatever they say."""
-_UNSHOWN = {rule.value: Placement(rule) for rule in Rule}
+_UNSHOWN = {rule: Placement(rule) for rule in Rule}
 # Looking up a member of an enum takes as long as all else that is done with it.
 _ANSWER, _LONE_THINKING, _PART, _RESULT = Rule.ANSWER, Rule.LONE_THINKING, Rule.PART, Rule.RESULT
 _ASSISTANT, _THINKING, _TOOL_USE = MessageType.ASSISTANT, MessageType.THINKING, MessageType.TOOL_USE
@@ -82,9 +84,9 @@ class Timeline(Struct, frozen=True, gc=False):
     """One for each line."""
 
 
-def build_timeline(lines: Sequence[Line], calls: Iterable[Call]) -> Timeline:
-    """Return the messages of all lines of a file; `calls` are those of the same lines."""
-    gathering = _Gathering(lines, calls)
+def build_timeline(lines: Sequence[Line], calls: Iterable[Call], index: LineIndex | None = None) -> Timeline:
+    """Return the messages of all lines of a file; `calls` and `index` are those of the same lines."""
+    gathering = _Gathering(lines, calls, index or LineIndex(lines))
     gathering.gather()
     gathering.settle()
     return gathering.build()
@@ -108,7 +110,7 @@ class _Draft:
 class _Gathering:
     """What the lines so far amount to."""
 
-    def __init__(self, lines: Sequence[Line], calls: Iterable[Call]) -> None:
+    def __init__(self, lines: Sequence[Line], calls: Iterable[Call], index: LineIndex) -> None:
         self.lines = lines
         self.rules: list[Rule] = [Rule.SYSTEM] * len(lines)
         self.drafts: list[_Draft] = []
@@ -118,38 +120,36 @@ class _Gathering:
         self.answers: dict[tuple[object, str], _Draft] = {}
         self.last_answer: dict[object, _Draft] = {}
         self.last_command: dict[object, _Draft] = {}
-        self.by_uuid: dict[str, int] = {}
+        self.by_uuid = index.by_uuid
+        self.copies = index.copies
         self.superseded: list[str] = []
         self.queue = PromptQueue()
-        positions = {id(line): index for index, line in enumerate(lines)}
         self.calls_at: dict[int, list[Call]] = {}
         self.call_of: dict[int, int] = {}
         """The line of the call that a line answers, or repeats."""
         self.call_at: dict[str, int] = {}
         for call in calls:
-            at = positions.get(id(call.place.line))
+            at = index.find(call.place.line)
             if at is None:
                 continue
             self.calls_at.setdefault(at, []).append(call)
             if call.id is not None:
                 self.call_at[call.id] = at
-            for copy in call.copies:
-                self.call_of.setdefault(positions.get(id(copy.line), -1), at)
-            for result in (call.result, *call.other_results):
-                if result is not None:
-                    self.call_of.setdefault(positions.get(id(result.place.line), -1), at)
+            for place in _list_places(call):
+                found = index.find(place.line)
+                if found is not None:
+                    self.call_of.setdefault(found, at)
 
     def gather(self) -> None:
-        by_uuid = self.by_uuid
+        copies = self.copies
         for index, line in enumerate(self.lines):
             entry = line.entry
             silent = _SILENT.get(type(entry))
             if silent is not None:
                 self.rules[index] = silent
                 continue
-            uuid = getattr(entry, "uuid", None)
-            if type(uuid) is str and by_uuid.setdefault(uuid, index) != index:
-                self._fold(index, by_uuid[uuid], Rule.COPY)
+            if index in copies:
+                self._fold(index, copies[index], Rule.COPY)
             elif getattr(entry, "is_deleted", None) is True:
                 self.rules[index] = Rule.DELETED
             else:
@@ -183,7 +183,7 @@ class _Gathering:
                 messages.append(self._build_message(len(messages), draft))
         draft_of = self.draft_of
         placements = [
-            Placement(rule, numbers[id(draft_of[index])]) if index in draft_of else _UNSHOWN[rule._value_]
+            Placement(rule, numbers[id(draft_of[index])]) if index in draft_of else _UNSHOWN[rule]
             for index, rule in enumerate(self.rules)
         ]
         return Timeline(tuple(messages), tuple(placements))
@@ -435,6 +435,15 @@ _HANDLERS: dict[type, Callable[[_Gathering, int, Line, Any], None]] = {
     QueueOperation: _Gathering.add_queue_operation,
     ModelRefusalFallback: _Gathering.add_refusal,
 }
+
+
+def _list_places(call: Call) -> Iterator[Place]:
+    """Yield where a call is repeated, and where it is answered."""
+    yield from call.copies
+    if call.result is not None:
+        yield call.result.place
+    for result in call.other_results:
+        yield result.place
 
 
 def _lane_of(line: Line) -> object:

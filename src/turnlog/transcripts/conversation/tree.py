@@ -25,7 +25,9 @@ from turnlog.transcripts.lines.categories import Role
 
 __all__ = ["Branch", "Tree", "build_tree"]
 
-_OWN = frozenset({Rule.PART, Rule.THINKING})
+_OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})
+"""The rules of lines that a message is made of, and that are not merely shown with it."""
+_PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN
 _SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})
 
 
@@ -80,7 +82,7 @@ def build_tree(
         if parent is not None:
             children.setdefault(parent, []).append(index)
     forks = _find_forks(messages, parents, children)
-    active = _find_active(messages, parents)
+    active = _find_active(lines, messages, placements, parents)
     branches, branch_of = _build_branches(parents, children, forks, frozenset(active))
     return Tree(
         parents=tuple(parents),
@@ -106,22 +108,17 @@ def _link_messages(
         parent, own = lineage.parents[index], placements[index].message
         above[index] = None if parent is None else nearest[parent]
         if own is not None:
-            begun[own] |= _is_own(placements[index])
+            begun[own] |= placements[index].rule in _OWN
         # What is folded into a message that begins only later says nothing of where that message stands.
         nearest[index] = above[index] if own is None or not begun[own] else own
     parents: list[int | None] = [None] * len(messages)
     for index in reversed(range(len(lines))):
         message, found = placements[index].message, above[index]
-        if message is not None and found is not None and found != message and _is_own(placements[index]):
+        if message is not None and found is not None and found != message and placements[index].rule in _OWN:
             parents[message] = found
     if lineage.forward or any(parent is not None and parent >= own for own, parent in enumerate(parents)):
         cut_circles(parents)
     return nearest, parents
-
-
-def _is_own(placement: Placement) -> bool:
-    """Tell whether a line is what its message is made of, and not merely shown with it."""
-    return placement.rule in _OWN or FATES[placement.rule] is Fate.SHOWN
 
 
 def _find_forks(
@@ -130,16 +127,18 @@ def _find_forks(
     """Return the prompts under each message that has several, typed at different times."""
     typed: dict[int, list[int]] = {}
     for message in messages:
-        counts = message.rule is Rule.PROMPT or (message.rule is Rule.COMMAND and message.index in children)
-        if counts and message.lane is Lane.MAIN:
+        counts = message.rule is _PROMPT or (message.rule is _COMMAND and message.index in children)
+        if counts and message.lane is _MAIN:
             parent = _find_spoken(messages, parents, message.index)
-            if parent is not None and message.author is Author.HUMAN:
+            if parent is not None:
                 typed.setdefault(parent, []).append(message.index)
-    return {
-        parent: tuple(found)
-        for parent, found in typed.items()
-        if len({getattr(messages[index].lines[0].entry, "timestamp", index) for index in found}) > 1
-    }
+    forks: dict[int, tuple[int, ...]] = {}
+    for parent, found in typed.items():
+        if len(found) > 1:
+            by_hand = [index for index in found if messages[index].author is Author.HUMAN]
+            if len({getattr(messages[index].lines[0].entry, "timestamp", index) for index in by_hand}) > 1:
+                forks[parent] = tuple(by_hand)
+    return forks
 
 
 def _find_spoken(messages: Sequence[Message], parents: Sequence[int | None], index: int) -> int | None:
@@ -150,17 +149,22 @@ def _find_spoken(messages: Sequence[Message], parents: Sequence[int | None], ind
     return above
 
 
-def _find_active(messages: Sequence[Message], parents: Sequence[int | None]) -> tuple[int, ...]:
-    newest: int | None = None
-    told: int | None = None
-    for message in messages:
-        if message.lane is not Lane.AGENT and message.rule is not Rule.WAITING:
-            if message.role in _SPOKEN:
-                newest = message.index
-            if any(getattr(line.entry, "is_active", None) is True for line in message.lines):
-                told = message.index
+def _is_newest(message: Message) -> bool:
+    """Tell whether a message, being the last, is where the conversation stands."""
+    return message.lane is not Lane.AGENT and message.rule is not Rule.WAITING and message.role in _SPOKEN
+
+
+def _find_active(
+    lines: Sequence[Line],
+    messages: Sequence[Message],
+    placements: Sequence[Placement],
+    parents: Sequence[int | None],
+) -> tuple[int, ...]:
+    told = [at for at, line in enumerate(lines) if getattr(line.entry, "is_active", None) is True]
+    at = next((found for index in reversed(told) if (found := placements[index].message) is not None), None)
+    if at is None:
+        at = next((message.index for message in reversed(messages) if _is_newest(message)), None)
     path: list[int] = []
-    at = newest if told is None else told
     while at is not None:
         path.append(at)
         at = parents[at]

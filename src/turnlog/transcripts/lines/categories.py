@@ -76,6 +76,8 @@ __all__ = [
 class Role(StrEnum):
     """What a line is in the conversation (spec 002 §3)."""
 
+    __hash__ = str.__hash__  # that of enums is written in Python
+
     USER = "user"
     ASSISTANT = "assistant"
     TOOL_USE = "tool_use"
@@ -87,6 +89,8 @@ class Role(StrEnum):
 
 class MessageType(StrEnum):
     """How a message is shown (spec 002 §5)."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -102,6 +106,8 @@ class MessageType(StrEnum):
 
 class Category(StrEnum):
     """What sort of action a call or an event is (spec 002 §6)."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
 
     SKILL = "skill"
     MCP = "mcp"

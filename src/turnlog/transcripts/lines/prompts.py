@@ -41,6 +41,8 @@ __all__ = [
 class PromptKind(StrEnum):
     """What a text in the user's place is."""
 
+    __hash__ = str.__hash__  # that of enums is written in Python
+
     TYPED = "typed"
     COMMAND = "command"
     """A slash command, or a skill that is loaded like one."""

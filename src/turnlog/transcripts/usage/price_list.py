@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -109,6 +109,7 @@ def quote_rates(model: str, rates: Rates, terms: Terms) -> Quote:
     return Quote((), (_measure(price),), special, rates.web_searches is not None)
 
 
+@lru_cache(maxsize=4096)  # the list does not change while we run; names of models are anybody's
 def find_quote(model: str, day: date, terms: Terms) -> Quote | None:
     """Return the prices of a model on a day; None if the list does not have it."""
     listed = _find_model(strip_context(model))
