@@ -1,10 +1,8 @@
 """Reading the files that Claude Code writes, once or again and again while they grow.
 
-A `Checkpoint` says how far a file was read and what stood before that place. Files are appended to, but they
-are also truncated, rewritten under the same inode, replaced and deleted; `read_new` tells these apart by size,
-inode and a fingerprint of two windows, so that an appended line costs its own bytes and not the file's. When
-the bytes that were read are no longer there, the file is read from its start as a new generation. A change of
-some bytes between the windows that leaves the length as it was goes unnoticed.
+A `Checkpoint` says how far a file was read and what stood before that place; `fingerprints` tells by it what
+became of the file, so that an appended line costs its own bytes and not the file's. When the bytes that were
+read are no longer there, the file is read from its start as a new generation.
 """
 
 from __future__ import annotations
@@ -12,58 +10,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from enum import StrEnum
-from hashlib import blake2b
 from io import FileIO
 from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.messages import Line
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, read_windows
 from turnlog.transcripts.files.records import LineSplitter, Tail
 
 __all__ = ["Change", "Checkpoint", "LineReader", "Reading", "read_lines", "read_new"]
 
 _CHUNK = 1 << 18
-_WINDOW = 4096
-
-
-class Change(StrEnum):
-    """What happened to a file since it was last read."""
-
-    NEW = "new"
-    """It was not read before."""
-    UNCHANGED = "unchanged"
-    """Nothing that is a line came, and nothing went."""
-    APPENDED = "appended"
-    TRUNCATED = "truncated"
-    """It is shorter than what was read of it."""
-    REWRITTEN = "rewritten"
-    """Other bytes stand where lines were read."""
-    REPLACED = "replaced"
-    """It is another file under the same name."""
-    VANISHED = "vanished"
-    UNREADABLE = "unreadable"
-    """It is there, but may not or cannot be read."""
-
-
-class Checkpoint(Struct, frozen=True, gc=False):
-    """How far a file was read."""
-
-    source: str
-    offset: int
-    """Behind the last newline that was read, or behind the last object where none follows it yet."""
-    size: int
-    fingerprint: str
-    """Of the first and the last bytes before `offset`."""
-    inode: int = 0
-    """0 where the file system has none."""
-    device: int = 0
-    modified_ns: int = 0
-    generation: int = 0
-    """How many times the file had to be read anew."""
-    in_array: bool = False
-    """Whether `offset` is between the items of an array."""
 
 
 class Reading(Struct, frozen=True, gc=False):
@@ -165,7 +123,9 @@ class _Visit:
         self._bytes_read = 0
 
     def read(self, limit: int | None, chunk_size: int) -> Reading:
-        change = self._compare()
+        change = Change.NEW
+        if self._known is not None:
+            change, _ = compare(self._known, self._status, self._window)
         known = self._known if change in (Change.APPENDED, Change.UNCHANGED) else None
         start, in_array = (known.offset, known.in_array) if known else (0, False)
         splitter = LineSplitter(self._source, start, in_array)
@@ -174,20 +134,6 @@ class _Visit:
             change = Change.APPENDED if splitter.consumed > known.offset else Change.UNCHANGED
         checkpoint = self._checkpoint(splitter, self._generation(known))
         return Reading(change, tuple(lines), checkpoint, splitter.tail, more, self._bytes_read)
-
-    def _compare(self) -> Change:
-        known, status = self._known, self._status
-        if known is None:
-            return Change.NEW
-        moved = bool(known.inode and status.st_ino and known.inode != status.st_ino)
-        same_times = (known.size, known.modified_ns) == (status.st_size, status.st_mtime_ns)
-        if moved and not same_times:
-            return Change.REPLACED
-        if status.st_size < known.offset:
-            return Change.TRUNCATED
-        if self._fingerprint(known.offset) != known.fingerprint:
-            return Change.REPLACED if moved else Change.REWRITTEN
-        return Change.APPENDED
 
     def _generation(self, known: Checkpoint | None) -> int:
         if self._known is None:
@@ -213,23 +159,13 @@ class _Visit:
             source=self._source,
             offset=splitter.consumed,
             size=status.st_size,
-            fingerprint=self._fingerprint(splitter.consumed),
+            fingerprint=read_windows(splitter.consumed, self._window).fingerprint,
             inode=status.st_ino,
             device=status.st_dev,
             modified_ns=status.st_mtime_ns,
             generation=generation,
             in_array=splitter.in_array,
         )
-
-    def _fingerprint(self, offset: int) -> str:
-        """Return a digest of the first and the last bytes before `offset`; of all of them if they are few."""
-        digest = blake2b(digest_size=16)
-        if offset <= 2 * _WINDOW:
-            digest.update(self._window(0, offset))
-        else:
-            digest.update(self._window(0, _WINDOW))
-            digest.update(self._window(offset - _WINDOW, _WINDOW))
-        return digest.hexdigest()
 
     def _window(self, start: int, size: int) -> bytes:
         self._file.seek(start)

@@ -16,7 +16,14 @@ from turnlog.messages.recovery import recover
 from turnlog.messages.salvage import view
 from turnlog.messages.sidecars import AgentMeta, WorkflowRecord
 
-__all__ = ["META_LIMIT", "RECORD_LIMIT", "read_agent_meta", "read_workflow_record"]
+__all__ = [
+    "META_LIMIT",
+    "RECORD_LIMIT",
+    "decode_agent_meta",
+    "decode_workflow_record",
+    "read_agent_meta",
+    "read_workflow_record",
+]
 
 META_LIMIT = 1 << 20
 """How many bytes an agent's metadata may have."""
@@ -36,6 +43,16 @@ def read_workflow_record(path: Path) -> View[WorkflowRecord]:
     return _read(path, WorkflowRecord, RECORD_LIMIT)
 
 
+def decode_agent_meta(data: bytes) -> View[AgentMeta]:
+    """Decode what `read_agent_meta` reads; of a longer file, no more than the limit and a byte need be given."""
+    return _decode(data, AgentMeta, META_LIMIT)
+
+
+def decode_workflow_record(data: bytes) -> View[WorkflowRecord]:
+    """Decode what `read_workflow_record` reads; of a longer file, no more than the limit and a byte."""
+    return _decode(data, WorkflowRecord, RECORD_LIMIT)
+
+
 def _read(path: Path, type_: type[T], limit: int) -> View[T]:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -44,6 +61,10 @@ def _read(path: Path, type_: type[T], limit: int) -> View[T]:
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
         return _refuse("a file that can be read", getattr(error, "strerror", None) or str(error))
+    return _decode(data, type_, limit)
+
+
+def _decode(data: bytes, type_: type[T], limit: int) -> View[T]:
     if len(data) > limit:
         return _refuse(f"at most {limit} bytes", "more")
     seen = view(type_, data)

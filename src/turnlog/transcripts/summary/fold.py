@@ -34,7 +34,7 @@ from turnlog.transcripts.summary.titles import TITLE_TYPES, Title, TitleFold
 from turnlog.transcripts.usage.fold import MessageUsage, Totals, UsageFold, build_total, group_by_model
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary"]
+__all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary", "type_name"]
 
 
 _UNKNOWN = "unknown"
@@ -218,7 +218,7 @@ class SummaryFold:
         tally = self._tally
         types: dict[str, int] = {}
         for kind, lines in self._types.items():
-            types[_type_name(kind)] = types.get(_type_name(kind), 0) + lines
+            types[type_name(kind)] = types.get(type_name(kind), 0) + lines
         return Counts(
             lines=sum(self._types.values()),
             types=dict(sorted(types.items())),
@@ -250,7 +250,7 @@ def _model_totals(messages: list[MessageUsage], prices: Prices | None) -> tuple[
     return tuple(found)
 
 
-def _type_name(kind: type) -> str:
+def type_name(kind: type) -> str:
     """Return what lines call their type: with the subtype of system lines, and the event of hooks."""
     if not issubclass(kind, Struct) or kind is UnknownEntry:
         return _UNKNOWN

@@ -132,6 +132,10 @@ class UsageFold:
         for home, (offset, result) in other._results.items():
             _keep(self._results, home, offset, result)
 
+    def list_sightings(self) -> list[Sighting]:
+        """Return what each file says of each message, in order of appearance."""
+        return [sighting for homes in self._messages.values() for sighting in homes.values()]
+
     def list_messages(self, session: str | None = None) -> list[MessageUsage]:
         """Return all messages, by time; with `session`, those that stand in it, by its own lines alone."""
         found = []
