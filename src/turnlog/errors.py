@@ -5,8 +5,14 @@
     │   ├── MalformedError   not one JSON object
     │   └── UnknownTypeError a type, subtype or block nobody declared
     ├── ChangeError          a change or a value that cannot be written
+    ├── ConfigError          a configuration file that says something wrong; carries its path
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
-    └── ProtocolError        a control message that may not be sent; carries the request's id
+    ├── ProtocolError        a control message that may not be sent; carries the request's id
+    ├── ServiceError         a service's file that is not ours, or cannot be written; carries its path
+    └── StoreError           the store cannot do what was asked
+        ├── ArchiveError     bytes that are not what was kept; carries their place
+        ├── NewerStoreError  a store that a newer version made; it was not touched
+        └── BusyStoreError   another process is writing
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
 raises any of these from `decode`.
@@ -15,11 +21,17 @@ raises any of these from `decode`.
 from __future__ import annotations
 
 __all__ = [
+    "ArchiveError",
+    "BusyStoreError",
     "ChangeError",
+    "ConfigError",
     "DecodeError",
     "MalformedError",
     "MigrationError",
+    "NewerStoreError",
     "ProtocolError",
+    "ServiceError",
+    "StoreError",
     "TurnlogError",
     "UnknownTypeError",
 ]
@@ -56,6 +68,18 @@ class ChangeError(TurnlogError):
     """A changed value cannot be written in its dialect."""
 
 
+class ConfigError(TurnlogError):
+    """The configuration file cannot be read, or says something that nobody knows."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
 class MigrationError(TurnlogError):
     """A file may not be migrated as asked, or changed meanwhile; nothing was written."""
 
@@ -78,3 +102,41 @@ class ProtocolError(TurnlogError):
 
     def __str__(self) -> str:
         return self.reason if self.request_id is None else f"{self.reason} (request {self.request_id})"
+
+
+class ServiceError(TurnlogError):
+    """A service cannot be installed or removed as asked; nothing was changed."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class StoreError(TurnlogError):
+    """The store cannot do what was asked: a full disk, a damaged file, a batch that follows on nothing."""
+
+
+class ArchiveError(StoreError):
+    """Bytes are not what was kept."""
+
+    def __init__(self, reason: str, source: str, generation: int, offset: int) -> None:
+        self.reason = reason
+        self.source = source
+        self.generation = generation
+        self.offset = offset
+        super().__init__(reason, source, generation, offset)
+
+    def __str__(self) -> str:
+        return f"{self.reason} - at byte {self.offset} of {self.source} (generation {self.generation})"
+
+
+class NewerStoreError(StoreError):
+    """A newer version of turnlog made this store. It was not touched."""
+
+
+class BusyStoreError(StoreError):
+    """Another process is writing, and did not end in time."""

@@ -1,0 +1,137 @@
+"""What is done to a store besides keeping up and asking: mending, forgetting, and keeping hook deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from turnlog.store.batch import DerivedRows
+from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.identity import Scope
+from turnlog.store.interface import Store
+from turnlog.store.rows import LineFact
+
+__all__ = ["Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
+
+
+class Flaw(Struct, frozen=True, gc=False):
+    """Where a store contradicts itself."""
+
+    session: str | None
+    """The session's key; None where it cannot be told."""
+    message: str
+    follows: bool = False
+    """Whether what is wrong follows from the bytes, so that `rewrite` mends it."""
+
+
+class Forgotten(Struct, frozen=True, gc=False, kw_only=True):
+    """What was forgotten at once."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """As they were, of all generations."""
+    deliveries: int
+    """Of hooks."""
+    scrubbed: bool = True
+    """Whether nothing of it is left in the store's files; else `scrub` must be called again."""
+
+
+class Tombstone(Struct, frozen=True, gc=False):
+    """What is left of a session that was forgotten."""
+
+    key: str
+    session_id: str | None
+    """None if another session has the same."""
+    at_ns: int
+
+
+class Backup(Struct, frozen=True, gc=False):
+    """A copy of a store that was made."""
+
+    path: str
+    at_ns: int
+    size: int | None
+    """None if it is not there."""
+
+
+class Restored(Struct, frozen=True, gc=False):
+    """What came of putting a backup in the place of a store."""
+
+    kept: str | None
+    """Where the store is that was there before."""
+    forgotten: int
+    """Sessions that the backup had, and that were forgotten since."""
+
+
+class CaredStore(Store, Protocol):
+    """A store that can be taken care of."""
+
+    def rewrite(
+        self,
+        scope: Scope,
+        key: str,
+        revision: int,
+        lines: Mapping[tuple[str, int], Sequence[LineFact]],
+        derived: DerivedRows | None,
+    ) -> int:
+        """Write facts and derived rows of a session anew, whatever is there, and return its new revision.
+
+        `lines` are all facts of some generations, by source and number; without derived rows, those that are
+        there stay. Raises `StoreError` if the session is not there in this revision.
+        """
+
+    def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
+        """Put bytes back in the place of damaged ones, and return how many stretches were mended.
+
+        `find` takes a start and a length, and returns bytes that may be those, or None. Only what has the
+        digest of what was kept is taken.
+        """
+
+    def list_flaws(self, scope: Scope) -> list[Flaw]:
+        """Return where the store contradicts itself; whether it is what the bytes say is not its business."""
+
+    def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
+        """Delete sessions for good: their bytes, facts, rows and hook deliveries.
+
+        They leave tombstones: batches of them are not written any more. Keys that are not there are left out.
+        """
+
+    def lift(self, scope: Scope, keys: Sequence[str]) -> int:
+        """Take tombstones away, and return how many; what was forgotten does not come back by that."""
+
+    def list_tombstones(self, scope: Scope) -> list[Tombstone]:
+        """Return what was forgotten, by time."""
+
+    def scrub(self) -> bool:
+        """Remove from the store's files what was deleted before; return False if they are in use just now."""
+
+    def back_up(
+        self, target: Path, *, force: bool = False, on_progress: Callable[[int, int], None] | None = None
+    ) -> Backup:
+        """Write a copy of one state of the store to a file, check it, and remember it.
+
+        Raises `StoreError` if the file is there, unless by `force`.
+        """
+
+    def list_backups(self) -> list[Backup]:
+        """Return the copies that were made, by time."""
+
+    def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
+        """Keep what hooks were given, each delivery once, and return how many are new.
+
+        Those of sessions that were forgotten are not kept.
+        """
+
+    def list_deliveries(
+        self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session, or of all, by time."""
+
+    def list_hook_events(
+        self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
+    ) -> list[HookEvent]:
+        """Return a session's hook events as spec 002 tells them, by time."""

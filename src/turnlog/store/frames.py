@@ -1,0 +1,85 @@
+"""Bytes of a file in frames: compressed stretches, each of which can be read alone.
+
+Frames of 256 KiB are a fifth of the text they hold and open in a fifth of a millisecond; smaller ones compress
+worse, larger ones make every read dearer. They end behind a newline where one is near, so that most lines are
+in one frame. No engine is involved: any process can cut frames, and any archive can keep them.
+"""
+
+from __future__ import annotations
+
+import threading
+from hashlib import blake2b
+
+import zstandard
+
+from turnlog.store.batch import Frame
+
+__all__ = ["FRAME_SIZE", "compress", "cut_frames", "decompress", "make_frame", "open_frame"]
+
+FRAME_SIZE = 256 << 10
+"""How many bytes a frame has before it is compressed."""
+_REACH = FRAME_SIZE // 4
+"""How far before its full size a frame may end for the sake of a newline."""
+_LEVEL = 3
+
+
+class _Codecs(threading.local):
+    """Contexts are costly to make and must not be used by two threads at once."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_codecs = _Codecs()
+
+
+def cut_frames(data: bytes, start: int) -> list[Frame]:
+    """Return bytes that begin at `start` of their file as frames; all but the last are of full size."""
+    view = memoryview(data)
+    frames: list[Frame] = []
+    position = 0
+    while position < len(data):
+        end = _find_end(data, position)
+        frames.append(make_frame(view[position:end], start + position))
+        position = end
+    return frames
+
+
+def _find_end(data: bytes, position: int) -> int:
+    end = position + FRAME_SIZE
+    if end >= len(data):
+        return len(data)
+    newline = data.rfind(b"\n", end - _REACH, end)
+    return end if newline < 0 else newline + 1
+
+
+def make_frame(data: bytes | memoryview, start: int) -> Frame:
+    """Return bytes as one frame, whatever their size."""
+    digest = blake2b(data, digest_size=16).digest()
+    return Frame(start, len(data), _codecs.compressor.compress(data), digest)
+
+
+def open_frame(frame: Frame) -> bytes:
+    """Return the bytes of a frame; raises `ValueError` with the reason if they are not what they were."""
+    data = decompress(frame.data, frame.length)
+    if blake2b(data, digest_size=16).digest() != frame.digest:
+        raise ValueError("The bytes do not match their digest")
+    return data
+
+
+def compress(data: bytes) -> bytes:
+    """Return bytes compressed, with their length in front."""
+    return _codecs.compressor.compress(data)
+
+
+def decompress(data: bytes, length: int) -> bytes:
+    """Return compressed bytes as they were; raises `ValueError` unless they are exactly `length` long."""
+    try:
+        # The decompressor believes the header and allocates what it says, so it is checked first.
+        found = zstandard.frame_content_size(data)
+        if found != length:
+            raise ValueError(f"Expected {length} bytes, the header says {found}")
+        return _codecs.decompressor.decompress(data, max_output_size=length, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise ValueError(f"The bytes cannot be decompressed ({error})") from None

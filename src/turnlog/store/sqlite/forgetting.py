@@ -1,0 +1,185 @@
+"""Forgetting: a session is deleted for good, and a tombstone keeps it from coming back.
+
+Deleting rows leaves their content in the file and in its write-ahead log. So pages are overwritten as rows go
+(`secure_delete`), and `scrub` then writes the file anew: what was deleted earlier, while frames were merged, is
+still in it. A tombstone has the session's key, which is a digest, and its id, but nothing that was said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from turnlog.store.care import Forgotten, Tombstone
+from turnlog.store.identity import Scope
+from turnlog.store.interface import ChangeKind
+from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
+from turnlog.store.sqlite.values import pack_text, unpack_text
+
+__all__ = [
+    "bury",
+    "forget_sessions",
+    "is_forgotten",
+    "is_forgotten_id",
+    "lift_tombstones",
+    "list_tombstones",
+    "scrub",
+]
+
+_KEY, _ID = "session-key", "session-id"
+
+_OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
+_GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
+_OF_SOURCE = ("generations", "source_paths")
+_SOURCES = "SELECT id FROM sources WHERE session = ?"
+_OF_SESSION = ("sources", "digests", *DERIVED_TABLES)
+
+_WORDS = {
+    "lines": "dialect, type, session, agent",
+    "messages": "rule, role, types, author, lane, category, agent, model",
+    "calls": "name, category, state, agent",
+    "agents": "state, type, linked_by",
+    "sightings": (
+        "session_id, model, service_tier, speed, inference_geo, agent, agent_id, skill, plugin, mcp_server, "
+        "mcp_tool"
+    ),
+}
+"""The columns that refer to words."""
+
+
+def is_forgotten(connection: apsw.Connection, owner: str, key: str) -> bool:
+    """Tell whether a session was forgotten."""
+    return _has_tombstone(connection, owner, _KEY, key)
+
+
+def is_forgotten_id(connection: apsw.Connection, owner: str, session_id: str) -> bool:
+    """Tell whether a session with this id was forgotten."""
+    return _has_tombstone(connection, owner, _ID, session_id)
+
+
+def list_tombstones(connection: apsw.Connection, scope: Scope) -> list[Tombstone]:
+    """Return what was forgotten, by time."""
+    query = f"""
+    SELECT k.session, i.value, k.at_ns FROM tombstones AS k
+    LEFT JOIN tombstones AS i ON i.owner = k.owner AND i.session = k.session AND i.kind = '{_ID}'
+    WHERE k.owner = ? AND k.kind = '{_KEY}' ORDER BY k.at_ns, k.session
+    """
+    rows = connection.execute(query, (scope.owner,))
+    return [Tombstone(key, unpack_text(session_id), at_ns) for key, session_id, at_ns in rows]
+
+
+def bury(connection: apsw.Connection, scope: Scope, tombstone: Tombstone) -> None:
+    """Add a tombstone, in the transaction of the caller."""
+    for kind, value in ((_KEY, tombstone.key), (_ID, pack_text(tombstone.session_id))):
+        if value is not None:
+            connection.execute(
+                "INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?, ?, ?)",
+                (scope.owner, tombstone.key, kind, value, tombstone.at_ns),
+            )
+
+
+def lift_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> int:
+    """Let sessions come back; return how many were forgotten."""
+    lifted = 0
+    for key in keys:
+        connection.execute("DELETE FROM tombstones WHERE owner = ? AND session = ?", (scope.owner, key))
+        lifted += connection.changes() > 0
+    return lifted
+
+
+def forget_sessions(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
+    """Delete sessions and all that only they needed, in the transaction of the caller."""
+    at_ns = time.time_ns()
+    found = [_forget(connection, scope, key, at_ns) for key in keys]
+    if any(each is not None for each in found):
+        _delete_words(connection)
+    done = [each for each in found if each is not None]
+    return Forgotten(
+        sessions=len(done),
+        files=sum(files for files, _, _ in done),
+        bytes=sum(size for _, size, _ in done),
+        deliveries=sum(deliveries for _, _, deliveries in done),
+    )
+
+
+def scrub(connection: apsw.Connection) -> bool:
+    """Write the file anew, so that it has nothing but rows that are there, and empty the log.
+
+    Returns False if that cannot be done now, since another process is in the middle of reading or writing.
+    """
+    before = connection.pragma("temp_store")
+    # The copy would not fit into memory.
+    connection.execute("PRAGMA temp_store=FILE")
+    try:
+        connection.execute("VACUUM")
+        [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.execute(f"PRAGMA temp_store={before}")
+    return not busy
+
+
+def _forget(connection: apsw.Connection, scope: Scope, key: str, at_ns: int) -> tuple[int, int, int] | None:
+    query = "SELECT id, session_id, revision FROM sessions WHERE owner = ? AND key = ?"
+    found = connection.execute(query, (scope.owner, key)).fetchone()
+    if found is None:
+        return None
+    session, session_id, revision = found
+    counted = connection.execute(
+        f"SELECT count(DISTINCT g.source), ifnull(sum(c.length), 0) FROM generations AS g "
+        f"JOIN checkpoints AS c ON c.generation = g.id WHERE g.source IN ({_SOURCES})",
+        (session,),
+    )
+    [(files, size)] = [(int(files), int(size)) for files, size in counted]
+    ids = _list_own_ids(connection, scope, session)
+    deliveries = sum(_delete_deliveries(connection, scope, name) for name in ids)
+    for table in _OF_GENERATION:
+        connection.execute(f"DELETE FROM {table} WHERE generation IN ({_GENERATIONS})", (session,))
+    for table in _OF_SOURCE:
+        connection.execute(f"DELETE FROM {table} WHERE source IN ({_SOURCES})", (session,))
+    for table in _OF_SESSION:
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
+    bury(connection, scope, Tombstone(key, unpack_text(session_id) if session_id in ids else None, at_ns))
+    connection.execute(
+        "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
+        (scope.owner, str(ChangeKind.SESSION_FORGOTTEN), key, revision + 1, at_ns),
+    )
+    return files, size, deliveries
+
+
+def _has_tombstone(connection: apsw.Connection, owner: str, kind: str, value: str) -> bool:
+    query = "SELECT 1 FROM tombstones WHERE owner = ? AND kind = ? AND value = ? LIMIT 1"
+    return bool(connection.execute(query, (owner, kind, value)).fetchall())
+
+
+def _list_own_ids(connection: apsw.Connection, scope: Scope, session: int) -> set[str | bytes]:
+    """Return the ids of a session that no other session has, which may be a copy of it."""
+    query = """
+    SELECT session_id FROM (
+        SELECT session_id FROM sessions WHERE id = ?1 UNION SELECT session_id FROM summaries WHERE session = ?1
+    ) AS own WHERE session_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM sessions WHERE owner = ?2 AND session_id = own.session_id AND id <> ?1)
+    AND NOT EXISTS (SELECT 1 FROM summaries WHERE owner = ?2 AND session_id = own.session_id AND session <> ?1)
+    """
+    return {name for (name,) in connection.execute(query, (session, scope.owner))}
+
+
+def _delete_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> int:
+    connection.execute(
+        "DELETE FROM hook_deliveries WHERE owner = ? AND session_id = ?", (scope.owner, session_id)
+    )
+    return connection.changes()
+
+
+def _delete_words(connection: apsw.Connection) -> None:
+    """Delete words that no row refers to any more: names of agents and skills are among them."""
+    used = " UNION ".join(
+        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"
+        for table, columns in _WORDS.items()
+        for column in columns.split(", ")
+    )
+    connection.execute(f"DELETE FROM words WHERE id NOT IN ({used})")

@@ -1,0 +1,93 @@
+"""The steps that lead from an empty file to the tables of today.
+
+Each step is a function with a name, done in a transaction together with the row that records it. A file in
+which a step is recorded that we don't know was made by a newer program: it is refused, and not touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import apsw
+
+from turnlog.errors import NewerStoreError
+from turnlog.store.sqlite.connection import APPLICATION_ID, writing
+from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_TABLES
+
+__all__ = [
+    "MIGRATIONS",
+    "Migration",
+    "check_known",
+    "create_backup_table",
+    "create_hook_tables",
+    "create_tables",
+    "list_missing",
+    "migrate",
+]
+
+Migration = Callable[[apsw.Connection], None]
+"""A step; its name is what is recorded, so neither the name nor the step changes once it is released."""
+
+
+def create_tables(connection: apsw.Connection) -> None:
+    """Make the tables of files, lines, derived rows and changes."""
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute(FIRST_TABLES)
+
+
+def create_hook_tables(connection: apsw.Connection) -> None:
+    """Make the table of hook deliveries, and spec 002's view of it."""
+    connection.execute(HOOK_TABLES)
+
+
+def create_backup_table(connection: apsw.Connection) -> None:
+    """Make the table of backups."""
+    connection.execute(BACKUP_TABLE)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, create_hook_tables, create_backup_table)
+
+
+def check_known(connection: apsw.Connection, path: Path) -> None:
+    """Raise `NewerStoreError` if a step is recorded that this program does not know."""
+    known = {migration.__name__ for migration in MIGRATIONS}
+    unknown = sorted(_list_applied(connection) - known)
+    if unknown:
+        raise NewerStoreError(
+            f"The store {path} was made by a newer version of turnlog (it has {', '.join(unknown)}); "
+            "it was not touched"
+        )
+
+
+def list_missing(connection: apsw.Connection) -> list[str]:
+    """Return the names of the steps that are still to be done."""
+    applied = _list_applied(connection)
+    return [migration.__name__ for migration in MIGRATIONS if migration.__name__ not in applied]
+
+
+def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Do the steps that are missing, in their order."""
+    for migration in migrations:
+        if migration.__name__ not in _list_applied(connection):
+            with writing(connection):
+                _apply(connection, migration)
+
+
+def _apply(connection: apsw.Connection, migration: Migration) -> None:
+    # Another process may have done it while we waited for our turn.
+    if migration.__name__ in _list_applied(connection):
+        return
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_ns INTEGER NOT NULL)"
+    )
+    migration(connection)
+    connection.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, time.time_ns()))
+
+
+def _list_applied(connection: apsw.Connection) -> set[str]:
+    # Asked of the file: `table_exists` knows only what this connection has seen of it.
+    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
+        return set()
+    return {name for (name,) in connection.execute("SELECT name FROM migrations")}

@@ -1,0 +1,209 @@
+"""Writing what is new of one file, if it follows on what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from turnlog.errors import ArchiveError, StoreError
+from turnlog.store.batch import SourceBatch
+from turnlog.store.identity import Place, Scope
+from turnlog.store.interface import Archive
+from turnlog.store.rows import LineFact
+from turnlog.store.sqlite.tail import TailWriter
+from turnlog.store.sqlite.values import Numbers, encode_checkpoint, pack_text, pack_uuid, unpack_text
+from turnlog.transcripts.files.reader import Change
+
+__all__ = ["NEWEST", "SourceWriter", "StoredSource", "write_lines"]
+
+NEWEST = """
+FROM sources AS s
+JOIN generations AS g
+    ON g.source = s.id AND g.generation = (SELECT max(generation) FROM generations WHERE source = s.id)
+JOIN checkpoints AS c ON c.generation = g.id
+JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
+"""
+"""Sources, each with its newest generation and the place where it was last seen."""
+
+_INSERT_LINES = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_SOURCE = "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class StoredSource(Struct, frozen=True, gc=False):
+    """What is there of a file."""
+
+    id: int
+    session: int
+    description: tuple[Any, ...]
+    """Kind, agent, run, and the source of which it is a copy."""
+    path: str
+    present: bool
+    generation: int
+    """The row of its newest."""
+    number: int
+    """Which one that is."""
+    progress: tuple[Any, ...]
+    """Length, sealed, consumed, whether in an array, lines, checkpoint."""
+
+    @property
+    def length(self) -> int:
+        """How many bytes of the newest generation there are."""
+        return int(self.progress[0])
+
+
+class SourceWriter:
+    """Writes files of one owner's sessions."""
+
+    def __init__(self, connection: apsw.Connection, archive: Archive, numbers: Numbers, owner: str) -> None:
+        self._connection = connection
+        self._archive = archive
+        self._numbers = numbers
+        self._scope = Scope(owner)
+
+    def find(self, source: str) -> StoredSource | None:
+        """Return what is there of a file."""
+        query = f"""
+        SELECT s.id, s.session, s.kind, s.agent_id, s.run_id, s.copied_from, p.path, p.present, g.id,
+            g.generation, c.length, c.sealed, c.consumed, c.in_array, c.lines, c.checkpoint
+        {NEWEST} WHERE s.owner = ? AND s.source = ?
+        """
+        for row in self._connection.execute(query, (self._scope.owner, source)):
+            path = unpack_text(row[6])
+            return StoredSource(row[0], row[1], row[2:6], path, bool(row[7]), row[8], row[9], row[10:])
+        return None
+
+    def follows(self, batch: SourceBatch, known: StoredSource | None) -> bool:
+        """Return whether a batch goes on where the store ends; False if it is what the store ends with.
+
+        Raises `StoreError` for any other.
+        """
+        if batch.change in (Change.VANISHED, Change.UNREADABLE):
+            return True
+        _check_frames(batch)
+        number, length = (-1, 0) if known is None else (known.number, known.length)
+        if (batch.generation, batch.start) in ((number, length), (number + 1, 0)):
+            return True
+        if (batch.generation, batch.length) == (number, length) and self._has(batch):
+            return False
+        raise StoreError(
+            f"Expected bytes of {batch.path} from {length} of generation {number} on, "
+            f"found those from {batch.start} of generation {batch.generation}: another writer was faster"
+        )
+
+    def write(self, session: int, batch: SourceBatch, known: StoredSource | None, at_ns: int) -> bool:
+        """Write what is new; return whether anything is, besides how the file was looked at."""
+        if batch.change is Change.UNREADABLE:
+            return False
+        if batch.change is Change.VANISHED:
+            return known is not None and known.present and self._write_path(known.id, known.path, False, at_ns)
+        source, changed = self._write_source(session, batch, known)
+        if known is None or known.path != batch.path or not known.present:
+            changed = self._write_path(source, batch.path, True, at_ns)
+        changed = self._write_content(source, batch, known) or changed
+        return changed or bool(batch.lines)
+
+    def _has(self, batch: SourceBatch) -> bool:
+        """Return whether the archive has the same bytes, however they are cut by now."""
+        try:
+            for frame in batch.frames:
+                at = Place(batch.source, batch.generation, frame.start)
+                data = self._archive.read(self._scope, at, frame.length)
+                if blake2b(data, digest_size=16).digest() != frame.digest:
+                    return False
+        except (KeyError, ArchiveError):
+            return False
+        return True
+
+    def _write_source(self, session: int, batch: SourceBatch, known: StoredSource | None) -> tuple[int, bool]:
+        description = (str(batch.kind), pack_text(batch.agent_id), pack_text(batch.run_id), batch.copied_from)
+        if known is None:
+            cells = (None, self._scope.owner, batch.source, session, *description)
+            self._connection.execute(_INSERT_SOURCE, cells)
+            return self._connection.last_insert_rowid(), True
+        # A later look may not know any more what the first one found.
+        merged = tuple(
+            old if new is None else new for old, new in zip(known.description, description, strict=True)
+        )
+        if (session, merged) == (known.session, known.description):
+            return known.id, False
+        self._connection.execute("DELETE FROM sources WHERE id = ?", (known.id,))
+        self._connection.execute(_INSERT_SOURCE, (known.id, self._scope.owner, batch.source, session, *merged))
+        return known.id, True
+
+    def _write_path(self, source: int, path: str, present: bool, at_ns: int) -> bool:
+        self._connection.execute(
+            "INSERT INTO source_paths (source, path, present, at_ns) VALUES (?, ?, ?, ?)",
+            (source, pack_text(path), present, at_ns),
+        )
+        return True
+
+    def _write_content(self, source: int, batch: SourceBatch, known: StoredSource | None) -> bool:
+        goes_on = known is not None and known.number == batch.generation
+        before: tuple[Any, ...] = known.progress if known is not None and goes_on else (0, 0, 0, 0, 0, None)
+        generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
+        tail = TailWriter(self._connection, generation, before[1])
+        tail.append(batch.frames, batch.sealed)
+        write_lines(self._connection, generation, batch.lines, self._numbers)
+        after = (
+            batch.length,
+            tail.sealed,
+            batch.consumed,
+            int(batch.in_array),
+            before[4] + len(batch.lines),
+            encode_checkpoint(batch.checkpoint),
+        )
+        if after != before or not goes_on:
+            self._connection.execute("DELETE FROM checkpoints WHERE generation = ?", (generation,))
+            self._connection.execute(
+                "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", (generation, *after)
+            )
+        return bool(batch.frames) or not goes_on
+
+    def _add_generation(self, source: int, batch: SourceBatch) -> int:
+        self._connection.execute(
+            "INSERT INTO generations (source, generation) VALUES (?, ?)", (source, batch.generation)
+        )
+        return self._connection.last_insert_rowid()
+
+
+def write_lines(
+    connection: apsw.Connection, generation: int, lines: Iterable[LineFact], numbers: Numbers
+) -> None:
+    """Add lines to a generation."""
+    connection.executemany(_INSERT_LINES, _pack_lines(generation, lines, numbers))
+
+
+def _check_frames(batch: SourceBatch) -> None:
+    position = batch.start
+    for frame in batch.frames:
+        if frame.start != position:
+            break
+        position += frame.length
+    if position != batch.length:
+        raise StoreError(
+            f"Expected frames of {batch.path} from {batch.start} to {batch.length}, they end at {position}"
+        )
+
+
+def _pack_lines(generation: int, lines: Iterable[LineFact], numbers: Numbers) -> Iterator[tuple[Any, ...]]:
+    for line in lines:
+        yield (
+            generation,
+            line.number,
+            line.offset,
+            line.length,
+            numbers[line.dialect],
+            numbers[line.type],
+            pack_uuid(line.uuid),
+            pack_uuid(line.parent_uuid),
+            numbers[line.session_id],
+            numbers[line.agent_id],
+            line.message_id,
+            line.time,
+            line.is_sidechain,
+            line.problems,
+        )

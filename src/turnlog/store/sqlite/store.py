@@ -1,0 +1,197 @@
+"""The embedded store: one SQLite file, one writer, any number of readers.
+
+A store may be used by several threads: each reads through a connection of its own, and sees what was committed
+when its query began. Writing is one thread's at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from turnlog.errors import StoreError
+from turnlog.store.batch import SessionBatch
+from turnlog.store.identity import Scope
+from turnlog.store.interface import ChangeEntry, KnownSession, SessionOrder, StoredSession
+from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, SightingRow, TurnRow
+from turnlog.store.sqlite.archive import SqliteArchive
+from turnlog.store.sqlite.connection import Options, open_to_read, translate, writing
+from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, SIGHTINGS, TURNS
+from turnlog.store.sqlite.opening import check_current, open_migrated
+from turnlog.store.sqlite.queries import Queries
+from turnlog.store.sqlite.upkeep import Upkeep
+from turnlog.store.sqlite.values import Numbers
+from turnlog.store.sqlite.writing import write_batch
+
+__all__ = ["SqliteStore"]
+
+
+class SqliteStore(Upkeep):
+    """A store in an SQLite file; `open` makes one."""
+
+    def __init__(self, path: Path, options: Options, connection: apsw.Connection | None) -> None:
+        self._path = path
+        self._options = options
+        self._writer = connection
+        self._write_lock = threading.Lock()
+        self._readers: list[apsw.Connection] = []
+        self._local = threading.local()
+        self._closed = False
+        self._data_version: object = None
+        self._archive = SqliteArchive(path, lambda: self._ask().connection)
+        if connection is not None:
+            self._own_archive = SqliteArchive(path, lambda: connection)
+            self._numbers = Numbers(connection)
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool = False, options: Options | None = None) -> SqliteStore:
+        """Open the store in a file, which is made if it is missing and may be written.
+
+        Raises `NewerStoreError` for a file of a newer version, which is not touched, and `StoreError` for
+        one that cannot be used.
+        """
+        options = options or Options()
+        if read_only:
+            check_current(path, options)
+            return cls(path, options, None)
+        return cls(path, options, open_migrated(path, options))
+
+    @property
+    def archive(self) -> SqliteArchive:
+        """The bytes behind the rows."""
+        return self._archive
+
+    @property
+    def writes(self) -> int:
+        """How many rows were inserted or deleted through this store."""
+        return 0 if self._writer is None else self._writer.total_changes()
+
+    def apply(self, batches: Sequence[SessionBatch]) -> int:
+        """Write batches, all or nothing, and return the last `seq` of the feed."""
+        with self._writing() as connection:
+            for batch in batches:
+                write_batch(connection, self._own_archive, self._numbers, batch)
+            [(seq,)] = connection.execute("SELECT ifnull(max(seq), 0) FROM changes")
+            return int(seq)
+
+    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
+        """Return what is known of a session's files."""
+        with translate(self._path):
+            return next(iter(list(self._ask().list_known(scope, key))), None)
+
+    def list_known(self, scope: Scope) -> Iterator[KnownSession]:
+        """Yield what is known of all sessions' files, by their keys."""
+        with translate(self._path):
+            yield from self._ask().list_known(scope)
+
+    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
+        """Return the sessions whose id or key begins with a prefix."""
+        with translate(self._path):
+            return self._ask().find_sessions(scope, prefix)
+
+    def list_sessions(
+        self,
+        scope: Scope,
+        *,
+        project: str | None = None,
+        order: SessionOrder = SessionOrder.NEWEST,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[StoredSession]:
+        """Return a page of sessions; those without what they are ordered by come last."""
+        with translate(self._path):
+            return self._ask().list_sessions(scope, project, order, limit, offset)
+
+    def list_lines(
+        self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
+    ) -> list[LineFact]:
+        """Return lines of a generation, in order."""
+        with translate(self._path):
+            return self._ask().list_lines(scope, source, generation, first, count)
+
+    def list_messages(
+        self, scope: Scope, key: str, *, first: int = 0, count: int | None = None
+    ) -> list[MessageRow]:
+        """Return a window of a session's messages."""
+        with translate(self._path):
+            return self._ask().list_rows(MESSAGES, scope, key, first, count)
+
+    def list_calls(self, scope: Scope, key: str) -> list[CallRow]:
+        """Return a session's calls."""
+        with translate(self._path):
+            return self._ask().list_rows(CALLS, scope, key)
+
+    def list_turns(self, scope: Scope, key: str) -> list[TurnRow]:
+        """Return a session's turns."""
+        with translate(self._path):
+            return self._ask().list_rows(TURNS, scope, key)
+
+    def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
+        """Return a session's agents."""
+        with translate(self._path):
+            return self._ask().list_rows(AGENTS, scope, key)
+
+    def list_sightings(self, scope: Scope, key: str | None = None) -> Iterator[SightingRow]:
+        """Yield what files say about usage: of one session, or of all."""
+        with translate(self._path):
+            if key is None:
+                yield from self._ask().list_sightings(scope)
+            else:
+                yield from self._ask().list_rows(SIGHTINGS, scope, key)
+
+    def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
+        """Return entries of the feed, each once and in order."""
+        with translate(self._path):
+            return self._ask().list_changes(scope, after, limit)
+
+    def find_last_change(self, scope: Scope) -> int:
+        """Return the last `seq` of the feed; 0 if nothing happened yet."""
+        with translate(self._path):
+            return self._ask().find_last_change(scope)
+
+    def close(self) -> None:
+        """Let go of the store; again does nothing."""
+        self._closed = True
+        for reader in self._readers:
+            reader.close()
+        self._readers.clear()
+        if self._writer is not None:
+            self._writer.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        """Write, all or nothing, as the only one."""
+        connection = self._get_writer()
+        with self._write_lock, translate(self._path):
+            try:
+                with writing(connection):
+                    version = connection.pragma("data_version")
+                    if version != self._data_version:  # another process may have forgotten words
+                        self._numbers.reset()
+                        self._data_version = version
+                    yield connection
+            except BaseException:
+                self._numbers.reset()
+                raise
+
+    def _get_writer(self) -> apsw.Connection:
+        if self._writer is None or self._closed:
+            raise StoreError(
+                f"The store {self._path} is {'closed' if self._closed else 'open for reading only'}"
+            )
+        return self._writer
+
+    def _ask(self) -> Queries:
+        """Return this thread's own queries."""
+        if self._closed:
+            raise StoreError(f"The store {self._path} is closed")
+        queries: Queries | None = getattr(self._local, "queries", None)
+        if queries is None:
+            connection = open_to_read(self._path, self._options)
+            self._readers.append(connection)
+            queries = self._local.queries = Queries(connection)
+        return queries

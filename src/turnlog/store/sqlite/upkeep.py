@@ -1,0 +1,143 @@
+"""The part of the embedded store that takes care of it: mending, forgetting, backups, hook deliveries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import apsw
+from msgspec.structs import replace
+
+from turnlog.store.batch import DerivedRows
+from turnlog.store.care import Backup, Flaw, Forgotten, Tombstone
+from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.identity import Scope
+from turnlog.store.rows import LineFact
+from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
+from turnlog.store.sqlite.checking import list_flaws
+from turnlog.store.sqlite.connection import translate
+from turnlog.store.sqlite.forgetting import (
+    bury,
+    forget_sessions,
+    lift_tombstones,
+    list_tombstones,
+    scrub,
+)
+from turnlog.store.sqlite.hooks import add_deliveries, list_deliveries, list_hook_events
+from turnlog.store.sqlite.queries import Queries
+from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
+from turnlog.store.sqlite.values import Numbers
+
+__all__ = ["Upkeep"]
+
+
+class Upkeep:
+    """What `SqliteStore` does besides keeping up and answering."""
+
+    _path: Path
+    _numbers: Numbers
+    _write_lock: threading.Lock
+
+    def rewrite(
+        self,
+        scope: Scope,
+        key: str,
+        revision: int,
+        lines: Mapping[tuple[str, int], Sequence[LineFact]],
+        derived: DerivedRows | None,
+    ) -> int:
+        """Write facts and derived rows of a session anew, whatever is there, and return its new revision."""
+        with self._writing() as connection:
+            return rewrite_session(connection, self._numbers, scope, key, revision, lines, derived)
+
+    def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
+        """Put bytes back in the place of damaged ones that had the same digest; return how many stretches."""
+        with self._writing() as connection:
+            return mend_frames(connection, scope, source, generation, find)
+
+    def list_flaws(self, scope: Scope) -> list[Flaw]:
+        """Return what contradicts itself: damaged pages, rows without those that they belong to."""
+        with translate(self._path):
+            return list_flaws(self._ask().connection, scope)
+
+    def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
+        """Delete sessions for good, and leave tombstones."""
+        with self._writing() as connection:
+            # In a transaction, the pragma counts for what it deletes.
+            connection.execute("PRAGMA secure_delete=ON")
+            try:
+                forgotten = forget_sessions(connection, scope, keys)
+            finally:
+                connection.execute("PRAGMA secure_delete=OFF")
+        self._numbers.reset()
+        return replace(forgotten, scrubbed=self.scrub()) if forgotten.sessions else forgotten
+
+    def lift(self, scope: Scope, keys: Sequence[str]) -> int:
+        """Take tombstones away, and return how many."""
+        with self._writing() as connection:
+            return lift_tombstones(connection, scope, keys)
+
+    def list_tombstones(self, scope: Scope) -> list[Tombstone]:
+        """Return what was forgotten, by time."""
+        with translate(self._path):
+            return list_tombstones(self._ask().connection, scope)
+
+    def scrub(self) -> bool:
+        """Remove from the files what was deleted before; return False if they are in use just now."""
+        with self._write_lock, translate(self._path):
+            return scrub(self._get_writer())
+
+    def bury(self, scope: Scope, tombstones: Sequence[Tombstone]) -> None:
+        """Add tombstones that another copy of this store has."""
+        with self._writing() as connection:
+            for each in tombstones:
+                bury(connection, scope, each)
+
+    def back_up(
+        self, target: Path, *, force: bool = False, on_progress: Callable[[int, int], None] | None = None
+    ) -> Backup:
+        """Write a copy of one state of the store to a file, check it, and remember it."""
+        with translate(self._path):
+            backup = write_backup(self._ask().connection, target, force=force, on_progress=on_progress)
+        self.record_backup(backup)
+        return backup
+
+    def record_backup(self, backup: Backup) -> None:
+        """Remember that a copy was made."""
+        with self._writing() as connection:
+            record_backup(connection, backup)
+
+    def list_backups(self) -> list[Backup]:
+        """Return the copies that were made, by time."""
+        with translate(self._path):
+            return list_backups(self._ask().connection)
+
+    def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
+        """Keep what hooks were given, each delivery once, and return how many are new."""
+        with self._writing() as connection:
+            return add_deliveries(connection, scope, deliveries)
+
+    def list_deliveries(
+        self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session, or of all, by time."""
+        with translate(self._path):
+            return list_deliveries(self._ask().connection, scope, session_id, first, count)
+
+    def list_hook_events(
+        self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
+    ) -> list[HookEvent]:
+        """Return a session's hook events as spec 002 tells them, by time."""
+        with translate(self._path):
+            return list_hook_events(self._ask().connection, scope, session_id, first, count)
+
+    def _writing(self) -> AbstractContextManager[apsw.Connection]:
+        raise NotImplementedError
+
+    def _get_writer(self) -> apsw.Connection:
+        raise NotImplementedError
+
+    def _ask(self) -> Queries:
+        raise NotImplementedError

@@ -1,0 +1,106 @@
+"""Writing batches: what follows on what is there is added, what is there already changes nothing."""
+
+from __future__ import annotations
+
+import apsw
+from msgspec import Struct
+
+from turnlog.store.batch import SessionBatch, SourceBatch
+from turnlog.store.interface import Archive, ChangeKind
+from turnlog.store.sqlite.derived import write_derived
+from turnlog.store.sqlite.forgetting import is_forgotten
+from turnlog.store.sqlite.kinds import PackContext
+from turnlog.store.sqlite.sources import NEWEST, SourceWriter, StoredSource
+from turnlog.store.sqlite.values import Numbers, pack_text
+from turnlog.transcripts.files.reader import Change
+
+__all__ = ["write_batch"]
+
+
+class _Session(Struct, frozen=True, gc=False):
+    """What is there of a session."""
+
+    id: int
+    revision: int
+    names: tuple[object, object]
+    """Its id and its project's folder."""
+
+
+def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers, batch: SessionBatch) -> None:
+    """Write a batch, in the transaction of the caller, with its entry in the feed.
+
+    Of a session that was forgotten nothing is written: it may have been looked at before.
+    Raises `StoreError` if it does not follow on what is there.
+    """
+    if is_forgotten(connection, batch.owner, batch.key):
+        return
+    writer = SourceWriter(connection, archive, numbers, batch.owner)
+    files = [(source, writer.find(source.source)) for source in batch.sources]
+    files = [(source, known) for source, known in files if writer.follows(source, known)]
+    if batch.sources and not files:
+        # Applied before; its derived rows may be older than those that are there by now.
+        return
+    session = _find_session(connection, batch)
+    if session is None:
+        if batch.derived is None and all(_is_nothing(source, known) for source, known in files):
+            return
+        session = _add_session(connection, batch)
+    changed = session.revision == 0 or session.names != _names(batch)
+    for source, known in files:
+        changed = writer.write(session.id, source, known, batch.seen_ns) or changed
+    if batch.derived is not None:
+        found = connection.execute("SELECT source, id FROM sources WHERE session = ?", (session.id,))
+        to = PackContext(batch.owner, numbers, dict(found))
+        changed = write_derived(connection, session.id, session.revision + 1, batch.derived, to) or changed
+    if changed:
+        vanished = any(source.change is Change.VANISHED for source in batch.sources)
+        _finish(connection, batch, session, vanished and not _is_present(connection, session.id))
+
+
+def _is_nothing(source: SourceBatch, known: StoredSource | None) -> bool:
+    return known is None and source.change in (Change.VANISHED, Change.UNREADABLE)
+
+
+def _names(batch: SessionBatch) -> tuple[object, object]:
+    return pack_text(batch.session_id), pack_text(batch.project_folder)
+
+
+def _find_session(connection: apsw.Connection, batch: SessionBatch) -> _Session | None:
+    query = "SELECT id, revision, session_id, project_folder FROM sessions WHERE owner = ? AND key = ?"
+    for number, revision, *names in connection.execute(query, (batch.owner, batch.key)):
+        return _Session(number, revision, (names[0], names[1]))
+    return None
+
+
+def _add_session(connection: apsw.Connection, batch: SessionBatch) -> _Session:
+    _insert_session(connection, batch, None, 0)
+    return _Session(connection.last_insert_rowid(), 0, _names(batch))
+
+
+def _insert_session(
+    connection: apsw.Connection, batch: SessionBatch, number: int | None, revision: int
+) -> None:
+    connection.execute(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, batch.owner, batch.key, batch.origin, *_names(batch), revision),
+    )
+
+
+def _is_present(connection: apsw.Connection, session: int) -> bool:
+    query = f"SELECT 1 {NEWEST} WHERE s.session = ? AND p.present LIMIT 1"
+    return bool(connection.execute(query, (session,)).fetchall())
+
+
+def _finish(connection: apsw.Connection, batch: SessionBatch, session: _Session, gone: bool) -> None:
+    """Give the session its new revision, and the feed its entry."""
+    revision = session.revision + 1
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
+    _insert_session(connection, batch, session.id, revision)
+    if session.revision == 0:
+        kind = ChangeKind.SESSION_ADDED
+    else:
+        kind = ChangeKind.SESSION_GONE if gone else ChangeKind.SESSION_CHANGED
+    connection.execute(
+        "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
+        (batch.owner, str(kind), batch.key, revision, batch.seen_ns),
+    )

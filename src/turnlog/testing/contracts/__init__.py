@@ -1,0 +1,3 @@
+"""What a store must keep to, by subject; `turnlog.testing.store_contract` puts it together."""
+
+__all__: list[str] = []

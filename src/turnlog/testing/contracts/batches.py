@@ -1,0 +1,265 @@
+"""Batches: what is written is written once, as a whole, and only on top of what it was made for."""
+# ruff: noqa: D102 - the names of the tests say it
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from unittest import SkipTest
+
+from msgspec.structs import replace
+
+from turnlog.errors import StoreError
+from turnlog.store.batch import DerivedRows, SessionBatch
+from turnlog.store.identity import LOCAL
+from turnlog.store.rows import MessageRow
+from turnlog.testing.answers import collect_answers, read_bytes
+from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.testing.contracts.base import ContractBase, find_source, keep, refused, shift_source
+from turnlog.testing.row_builders import make_message_row, make_session_row
+
+__all__ = ["BatchContract"]
+
+_TRANSCRIPT = "session-1.jsonl"
+_AGENT = "session-1/subagents/agent-a1.jsonl"
+
+
+class BatchContract(ContractBase):
+    """Contracts of `apply`."""
+
+    def test_an_applied_batch_can_be_read_back(self, tmp_path: Path) -> None:
+        files = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}
+        batch = make_batch(files)
+        derived = batch.derived
+        assert derived is not None
+        with self.opened(tmp_path) as store:
+            store.apply([batch])
+            assert store.list_messages(LOCAL, batch.key) == [*derived.messages]
+            assert store.list_calls(LOCAL, batch.key) == [*derived.calls]
+            assert store.list_turns(LOCAL, batch.key) == [*derived.turns]
+            assert store.list_agents(LOCAL, batch.key) == [*derived.agents]
+            assert [*store.list_sightings(LOCAL, batch.key)] == [*derived.sightings]
+            for source in batch.sources:
+                assert store.list_lines(LOCAL, source.source, 0) == [*source.lines]
+            [session] = store.list_sessions(LOCAL)
+            assert session.row == derived.session
+            assert (session.key, session.project_folder) == (batch.key, batch.project_folder)
+            assert (session.path, session.present) == (batch.sources[0].path, True)
+
+    def test_what_is_known_of_files_is_what_the_batch_said(self, tmp_path: Path) -> None:
+        batch = make_batch({_TRANSCRIPT: make_lines(6) + b'{"torn', _AGENT: make_lines(4, agent_id="a1")})
+        transcript, agent = batch.sources
+        agent = replace(agent, run_id="wf_1", copied_from=transcript.source)
+        with self.opened(tmp_path) as store:
+            store.apply([replace(batch, sources=(transcript, agent))])
+            known = store.find_known(LOCAL, batch.key)
+            assert known is not None
+            assert known.key == batch.key
+            assert {source.source for source in known.sources} == {transcript.source, agent.source}
+            for said, path in ((transcript, _TRANSCRIPT), (agent, _AGENT)):
+                found = find_source(known, path)
+                assert found.present
+                assert found.lines == len(said.lines)
+                for name in ("source", "kind", "path", "generation", "length", "consumed", "in_array"):
+                    assert getattr(found, name) == getattr(said, name), name
+                for name in ("checkpoint", "agent_id", "run_id", "copied_from"):
+                    assert getattr(found, name) == getattr(said, name), name
+
+    def test_applying_twice_changes_nothing_and_makes_no_entry(self, tmp_path: Path) -> None:
+        first = make_batch({_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
+        with self.opened(tmp_path) as store:
+            seq = store.apply([first])
+            before = collect_answers(store, LOCAL)
+            assert store.apply([first]) == seq
+            assert collect_answers(store, LOCAL) == before
+            known = store.find_known(LOCAL, first.key)
+            second = make_batch({_TRANSCRIPT: make_lines(6)}, known=known)
+            seq = store.apply([second])
+            before = collect_answers(store, LOCAL)
+            assert store.apply([second]) == seq
+            assert collect_answers(store, LOCAL) == before
+
+    def test_a_look_that_found_nothing_new_changes_nothing(self, tmp_path: Path) -> None:
+        files = {_TRANSCRIPT: make_lines(4)}
+        with self.opened(tmp_path) as store:
+            seq = store.apply([make_batch(files)])
+            before = collect_answers(store, LOCAL)
+            batch = keep(store, files)
+            assert (batch.sources, batch.derived) == ((), None)
+            assert store.apply([]) == seq
+            assert collect_answers(store, LOCAL) == before
+
+    def test_batches_of_one_call_are_applied_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {"session-0.jsonl": make_lines(2)}, session_id="session-0")
+            before = collect_answers(store, LOCAL)
+            good = make_batch({_TRANSCRIPT: make_lines(4)})
+            for bad in _list_misfits():
+                with refused():
+                    store.apply([good, bad])
+                assert collect_answers(store, LOCAL) == before
+                assert store.find_known(LOCAL, good.key) is None
+                assert read_bytes(store, LOCAL, good.key, 0) is None
+            store.apply([good])
+            assert len(store.list_sessions(LOCAL)) == 2
+
+    def test_a_batch_whose_second_file_does_not_fit_leaves_nothing_of_the_first(self, tmp_path: Path) -> None:
+        batch = make_batch({_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
+        transcript, agent = batch.sources
+        with self.opened(tmp_path) as store:
+            with refused():
+                store.apply([replace(batch, sources=(transcript, replace(agent, generation=4)))])
+            assert store.find_known(LOCAL, batch.key) is None
+            assert store.list_changes(LOCAL) == []
+            assert store.list_lines(LOCAL, batch.key, 0) == []
+
+    def test_a_batch_that_does_not_follow_on_what_is_there_is_refused(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(4)})
+            known = store.find_known(LOCAL, make_key())
+            longer = make_batch({_TRANSCRIPT: make_lines(6)}, known=known)
+            [source] = longer.sources
+            before = collect_answers(store, LOCAL)
+            for wrong in (
+                shift_source(source, jump=1),
+                shift_source(source, jump=2),
+                shift_source(source, 1),
+                shift_source(source, -1),
+                shift_source(source, -source.start),
+            ):
+                with refused():
+                    store.apply([replace(longer, sources=(wrong,))])
+                assert collect_answers(store, LOCAL) == before
+
+    def test_of_two_looks_at_once_the_slower_one_is_refused(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(2)})
+            known = store.find_known(LOCAL, make_key())
+            slower = make_batch({_TRANSCRIPT: make_lines(4)}, known=known)
+            keep(store, {_TRANSCRIPT: make_lines(6)})
+            before = collect_answers(store, LOCAL)
+            with refused():
+                store.apply([slower])
+            assert collect_answers(store, LOCAL) == before
+
+    def test_an_old_batch_does_no_harm(self, tmp_path: Path) -> None:
+        """Whether it is refused or passed over: what came after it stays."""
+        with self.opened(tmp_path) as store:
+            old = keep(store, {_TRANSCRIPT: make_lines(2)})
+            keep(store, {_TRANSCRIPT: make_lines(6)})
+            before = collect_answers(store, LOCAL)
+            with suppress(StoreError):
+                store.apply([old])
+            assert collect_answers(store, LOCAL) == before
+
+    def test_batches_of_one_call_may_follow_on_each_other(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            first = make_batch({_TRANSCRIPT: make_lines(2)})
+            store.apply([first])
+            second = make_batch({_TRANSCRIPT: make_lines(4)}, known=store.find_known(LOCAL, first.key))
+            expected = second.derived
+        other = tmp_path / "other"
+        other.mkdir()
+        with self.opened(other) as store:
+            store.apply([first, second])
+            assert expected is not None
+            assert store.list_messages(LOCAL, first.key) == [*expected.messages]
+            assert read_bytes(store, LOCAL, first.key, 0) == make_lines(4)
+
+    def test_a_checkpoint_alone_is_kept_and_makes_no_entry(self, tmp_path: Path) -> None:
+        """A file that was touched, but is as it was, must not be opened by each look from now on."""
+        with self.opened(tmp_path) as store:
+            batch = keep(store, {_TRANSCRIPT: make_lines(2)})
+            touched = make_batch({_TRANSCRIPT: make_lines(2)}).sources[0]
+            assert touched.checkpoint is not None
+            checkpoint = replace(touched.checkpoint, modified_ns=99)
+            touched = replace(touched, start=touched.length, frames=(), lines=(), checkpoint=checkpoint)
+            seq = store.find_last_change(LOCAL)
+            assert store.apply([replace(batch, sources=(touched,), derived=None)]) == seq
+            assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).checkpoint == checkpoint
+            assert read_bytes(store, LOCAL, batch.key, 0) == make_lines(2)
+
+    def test_what_a_later_look_does_not_say_of_a_file_stays(self, tmp_path: Path) -> None:
+        first = make_batch({_AGENT: make_lines(1, agent_id="a1")})
+        said = replace(first.sources[0], run_id="wf_1", copied_from="another")
+        with self.opened(tmp_path) as store:
+            store.apply([replace(first, sources=(said,))])
+            known = store.find_known(LOCAL, first.key)
+            second = make_batch({_AGENT: make_lines(2, agent_id="a1")}, known=known)
+            unsaid = replace(second.sources[0], agent_id=None, run_id=None, copied_from=None)
+            store.apply([replace(second, sources=(unsaid,))])
+            found = find_source(store.find_known(LOCAL, first.key), _AGENT)
+            assert (found.agent_id, found.run_id, found.copied_from) == ("a1", "wf_1", "another")
+
+    def test_derived_rows_are_replaced_under_a_new_revision(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            old = keep(store, {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
+            [before] = store.list_sessions(LOCAL)
+            new = keep(store, {_TRANSCRIPT: make_lines(2, first=20)})
+            [after] = store.list_sessions(LOCAL)
+            assert new.derived is not None
+            assert old.derived is not None
+            assert after.revision == before.revision + 1
+            known = store.find_known(LOCAL, old.key)
+            assert known is not None
+            assert known.revision == after.revision
+            assert after.row == new.derived.session
+            assert store.list_messages(LOCAL, old.key) == [*new.derived.messages]
+            assert store.list_calls(LOCAL, old.key) == [*new.derived.calls]
+            assert store.list_turns(LOCAL, old.key) == [*new.derived.turns]
+            assert store.list_agents(LOCAL, old.key) == []
+            assert [*store.list_sightings(LOCAL, old.key)] == [*new.derived.sightings]
+
+    def test_rows_can_be_derived_anew_without_new_bytes(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            batch = keep(store, {_TRANSCRIPT: make_lines(4)})
+            assert batch.derived is not None
+            rows = replace(batch.derived, session=make_session_row(title="better"), calls=())
+            anew = replace(batch, sources=(), derived=rows)
+            seq = store.apply([anew])
+            [session] = store.list_sessions(LOCAL)
+            assert session.row == rows.session
+            assert store.list_calls(LOCAL, batch.key) == []
+            assert store.list_messages(LOCAL, batch.key) == [*rows.messages]
+            assert store.apply([anew]) == seq
+
+    def test_rows_may_change_in_the_middle_grow_and_shrink(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            for number, ids in enumerate(("abcdef", "abXdef", "abXdefghi", "ab", "", "xyz"), start=1):
+                batch = _with_messages(store.find_known(LOCAL, make_key()), number, ids)
+                store.apply([batch])
+                assert [row.id for row in store.list_messages(LOCAL, batch.key)] == [*ids]
+                assert [row.index for row in store.list_messages(LOCAL, batch.key)] == [*range(len(ids))]
+
+    def test_rows_that_are_as_they_were_are_not_written(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            if not isinstance(getattr(store, "writes", None), int):
+                raise SkipTest("the store does not count its writes")
+            keep(store, {_TRANSCRIPT: make_lines(400)})
+            before: int = store.writes  # type: ignore[attr-defined]
+            batch = keep(store, {_TRANSCRIPT: make_lines(401)})
+            written: int = store.writes - before  # type: ignore[attr-defined]
+            assert 0 < written < 60
+            store.apply([batch])
+            assert store.writes - before == written  # type: ignore[attr-defined]
+
+
+def _list_misfits() -> Iterator[SessionBatch]:
+    """Yield batches that follow on nothing that is there."""
+    batch = make_batch({"session-2.jsonl": make_lines(3, session_id="session-2")}, session_id="session-2")
+    [source] = batch.sources
+    [frame] = source.frames
+    yield replace(batch, sources=(replace(source, generation=3),))
+    yield replace(batch, sources=(replace(source, start=10, length=10 + frame.length),))
+    yield replace(batch, sources=(replace(source, frames=(replace(frame, start=5),)),))
+    yield replace(batch, sources=(replace(source, frames=()),))
+    yield replace(batch, sources=(replace(source, length=source.length + 1),))
+
+
+def _with_messages(known: object, number: int, ids: str) -> SessionBatch:
+    batch = make_batch({_TRANSCRIPT: make_lines(number)}, known=known)  # type: ignore[arg-type]
+    messages: tuple[MessageRow, ...] = tuple(
+        make_message_row(index, batch.key, 0, id=name) for index, name in enumerate(ids)
+    )
+    return replace(batch, derived=DerivedRows(session=make_session_row(lines=number), messages=messages))

@@ -1,0 +1,203 @@
+"""Queries: windows, lists, prefixes, and whose data is seen."""
+# ruff: noqa: D102 - the names of the tests say it
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from turnlog.errors import StoreError
+from turnlog.store.batch import DerivedRows
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import Archive, SessionOrder, Store
+from turnlog.testing.answers import collect_answers
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.contracts.base import ContractBase, keep
+from turnlog.testing.row_builders import TIME, make_session_row
+
+__all__ = ["QueryContract"]
+
+_TRANSCRIPT = "session-1.jsonl"
+_OTHER = Scope("somebody else")
+
+
+class QueryContract(ContractBase):
+    """Contracts of all queries."""
+
+    def test_an_empty_store_knows_nothing(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            assert not any(collect_answers(store, LOCAL).values())
+            assert store.find_known(LOCAL, make_key()) is None
+            assert store.list_messages(LOCAL, make_key()) == []
+            assert store.find_last_change(LOCAL) == store.apply([]) == 0
+
+    def test_messages_come_in_windows(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
+            rows = store.list_messages(LOCAL, key)
+            assert len(rows) == 40
+            for first, count in ((0, 10), (15, 10), (35, 5), (35, 10), (39, 1), (40, 5), (90, 5), (3, 0)):
+                assert store.list_messages(LOCAL, key, first=first, count=count) == rows[first : first + count]
+            assert store.list_messages(LOCAL, key, first=38) == rows[38:]
+
+    def test_lines_come_in_windows(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(25)})
+            key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
+            rows = store.list_lines(LOCAL, key, 0)
+            assert [row.number for row in rows] == [*range(40)]
+            for first, count in ((0, 10), (20, 10), (35, 10), (40, 5), (3, 0)):
+                assert store.list_lines(LOCAL, key, 0, first=first, count=count) == rows[first : first + count]
+            assert store.list_lines(LOCAL, key, 0, first=38) == rows[38:]
+            assert store.list_lines(LOCAL, key, 1) == []
+
+    def test_sightings_of_one_session_and_of_all(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keys = _fill(store, 3)
+            of_each = [row for key in keys for row in store.list_sightings(LOCAL, key)]
+            assert [row.session_id for row in of_each] == ["session-0", "session-1", "session-2"]
+            of_all = list(store.list_sightings(LOCAL))
+            assert sorted(of_all, key=lambda row: row.session_id) == of_each
+            assert list(store.list_sightings(LOCAL, "nobody")) == []
+
+    def test_all_sessions_are_known_by_their_keys(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keys = _fill(store, 5)
+            assert [session.key for session in store.list_known(LOCAL)] == sorted(keys)
+            assert [store.find_known(LOCAL, key) for key in sorted(keys)] == [*store.list_known(LOCAL)]
+
+    def test_sessions_are_listed_newest_first(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            _list(store, "b", last_time=TIME + 1)
+            _list(store, "c", last_time=TIME + 2)
+            _list(store, "a", last_time=TIME)
+            _list(store, "never", first_time=None, last_time=None)
+            assert _ids(store) == ["c", "b", "a", "never"]
+
+    def test_sessions_are_listed_oldest_first(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            _list(store, "b", first_time=TIME + 1, last_time=TIME + 1)
+            _list(store, "c", first_time=TIME + 2, last_time=TIME + 2)
+            _list(store, "a", first_time=TIME, last_time=TIME)
+            assert _ids(store, SessionOrder.OLDEST) == ["a", "b", "c"]
+
+    def test_sessions_are_listed_by_title_whatever_its_case(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            _list(store, "2", title="banana")
+            _list(store, "3", title="Cherry")
+            _list(store, "1", title="Apple")
+            assert _ids(store, SessionOrder.TITLE) == ["1", "2", "3"]
+
+    def test_sessions_are_listed_dearest_first_by_number_not_by_text(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            _list(store, "b", cost="9.500000")
+            _list(store, "a", cost="10.25")
+            _list(store, "d", cost=None)
+            _list(store, "c", cost="0.000001")
+            assert _ids(store, SessionOrder.COST) == ["a", "b", "c", "d"]
+
+    def test_sessions_are_listed_for_one_project(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            _list(store, "a", project="/work/one")
+            _list(store, "b", project="/work/one/inner")
+            _list(store, "c", project=None)
+            for project, expected in (("/work/one", ["a"]), ("/work/one/inner", ["b"]), ("/work", [])):
+                found = store.list_sessions(LOCAL, project=project)
+                assert [session.row.session_id for session in found] == expected
+
+    def test_pages_put_together_hold_each_session_once(self, tmp_path: Path) -> None:
+        """Though all of them are equal in what they are ordered by: then their keys decide."""
+        with self.opened(tmp_path) as store:
+            keys = {_list(store, f"s{number}", title="same", cost="1") for number in range(11)}
+            for order in SessionOrder:
+                whole = store.list_sessions(LOCAL, order=order)
+                pages = [
+                    session
+                    for offset in range(0, 15, 3)
+                    for session in store.list_sessions(LOCAL, order=order, limit=3, offset=offset)
+                ]
+                assert pages == whole
+                assert [session.key for session in whole] == sorted(keys)
+            assert store.list_sessions(LOCAL, limit=0) == []
+
+    def test_sessions_are_found_by_the_beginning_of_id_and_key(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            one, two = _list(store, "0a1b-one"), _list(store, "0a1b-two")
+            percent, _ = _list(store, "50%_x"), _list(store, "50XXx")
+            for prefix, expected in (
+                ("0a1b-o", {one}),
+                ("0a1b", {one, two}),
+                ("0a1b-two", {two}),
+                ("a1b", set()),
+                ("0a1b-two-", set()),
+                ("50%", {percent}),
+                ("50%_", {percent}),
+                ("50_", set()),
+                (one, {one}),
+                (two[:12], {two}),
+                (two[1:], set()),
+                ("\U0010ffff", set()),
+            ):
+                found = [session.key for session in store.find_sessions(LOCAL, prefix)]
+                assert sorted(found) == sorted(expected), prefix
+
+    def test_every_query_is_asked_by_these_contracts(self, tmp_path: Path) -> None:
+        """So that a query that is added later cannot be left out of the next contract."""
+        with self.opened(tmp_path) as store:
+            queries = [*_list_queries(Store), *_list_queries(Archive)]
+            assert sorted(queries) == sorted(collect_answers(store, LOCAL))
+
+    def test_another_owner_sees_nothing_in_any_query(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(4), "session-1/subagents/agent-a1.jsonl": make_lines(2)})
+            sessions = list(store.list_known(LOCAL))
+            own = collect_answers(store, LOCAL, sessions)
+            assert [name for name, found in own.items() if not found] == []
+            for scope in (_OTHER, Scope(""), Scope("%"), Scope("LOCAL")):
+                seen = collect_answers(store, scope, sessions)
+                assert {name: found for name, found in seen.items() if found} == {}
+
+    def test_owners_do_not_see_each_other(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(4)})
+            keep(store, {_TRANSCRIPT: make_lines(2)}, owner=_OTHER.owner, origin="there")
+            for scope, count in ((LOCAL, 4), (_OTHER, 2)):
+                [session] = store.list_sessions(scope)
+                assert len(store.list_messages(scope, session.key)) == count
+                assert [found.key for found in store.find_sessions(scope, "session-1")] == [session.key]
+                assert [entry.session for entry in store.list_changes(scope)] == [session.key]
+                assert len(list(store.list_sightings(scope))) == count // 2
+
+    def test_nobody_writes_into_a_session_of_another_owner(self, tmp_path: Path) -> None:
+        """Whether it is refused or kept apart."""
+        with self.opened(tmp_path) as store:
+            batch = keep(store, {_TRANSCRIPT: make_lines(4)})
+            before = collect_answers(store, LOCAL)
+            for known in (None, store.find_known(LOCAL, batch.key)):
+                with suppress(StoreError):
+                    lines = make_lines(4) + make_line(4, text="not by its owner")
+                    store.apply([make_batch({_TRANSCRIPT: lines}, known=known, owner=_OTHER.owner)])
+                assert collect_answers(store, LOCAL) == before
+
+
+def _list_queries(protocol: type) -> list[str]:
+    return [name for name in vars(protocol) if name.startswith(("find_", "list_", "read"))]
+
+
+def _fill(store: Store, count: int) -> list[str]:
+    """Put sessions of two lines each into a store, and return their keys."""
+    return [
+        keep(store, {f"{name}.jsonl": make_lines(2, session_id=name)}, session_id=name).key
+        for name in (f"session-{number}" for number in range(count))
+    ]
+
+
+def _list(store: Store, session_id: str, **changes: object) -> str:
+    """Put a session of one line into a store, with a row that says what is wanted, and return its key."""
+    rows = DerivedRows(session=make_session_row(session_id, **changes))
+    files = {f"{session_id}.jsonl": make_line(session_id=session_id)}
+    return keep(store, files, session_id=session_id, rows=rows).key
+
+
+def _ids(store: Store, order: SessionOrder = SessionOrder.NEWEST) -> list[str | None]:
+    return [session.row.session_id for session in store.list_sessions(LOCAL, order=order)]

@@ -1,0 +1,225 @@
+"""Derived rows for tests: simple rules instead of the real ones, but every field is used.
+
+A line is a message, a prompt opens a turn, an answer makes a call and a sighting. As in real sessions a new
+line changes older rows too: which message is the newest, how long the last turn is.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from turnlog.store.batch import DerivedRows
+from turnlog.store.identity import Place, SourceKind
+from turnlog.store.rows import (
+    AgentRow,
+    CallRow,
+    LineFact,
+    MessageRow,
+    SessionRow,
+    SightingRow,
+    TurnRow,
+)
+
+__all__ = ["TIME", "SourceLines", "make_message_row", "make_rows", "make_session_row"]
+
+TIME = 1_767_322_800_000_000
+"""When tests happen, in microseconds since 1970."""
+_SECOND = 1_000_000
+
+
+class SourceLines(Struct, frozen=True):
+    """The lines of one file."""
+
+    source: str
+    kind: SourceKind
+    generation: int
+    facts: tuple[LineFact, ...]
+
+
+def make_message_row(index: int, source: str, offset: int, **changes: object) -> MessageRow:
+    """Return a message that is made of one line of the first generation, with other values for some fields."""
+    row: dict[str, object] = {
+        "index": index,
+        "id": f"message-{index}",
+        "source": source,
+        "number": index,
+        "lines": (Place(source, 0, offset),),
+        "own_lines": 1,
+        "rule": "a line of its own",
+        "role": "user",
+        "types": ("user",),
+        "author": "human",
+        "lane": "main",
+        "is_sidechain": False,
+        "time": TIME + index * _SECOND,
+    }
+    return MessageRow(**{**row, **changes})  # type: ignore[arg-type]
+
+
+def make_session_row(session_id: str | None = "session-1", **changes: object) -> SessionRow:
+    """Return how a session stands in the lists, with other values for some fields."""
+    row: dict[str, object] = {
+        "index": 0,
+        "session_id": session_id,
+        "title": f"title of {session_id}",
+        "project": "/work/project",
+        "first_time": TIME,
+        "last_time": TIME,
+        "prompts": 1,
+        "answers": 2,
+        "calls": 3,
+        "agents": 4,
+        "lines": 5,
+        "problems": 6,
+        "input_tokens": 7,
+        "output_tokens": 8,
+        "cost": "0.000009",
+        "summary": f'{{"id":"{session_id}"}}'.encode(),
+    }
+    return SessionRow(**{**row, **changes})  # type: ignore[arg-type]
+
+
+def make_rows(session_id: str, files: tuple[SourceLines, ...], *, folder: str = "") -> DerivedRows:
+    """Return rows for the lines of a session's files."""
+    lines = [(file, fact) for file in files for fact in file.facts]
+    answers = [number for number, (_, fact) in enumerate(lines) if fact.type == "assistant"]
+    prompts = [number for number, (_, fact) in enumerate(lines) if fact.type == "user"]
+    times = [fact.time for _, fact in lines if fact.time is not None]
+    return DerivedRows(
+        session=make_session_row(
+            session_id,
+            project=f"/work/{folder}",
+            first_time=min(times, default=None),
+            last_time=max(times, default=None),
+            prompts=len(prompts),
+            answers=len(answers),
+            calls=len(answers),
+            lines=len(lines),
+            problems=sum(fact.problems for _, fact in lines),
+            cost=f"{len(answers) / 100:.6f}" if answers else None,
+        ),
+        messages=tuple(
+            _message(number, file, fact, number == len(lines) - 1) for number, (file, fact) in enumerate(lines)
+        ),
+        calls=tuple(_call(index, number, *lines[number]) for index, number in enumerate(answers)),
+        turns=tuple(
+            _turn(index, prompt, (prompts[index + 1] if index + 1 < len(prompts) else len(lines)) - prompt)
+            for index, prompt in enumerate(prompts)
+        ),
+        agents=tuple(
+            _agent(index, file)
+            for index, file in enumerate(file for file in files if file.kind is SourceKind.AGENT)
+        ),
+        sightings=tuple(_sighting(index, session_id, *lines[number]) for index, number in enumerate(answers)),
+    )
+
+
+def _message(index: int, file: SourceLines, fact: LineFact, newest: bool) -> MessageRow:
+    place = Place(file.source, file.generation, fact.offset)
+    return make_message_row(
+        index,
+        file.source,
+        fact.offset,
+        id=fact.uuid or f"{file.source}:{fact.offset}",
+        number=fact.number,
+        lines=(place, place) if fact.message_id else (place,),
+        role=fact.type,
+        types=(fact.type, "text") if fact.message_id else (fact.type,),
+        lane="agent" if fact.agent_id else "main",
+        is_sidechain=fact.is_sidechain,
+        category="builtin" if fact.message_id else None,
+        agent_id=fact.agent_id,
+        parent=fact.number - 1 if fact.parent_uuid else None,
+        branch=fact.number % 3,
+        active=newest,
+        turn=fact.number // 2,
+        time=fact.time,
+        model="claude-test-1" if fact.message_id else None,
+        aborted=fact.number % 5 == 4,
+        calls=1 if fact.message_id else 0,
+    )
+
+
+def _call(index: int, message: int, file: SourceLines, fact: LineFact) -> CallRow:
+    at = Place(file.source, file.generation, fact.offset)
+    return CallRow(
+        index=index,
+        id=f"call-{fact.uuid}" if fact.uuid else None,
+        name="Edit" if index % 2 else "Bash",
+        category="builtin",
+        state="done" if index % 2 else "open",
+        at=at,
+        block=index % 3,
+        message=message,
+        result_at=at if index % 2 else None,
+        agent_id=fact.agent_id,
+        path="/work/project/a.py" if index % 2 else None,
+        changes_file=index % 2 == 1,
+        started=fact.time,
+        ended=fact.time if index % 2 else None,
+    )
+
+
+def _turn(index: int, prompt: int, messages: int) -> TurnRow:
+    return TurnRow(
+        index=index,
+        prompt=prompt,
+        messages=messages,
+        calls=messages - 1,
+        agents=index % 2,
+        files_changed=index % 3,
+        started=TIME + prompt,
+        ended=TIME + prompt + messages,
+        duration_ms=messages if index % 2 else None,
+        input_tokens=messages * 10,
+        output_tokens=messages * 20,
+        cost=f"0.{index:06}" if index % 2 else None,
+    )
+
+
+def _agent(index: int, file: SourceLines) -> AgentRow:
+    agent_id = file.facts[0].agent_id if file.facts else None
+    return AgentRow(
+        index=index,
+        id=agent_id or f"agent-{index}",
+        state="done" if file.facts else "empty",
+        depth=1 + index % 2,
+        inline=False,
+        background=index % 2 == 1,
+        source=file.source,
+        parent_id=f"agent-{index - 1}" if index else None,
+        run_id=f"wf_{index}" if index else None,
+        type="general-purpose" if file.facts else None,
+        description="looks around" if file.facts else None,
+        call=index if file.facts else None,
+        linked_by="prompt" if file.facts else None,
+    )
+
+
+def _sighting(index: int, session_id: str, file: SourceLines, fact: LineFact) -> SightingRow:
+    marked = index % 2 == 1
+    return SightingRow(
+        index=index,
+        message_id=fact.message_id or f"{file.source}:{fact.offset}",
+        session_id=session_id,
+        source=file.source,
+        offset=fact.offset,
+        time=fact.time,
+        model="claude-test-1",
+        input=10 + index,
+        output=20 + index,
+        cache_read=30 + index,
+        cache_write_5m=40 + index,
+        cache_write_1h=50 + index,
+        web_searches=60 + index,
+        ended=marked,
+        service_tier="standard" if marked else None,
+        speed="fast" if marked else None,
+        inference_geo="eu" if marked else None,
+        agent="explorer" if marked else None,
+        agent_id=fact.agent_id,
+        skill="writing" if marked else None,
+        plugin="plug" if marked else None,
+        mcp_server="server" if marked else None,
+        mcp_tool="tool" if marked else None,
+    )

@@ -1,0 +1,138 @@
+"""What the store in memory keeps, and how a batch changes it."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from turnlog.errors import ArchiveError, StoreError
+from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.frames import open_frame
+from turnlog.store.identity import SourceKind
+from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.rows import DerivedRow, LineFact
+from turnlog.transcripts.files.reader import Change, Checkpoint
+
+__all__ = ["Generation", "Session", "Source", "State", "apply_batch"]
+
+_KINDS = ("messages", "calls", "turns", "agents", "sightings")
+
+
+class Generation(Struct):
+    data: bytes = b""
+    lines: list[LineFact] = field(default_factory=list)
+    consumed: int = 0
+    in_array: bool = False
+
+
+class Source(Struct):
+    source: str
+    kind: SourceKind
+    path: str
+    present: bool = True
+    checkpoint: Checkpoint | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    copied_from: str | None = None
+    generations: list[Generation] = field(default_factory=list)
+
+
+class Session(Struct):
+    key: str
+    session_id: str
+    project_folder: str
+    path: str = ""
+    revision: int = 0
+    sources: dict[str, Source] = field(default_factory=dict)
+    derived: DerivedRows | None = None
+
+
+class State(Struct):
+    owners: dict[str, dict[str, Session]] = field(default_factory=dict)
+    entries: list[tuple[str, ChangeEntry]] = field(default_factory=list)
+
+
+def apply_batch(state: State, batch: SessionBatch) -> int:
+    """Write a batch, and return how many rows that took."""
+    sessions = state.owners.setdefault(batch.owner, {})
+    is_new = batch.key not in sessions
+    session = sessions.setdefault(batch.key, Session(batch.key, batch.session_id, batch.project_folder))
+    was_there = any(source.present for source in session.sources.values())
+    writes = sum([_apply_source(session, source) for source in batch.sources])
+    writes += _replace_rows(session, batch.derived)
+    if writes or is_new:
+        session.revision += 1
+        is_gone = was_there and not any(source.present for source in session.sources.values())
+        kind = ChangeKind.SESSION_GONE if is_gone else ChangeKind.SESSION_CHANGED
+        seq = len(state.entries) + 1
+        entry = ChangeEntry(
+            seq=seq,
+            kind=ChangeKind.SESSION_ADDED if is_new else kind,
+            session=session.key,
+            revision=session.revision,
+            at_ns=batch.seen_ns,
+        )
+        state.entries.append((batch.owner, entry))
+    return writes
+
+
+def _apply_source(session: Session, batch: SourceBatch) -> int:
+    known = session.sources.get(batch.source)
+    if known is not None and _has_all(known, batch):
+        return 0
+    if known is None:
+        known = session.sources[batch.source] = Source(batch.source, batch.kind, "")
+    is_new = (known.path, known.present) != (batch.path, batch.change is not Change.VANISHED)
+    if batch.generation == len(known.generations):
+        known.generations.append(Generation())
+        is_new = True
+    generation = known.generations[-1] if batch.generation == len(known.generations) - 1 else None
+    if generation is None or batch.start != len(generation.data):
+        raise StoreError(f"{batch.source} does not follow on what is there")
+    generation.data += _open(batch)
+    generation.lines += batch.lines
+    generation.consumed = batch.consumed
+    generation.in_array = batch.in_array
+    known.path = batch.path
+    known.present = batch.change is not Change.VANISHED
+    known.checkpoint = batch.checkpoint
+    known.agent_id = batch.agent_id or known.agent_id
+    known.run_id = batch.run_id or known.run_id
+    known.copied_from = batch.copied_from or known.copied_from
+    return is_new + len(batch.frames) + len(batch.lines)
+
+
+def _has_all(known: Source, batch: SourceBatch) -> bool:
+    newest = known.generations[-1]
+    return (
+        (known.path, known.present) == (batch.path, batch.change is not Change.VANISHED)
+        and (len(known.generations) - 1, len(newest.data)) == (batch.generation, batch.length)
+        and batch.checkpoint == known.checkpoint
+    )
+
+
+def _open(batch: SourceBatch) -> bytes:
+    data = b""
+    for frame in batch.frames:
+        if frame.start != batch.start + len(data):
+            raise StoreError(f"{batch.source} has frames that do not follow on each other")
+        try:
+            data += open_frame(frame)
+        except ValueError as error:
+            raise ArchiveError(str(error), batch.source, batch.generation, frame.start) from error
+    if batch.start + len(data) != batch.length:
+        raise StoreError(f"{batch.source} has frames of another length")
+    return data
+
+
+def _replace_rows(session: Session, derived: DerivedRows | None) -> int:
+    """Put rows in the place of others, and return how many differ."""
+    if derived is None:
+        return 0
+    old, session.derived = session.derived, derived
+    writes = int(old is None or old.session != derived.session)
+    for kind in _KINDS:
+        before: tuple[DerivedRow, ...] = getattr(old, kind, ())
+        after: tuple[DerivedRow, ...] = getattr(derived, kind)
+        same = sum(one == other for one, other in zip(before, after, strict=False))
+        writes += max(len(before), len(after)) - same
+    return writes

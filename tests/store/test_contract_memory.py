@@ -1,0 +1,18 @@
+"""The store in memory keeps to all contracts: they rest on no engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from store.memory_reference import MemoryStore, Shared
+from turnlog.store.interface import Store
+from turnlog.testing.store_contract import StoreContract
+
+
+class TestContract(StoreContract):
+    def make_store(self, tmp_path: Path) -> Store:
+        self.shared = Shared()
+        return MemoryStore(self.shared)
+
+    def reopen(self, tmp_path: Path) -> Store:
+        return MemoryStore(self.shared)

@@ -1,0 +1,184 @@
+"""What is forgotten is gone: from every answer, from every byte of the store's files, and for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from turnlog.store.batch import DerivedRows
+from turnlog.store.frames import compress
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import ChangeKind
+from turnlog.store.sqlite import Options, SqliteStore
+from turnlog.testing.answers import collect_answers
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.row_builders import make_session_row
+
+NEEDLE = "zq8-needle"
+KEPT = "zq8-kept"
+
+
+def fill(store: SqliteStore, session_id: str, word: str) -> str:
+    """Put a session into a store that has a word in its lines, title, agent and paths, and return its key."""
+    files = {
+        f"{session_id}.jsonl": make_lines(4, session_id=session_id) + make_line(5, text=word * 3),
+        f"{session_id}/subagents/agent-{word}.jsonl": make_lines(2, agent_id=word),
+        f"{session_id}/tool-results/{word}.txt": word.encode() * 5,
+    }
+    batch = make_batch(files, session_id=session_id)
+    assert batch.derived is not None
+    session = make_session_row(session_id, title=f"About {word}", project=f"/home/{word}")
+    rows = DerivedRows(
+        session=session,
+        messages=batch.derived.messages,
+        calls=batch.derived.calls,
+        turns=batch.derived.turns,
+        agents=batch.derived.agents,
+        sightings=batch.derived.sightings,
+    )
+    store.apply([make_batch(files, session_id=session_id, rows=rows)])
+    return batch.key
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "turnlog.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore.open(path)
+    yield store
+    store.close()
+
+
+def search(path: Path, words: list[bytes]) -> dict[str, list[bytes]]:
+    """Return which words are in which of the store's files, as bytes."""
+    files = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    return {name: found for name, data in files.items() if (found := [w for w in words if w in data])}
+
+
+def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, path: Path) -> None:
+    key = fill(store, "one", NEEDLE)
+    fill(store, "two", KEPT)
+    connection = apsw.Connection(str(path))
+    frames = [bytes(data) for (data,) in connection.execute("SELECT data FROM tail_frames")]
+    connection.close()
+    assert search(path, [NEEDLE.encode()])
+    forgotten = store.forget(LOCAL, [key])
+    assert (forgotten.sessions, forgotten.files, forgotten.scrubbed) == (1, 3, True)
+    assert forgotten.bytes > 0
+    kept = store.find_known(LOCAL, make_key("two"))
+    assert kept is not None
+    ours = {
+        compress(b"".join(store.archive.read_all(LOCAL, source.source, source.generation)))
+        for source in kept.sources
+    }
+    gone = [frame for frame in frames if frame not in ours]
+    assert len(gone) == 3
+    assert search(path, [NEEDLE.encode(), b"/one", *gone]) == {}
+    assert search(path, [KEPT.encode()])
+
+
+def test_what_earlier_writes_left_behind_is_gone_too(store: SqliteStore, path: Path) -> None:
+    for count in range(1, 6):  # frames of the tail are merged, rows are replaced
+        known = store.find_known(LOCAL, make_key())
+        data = make_lines(count) + make_line(9, text=NEEDLE)
+        rows = DerivedRows(session=make_session_row("session-1", title=f"{NEEDLE} {count}"))
+        store.apply([make_batch({"session-1.jsonl": data}, known=known, rows=rows)])
+    store.forget(LOCAL, [make_key()])
+    assert search(path, [NEEDLE.encode()]) == {}
+
+
+def test_other_sessions_stay_as_they_are(store: SqliteStore) -> None:
+    key, other = fill(store, "one", NEEDLE), fill(store, "two", KEPT)
+    kept = [known for known in store.list_known(LOCAL) if known.key == other]
+    before = collect_answers(store, LOCAL, kept)
+    store.forget(LOCAL, [key])
+    after = collect_answers(store, LOCAL)
+    every = {"list_known", "list_sessions", "list_changes", "find_last_change", "list_sightings"}
+    assert {name: after[name] for name in after.keys() - every} == {
+        name: before[name] for name in before.keys() - every
+    }
+    assert [known.key for known in store.list_known(LOCAL)] == [other]
+    assert [stored.row.title for stored in store.list_sessions(LOCAL)] == [f"About {KEPT}"]
+    assert store.list_flaws(LOCAL) == []
+
+
+def test_a_forgotten_session_is_in_the_feed_and_does_not_come_back(store: SqliteStore) -> None:
+    key = fill(store, "one", NEEDLE)
+    store.forget(LOCAL, [key])
+    last = store.list_changes(LOCAL)[-1]
+    assert (last.kind, last.session, last.revision) == (ChangeKind.SESSION_FORGOTTEN, key, 2)
+    fill(store, "one", NEEDLE)
+    assert collect_answers(store, LOCAL)["list_known"] == []
+    assert store.list_changes(LOCAL)[-1] == last
+    [tombstone] = store.list_tombstones(LOCAL)
+    assert (tombstone.key, tombstone.session_id) == (key, "one")
+    assert store.lift(LOCAL, [key]) == 1
+    assert store.lift(LOCAL, [key]) == 0
+    fill(store, "one", NEEDLE)
+    assert [known.key for known in store.list_known(LOCAL)] == [key]
+
+
+def test_of_an_id_that_a_copy_has_too_only_the_key_is_kept(store: SqliteStore) -> None:
+    for origin in ("here", "there"):
+        store.apply([make_batch({"session-1.jsonl": make_lines(2)}, origin=origin)])
+    store.forget(LOCAL, [make_key(origin="here")])
+    [tombstone] = store.list_tombstones(LOCAL)
+    assert (tombstone.key, tombstone.session_id) == (make_key(origin="here"), None)
+    assert len(list(store.list_known(LOCAL))) == 1
+
+
+def test_what_is_not_there_or_another_owners_is_not_forgotten(store: SqliteStore) -> None:
+    key = fill(store, "one", NEEDLE)
+    last = store.find_last_change(LOCAL)
+    assert store.forget(LOCAL, ["nobody"]).sessions == 0
+    assert store.forget(Scope("guest"), [key]).sessions == 0
+    assert store.find_last_change(LOCAL) == last
+    assert store.list_tombstones(LOCAL) == []
+
+
+def test_a_writer_beside_uses_no_words_that_are_gone(store: SqliteStore, path: Path) -> None:
+    key = fill(store, "one", NEEDLE)
+    other = SqliteStore.open(path)
+    assert other.forget(LOCAL, [key]).sessions == 1
+    other.close()
+    fill(store, "two", NEEDLE)  # with the words of the first one, which this writer remembers
+    assert store.list_messages(LOCAL, make_key("two"))
+    reader = SqliteStore.open(path, read_only=True)
+    answers = collect_answers(reader, LOCAL)
+    assert answers["list_messages"]
+    assert answers["list_sightings"]
+    reader.close()
+
+
+def test_a_reader_beside_keeps_what_it_learned(store: SqliteStore, path: Path) -> None:
+    one, two = fill(store, "one", NEEDLE), fill(store, "two", KEPT)
+    reader = SqliteStore.open(path, read_only=True)
+    collect_answers(reader, LOCAL)
+    store.forget(LOCAL, [one, two])
+    fill(store, "three", "zq8-third")
+    fresh = SqliteStore.open(path, read_only=True)
+    assert collect_answers(reader, LOCAL) == collect_answers(fresh, LOCAL)
+    reader.close()
+    fresh.close()
+
+
+def test_while_somebody_reads_the_files_cannot_be_scrubbed_and_later_they_can(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store" / "turnlog.db"
+    store = SqliteStore.open(path, options=Options(busy_seconds=0.1))
+    key = fill(store, "one", NEEDLE)
+    reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM words").fetchall()
+    assert not store.forget(LOCAL, [key]).scrubbed
+    reader.close()
+    assert store.scrub()
+    assert search(path, [NEEDLE.encode()]) == {}
+    store.close()

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from turnlog.errors import NewerStoreError, StoreError
+from turnlog.store.identity import LOCAL
+from turnlog.store.sqlite import Options, SqliteStore
+from turnlog.store.sqlite.connection import open_to_write
+from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
+from turnlog.testing.builders import make_batch, make_lines
+
+
+def make_version(path: Path, count: int) -> None:
+    """Make a database as the program made it when it had so many migrations."""
+    connection = open_to_write(path, Options())
+    migrate(connection, MIGRATIONS[:count])
+    connection.close()
+
+
+def read_schema(path: Path) -> dict[str, str]:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    schema = dict(connection.execute("SELECT name, sql FROM sqlite_schema"))
+    connection.close()
+    return schema
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("count", range(len(MIGRATIONS) + 1))
+def test_every_earlier_version_is_brought_up_to_date(tmp_path: Path, count: int) -> None:
+    path, fresh = tmp_path / "old.db", tmp_path / "fresh.db"
+    make_version(path, count)
+    SqliteStore.open(fresh).close()
+    store = SqliteStore.open(path)
+    store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
+    assert len(store.list_sessions(LOCAL)) == 1
+    store.close()
+    assert read_schema(path) == read_schema(fresh)
+
+
+def test_what_an_earlier_version_kept_stays(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    make_version(path, 1)
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO changes VALUES (7, 'local', 'session-added', 'k', 1, 2)")
+    connection.close()
+    store = SqliteStore.open(path)
+    assert [entry.seq for entry in store.list_changes(LOCAL)] == [7]
+    store.close()
+
+
+def test_each_step_is_recorded_once(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    for _ in range(2):
+        SqliteStore.open(path).close()
+    connection = apsw.Connection(str(path))
+    names = [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY rowid")]
+    assert names == [migration.__name__ for migration in MIGRATIONS]
+    assert list_missing(connection) == []
+    connection.close()
+
+
+def test_a_step_that_fails_leaves_nothing_and_is_done_the_next_time(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    make_version(path, 1)
+    before = read_schema(path)
+    connection = open_to_write(path, Options())
+
+    def create_hook_tables(connection: apsw.Connection) -> None:
+        MIGRATIONS[1](connection)
+        raise RuntimeError("the power fails")
+
+    with pytest.raises(RuntimeError):
+        migrate(connection, (MIGRATIONS[0], create_hook_tables))
+    connection.close()
+    assert read_schema(path) == before
+    SqliteStore.open(path).close()
+    assert "hook_deliveries" in read_schema(path)
+
+
+def test_a_step_that_another_process_did_meanwhile_is_not_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    slow = open_to_write(path, Options())
+    assert len(list_missing(slow)) == len(MIGRATIONS)
+    SqliteStore.open(path).close()
+    migrate(slow)
+    assert list_missing(slow) == []
+    slow.close()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_newer_database_is_refused_unharmed(tmp_path: Path, read_only: bool) -> None:
+    path = tmp_path / "turnlog.db"
+    store = SqliteStore.open(path)
+    store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
+    store.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO migrations VALUES ('add_wonders', 1)")
+    connection.close()
+    path.chmod(0o644)
+    before = read_folder(tmp_path)
+    with pytest.raises(NewerStoreError, match="add_wonders"):
+        SqliteStore.open(path, read_only=read_only)
+    assert read_folder(tmp_path) == before
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_an_older_database_is_not_changed_by_a_reader(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    make_version(path, 1)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="older version"):
+        SqliteStore.open(path, read_only=True)
+    assert path.read_bytes() == before
+
+
+def test_hook_events_are_the_table_of_the_spec(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    SqliteStore.open(path).close()
+    connection = apsw.Connection(str(path))
+    insert = """
+    INSERT INTO hook_deliveries (owner, delivery_id, received_ns, session_id, event_name, notification_type,
+        tool_name, label, group_name, context, payload) VALUES ('local', ?, ?, 's', ?, ?, ?, ?, ?, ?, x'7b7d')
+    """
+    connection.execute(insert, ("1", 1_999_999_999, "PreToolUse", None, "Bash", "ls", "autonomous", "{}"))
+    connection.execute(insert, ("2", 2_000_000_000, "Notification", "idle_prompt", None, None, None, None))
+    connection.execute(insert, ("3", 3_000_000_000, "Notification", "auth_success", None, None, None, None))
+    connection.execute(insert, ("4", 4_000_000_000, "SessionEnd", None, None, None, None, None))
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(hook_events)")]
+    expected = "id, session_id, timestamp, event_name, tool_name, label, group_name, context"
+    assert ", ".join(columns) == expected
+    assert connection.execute("SELECT * FROM hook_events ORDER BY id").fetchall() == [
+        (1, "s", 1, "PreToolUse", "Bash", "ls", "autonomous", "{}"),
+        (2, "s", 2, "Notification", None, "Notification", "autonomous", None),
+    ]
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute(insert, ("1", 5, "Stop", None, None, None, None, None))
+    query = "SELECT * FROM hook_events WHERE session_id = 's' ORDER BY timestamp"
+    plan = " ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}"))
+    assert "hook_deliveries_by_session" in plan
+    connection.close()
