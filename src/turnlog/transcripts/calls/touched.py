@@ -10,7 +10,7 @@ from msgspec import Struct
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import CallState
 
-__all__ = ["FILE_TOOLS", "Touched", "list_touched"]
+__all__ = ["FILE_TOOLS", "NOT_DONE", "Touched", "list_touched"]
 
 FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
     {
@@ -24,7 +24,8 @@ FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
 )
 """The tools that work on one file: where their input names it, and whether they change it."""
 
-_NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
+NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
+"""What became of calls that touched nothing."""
 
 
 class Touched(Struct, frozen=True, gc=False):
@@ -39,7 +40,7 @@ def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
     found: dict[str, bool] = {}
     for call in calls:
         field, changes = FILE_TOOLS.get(call.name, ("", False))
-        if not field or call.state in _NOT_DONE:
+        if not field or call.state in NOT_DONE:
             continue
         path = getattr(call.view_input().value, field, None)
         if isinstance(path, str):

@@ -94,8 +94,11 @@ def read_windows(offset: int, read_at: ReadAt) -> Windows:
 
 
 def is_untouched(known: Checkpoint, status: os.stat_result) -> bool:
-    """Tell whether a file has the size, the time and the inode that it had; then it need not be opened."""
-    then = known.size, known.modified_ns, known.inode, known.device
+    """Tell whether a file was read to its end and has the size, the time and the inode that it had then.
+
+    Such a file need not be opened.
+    """
+    then = known.offset, known.modified_ns, known.inode, known.device
     return then == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 

@@ -28,7 +28,7 @@ from turnlog.transcripts.files.session_files import (
     read_session_folder,
 )
 
-__all__ = ["Located", "list_config_dirs", "locate_path", "locate_sessions"]
+__all__ = ["Located", "list_config_dirs", "list_roots", "locate_path", "locate_sessions"]
 
 _ROOTS = ("projects", "conversations")
 _SUFFIXES = (".jsonl", ".ndjson")
@@ -57,6 +57,11 @@ def list_config_dirs(env: Mapping[str, str], home: Path) -> list[Path]:
     xdg = env.get("XDG_CONFIG_HOME")
     usual = [home / ".claude", (Path(xdg) if xdg else home / ".config") / "claude"]
     return list(dict.fromkeys(named or usual))
+
+
+def list_roots(config_dirs: Iterable[Path]) -> list[Path]:
+    """Return the folders of config dirs that sessions are kept in, there or not."""
+    return [config / name for config in config_dirs for name in _ROOTS]
 
 
 def locate_sessions(config_dirs: Iterable[Path]) -> Located:

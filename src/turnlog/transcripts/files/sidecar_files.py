@@ -44,12 +44,12 @@ def read_workflow_record(path: Path) -> View[WorkflowRecord]:
 
 
 def decode_agent_meta(data: bytes) -> View[AgentMeta]:
-    """Decode what `read_agent_meta` reads; of a longer file, no more than the limit and a byte need be given."""
+    """Decode what `read_agent_meta` reads; of a longer file, a byte more than the limit will do."""
     return _decode(data, AgentMeta, META_LIMIT)
 
 
 def decode_workflow_record(data: bytes) -> View[WorkflowRecord]:
-    """Decode what `read_workflow_record` reads; of a longer file, no more than the limit and a byte."""
+    """Decode what `read_workflow_record` reads; of a longer file, a byte more than the limit will do."""
     return _decode(data, WorkflowRecord, RECORD_LIMIT)
 
 

@@ -1,0 +1,3 @@
+"""Giving it back: raw files, and later pages and documents."""
+
+__all__: list[str] = []

@@ -1,0 +1,131 @@
+"""Giving files back byte for byte.
+
+A session's files lie under a folder as they lay under their project's: the transcript, and in the session's
+own folder sub-agents, metadata, workflows and tool results. Of a file that was rewritten, earlier generations
+lie in `earlier/`. Paths come from the archive, which had them from a file system: none may lead out of the
+folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path, PurePath
+
+from msgspec import Struct
+
+from turnlog.errors import StoreError
+from turnlog.store.identity import Scope
+from turnlog.store.interface import KnownSession, KnownSource, Store
+
+__all__ = ["Exported", "Outcome", "export_raw", "restore_session"]
+
+_EARLIER = "earlier"
+
+
+class Outcome(StrEnum):
+    """What became of a file."""
+
+    WRITTEN = "written"
+    SAME = "same"
+    """It was there already, with the same bytes."""
+    WOULD_WRITE = "would-write"
+
+
+class Exported(Struct, frozen=True, gc=False):
+    """A file that was given back."""
+
+    source: str
+    generation: int
+    path: Path
+    size: int
+    sha256: str
+    outcome: Outcome
+
+
+def export_raw(store: Store, scope: Scope, session: KnownSession, output: Path) -> list[Exported]:
+    """Write all files of a session below a folder, which is made if it is not there.
+
+    A file that is there with other bytes is not overwritten: raises `StoreError`.
+    """
+    base = _find_base(session)
+    found: list[Exported] = []
+    for source in session.sources:
+        place = _relative(source, base)
+        for generation, _ in store.archive.list_generations(scope, source.source):
+            newest = generation == source.generation
+            target = output / place if newest else output / _EARLIER / str(generation) / place
+            found.append(_give(store, scope, source, generation, target, dry_run=False))
+    return found
+
+
+def restore_session(
+    store: Store, scope: Scope, session: KnownSession, *, dry_run: bool = False
+) -> list[Exported]:
+    """Put the files of a session back where they were, so that `claude --resume` finds them.
+
+    What is there with the same bytes stays; a file with other bytes is never overwritten: raises `StoreError`
+    before anything is written.
+    """
+    wanted = [(source, Path(source.path)) for source in session.sources if source.length or source.generation]
+    for source, path in wanted:
+        if path.exists() and _digest_file(path) != _digest(store, scope, source, source.generation):
+            raise StoreError(f"{path} is there, with other bytes than the archive has; move it out of the way")
+    return [_give(store, scope, source, source.generation, path, dry_run=dry_run) for source, path in wanted]
+
+
+def _give(
+    store: Store, scope: Scope, source: KnownSource, generation: int, target: Path, *, dry_run: bool
+) -> Exported:
+    digest, size = _digest(store, scope, source, generation)
+    if target.exists():
+        if _digest_file(target) != (digest, size):
+            raise StoreError(f"{target} is there, with other bytes")
+        return Exported(source.source, generation, target, size, digest, Outcome.SAME)
+    if dry_run:
+        return Exported(source.source, generation, target, size, digest, Outcome.WOULD_WRITE)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for piece in store.archive.read_all(scope, source.source, generation):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, target)
+    finally:
+        new.unlink(missing_ok=True)
+    return Exported(source.source, generation, target, size, digest, Outcome.WRITTEN)
+
+
+def _digest(store: Store, scope: Scope, source: KnownSource, generation: int) -> tuple[str, int]:
+    return _hash(store.archive.read_all(scope, source.source, generation))
+
+
+def _digest_file(path: Path) -> tuple[str, int]:
+    with path.open("rb") as file:
+        return _hash(iter(lambda: file.read(1 << 20), b""))
+
+
+def _hash(pieces: Iterator[bytes]) -> tuple[str, int]:
+    digest, size = sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+def _find_base(session: KnownSession) -> PurePath:
+    """Return the folder that the transcript lies in."""
+    own = next((source for source in session.sources if source.source == session.key), None)
+    if own is not None:
+        return PurePath(own.path).parent
+    return PurePath(os.path.commonpath([PurePath(source.path).parent for source in session.sources]))
+
+
+def _relative(source: KnownSource, base: PurePath) -> PurePath:
+    path = PurePath(source.path)
+    inside = path.is_relative_to(base) and ".." not in path.parts
+    return path.relative_to(base) if inside else PurePath("elsewhere", source.source, path.name)

@@ -1,0 +1,3 @@
+"""Keeping up: from files that grow, move and vanish to what the store has of them."""
+
+__all__: list[str] = []

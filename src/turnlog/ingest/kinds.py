@@ -1,0 +1,114 @@
+"""The files of a session as sources: what each is for, and which of those that are known it is.
+
+A source is named after the path at which it was first seen. A file at the path of a known one is that source.
+A file at a new path, while one of its kind with its inode is missing from an old one, was moved and keeps its
+name, provided that it begins with what was read of it: inodes are used again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.store.identity import SourceKind, name_source
+from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.transcripts.files.session_files import SessionFiles
+
+__all__ = ["KindOfFile", "Match", "find_transcript", "key_of", "list_kinds", "match_known", "measure_lines"]
+
+KindOfFile = tuple[Path, SourceKind, str | None, str | None]
+"""A file, what it is for, and the agent or the run that it belongs to."""
+
+
+class Match(Struct, frozen=True, gc=False):
+    """A file, and the source that it may be."""
+
+    path: str
+    kind: SourceKind
+    agent_id: str | None
+    run_id: str | None
+    known: KnownSource | None
+    moved: bool = False
+    """Whether the source is known at another path, and only the inode says that it is this one."""
+
+
+def list_kinds(files: SessionFiles) -> list[KindOfFile]:
+    """Return all files of a session that are there, with what each is for: the transcript first."""
+    return list(_walk(files))
+
+
+def _walk(files: SessionFiles) -> Iterator[KindOfFile]:
+    if files.path is not None:
+        yield files.path, SourceKind.TRANSCRIPT, None, None
+    for agent in files.agents:
+        if agent.path is not None:
+            yield agent.path, SourceKind.AGENT, agent.agent_id, agent.run_id
+        if agent.meta is not None:
+            yield agent.meta, SourceKind.AGENT_META, agent.agent_id, agent.run_id
+    for run in files.workflows:
+        if run.journal is not None:
+            yield run.journal, SourceKind.JOURNAL, None, run.run_id
+        if run.record is not None:
+            yield run.record, SourceKind.WORKFLOW, None, run.run_id
+    for kind, paths in (
+        (SourceKind.TOOL_RESULT, files.tool_results),
+        (SourceKind.META, files.meta),
+        (SourceKind.OTHER, files.others),
+    ):
+        yield from ((path, kind, None, None) for path in paths)
+
+
+def find_transcript(files: SessionFiles) -> str:
+    """Return where the transcript is, or where it would be."""
+    return os.path.abspath(files.path or files.folder.with_name(f"{files.session_id}.jsonl"))
+
+
+def key_of(files: SessionFiles, origin: str) -> str:
+    """Return what a session is called that is seen for the first time."""
+    return name_source(origin, find_transcript(files))
+
+
+def match_known(files: SessionFiles, known: KnownSession | None) -> tuple[list[Match], list[KnownSource]]:
+    """Return the files of a session with what is known of them, and the known sources that no file is."""
+    missing = {source.path: source for source in known.sources} if known is not None else {}
+    found: list[Match] = []
+    for path, kind, agent_id, run_id in list_kinds(files):
+        name = os.path.abspath(path)
+        found.append(Match(name, kind, agent_id, run_id, missing.pop(name, None)))
+    if missing:
+        found = [_find_moved(match, missing) if match.known is None else match for match in found]
+    return found, list(missing.values())
+
+
+def measure_lines(matches: list[Match], missing: list[KnownSource]) -> int:
+    """Return how many bytes of lines a session has, at a glance."""
+    size = sum(source.length for source in missing if source.kind.has_lines)
+    for match in matches:
+        if match.kind.has_lines:
+            size += _size_of(match.path)
+    return size
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _find_moved(match: Match, missing: dict[str, KnownSource]) -> Match:
+    try:
+        status = os.stat(match.path)
+    except OSError:
+        return match
+    for path, source in missing.items():
+        last = source.checkpoint
+        if last is None or source.kind is not match.kind or not last.inode:
+            continue
+        if (last.inode, last.device) == (status.st_ino, status.st_dev):
+            del missing[path]
+            return Match(match.path, match.kind, match.agent_id, match.run_id, source, moved=True)
+    return match

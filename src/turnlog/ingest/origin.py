@@ -1,0 +1,29 @@
+"""Which machine data comes from: a name that is made up once and kept in the data directory."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from uuid import uuid4
+
+__all__ = ["find_origin"]
+
+_NAME = "origin"
+_FORM = re.compile(r"[0-9a-f]{32}")
+
+
+def find_origin(home: Path) -> str:
+    """Return the name of this machine, made when it is first asked for; raises `OSError`."""
+    path = home / _NAME
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        name = path.read_text("ascii").strip()
+        if _FORM.fullmatch(name):
+            return name
+        raise OSError(f"{path} does not hold the name of a machine") from None
+    with os.fdopen(file, "w", encoding="ascii") as new:
+        name = uuid4().hex
+        new.write(f"{name}\n")
+    return name

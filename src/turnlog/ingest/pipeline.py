@@ -1,0 +1,144 @@
+"""Keeping up: from the files of sessions to what the store has of them.
+
+A sync plans (what is new at a glance), looks (in other processes if it is much), and writes what the looks
+gave in batches, each whole or not at all. It goes on from the last byte that was written, so it can be stopped
+at any moment and run again; twice in a row, the second one writes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from turnlog.errors import StoreError
+from turnlog.ingest.looks import vanish
+from turnlog.ingest.planning import Plan, Task, build_plan, measure
+from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
+from turnlog.store.batch import SessionBatch
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import KnownSession, Store
+from turnlog.transcripts.files.session_files import SessionFiles
+
+__all__ = ["OnProgress", "SyncReport", "sync"]
+
+OnProgress = Callable[[int, int], None]
+"""Takes how many bytes are done, and how many there are."""
+
+_WORTH_PROCESSES = 128 << 20
+"""Below so many new bytes, starting other processes takes longer than the work."""
+_GROUP_BYTES = 8 << 20
+_GROUP_SECONDS = 0.25
+
+
+class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
+    """What a sync did."""
+
+    sessions: int = 0
+    """How many there are outside."""
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    """Sessions that exist only here from now on."""
+    bytes: int = 0
+    """How many were archived."""
+    lines: int = 0
+    seconds: float = 0.0
+
+
+def sync(
+    store: Store,
+    place: Path,
+    sessions: Iterable[SessionFiles],
+    *,
+    origin: str,
+    within: Iterable[Path] = (),
+    scope: Scope = LOCAL,
+    known: Iterable[KnownSession] | None = None,
+    forgotten: Collection[str] = (),
+    workers: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> SyncReport:
+    """Bring the store at `place` up to date with some sessions, and return what was done.
+
+    Known sessions in the folders `within` that are not among them are gone: they are marked, and kept. Whoever
+    knows which known sessions these may be gives them as `known`; else the store is asked for all.
+    Sessions that were `forgotten` (`list_forgotten`) are left out.
+    """
+    started = time.monotonic()
+    known = store.list_known(scope) if known is None else known
+    plan = build_plan(sessions, known, origin, within, forgotten)
+    asker = Asker(scope.owner, origin, time.time_ns())
+    report = SyncReport(sessions=len(plan.tasks) + plan.unchanged, unchanged=plan.unchanged)
+    done = 0
+    for group in _group(_look(plan, store, place, asker, workers)):
+        written = _write(store, [looked for looked in group if looked.batch is not None], asker)
+        report = _add(report, group, written)
+        done += sum(looked.task.size for looked in group)
+        if on_progress is not None:
+            on_progress(done, plan.size)
+    if plan.gone:
+        store.apply([vanish(session, asker.owner, asker.origin, asker.now_ns) for session in plan.gone])
+    return replace(report, gone=len(plan.gone), seconds=time.monotonic() - started)
+
+
+def _look(plan: Plan, store: Store, place: Path, asker: Asker, workers: int | None) -> Iterator[Looked]:
+    count = min(count_cores() if workers is None else workers, len(plan.tasks))
+    if count > 1 and (workers is not None or plan.size >= _WORTH_PROCESSES):
+        return look_in_processes(plan.tasks, place, asker, count)
+    return look_here(plan.tasks, store, asker)
+
+
+def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
+    """Put looks together until there is enough to write, or time enough has passed."""
+    group: list[Looked] = []
+    size, started = 0, time.monotonic()
+    for looked in looks:
+        group.append(looked)
+        size += looked.task.size
+        if size >= _GROUP_BYTES or time.monotonic() - started >= _GROUP_SECONDS:
+            yield group
+            group, size, started = [], 0, time.monotonic()
+    if group:
+        yield group
+
+
+def _write(store: Store, looks: list[Looked], asker: Asker) -> list[SessionBatch]:
+    """Write what some looks gave; where another writer was faster, look again at what is left to do."""
+    batches = [looked.batch for looked in looks if looked.batch is not None]
+    try:
+        store.apply(batches)
+    except StoreError:
+        batches = [batch for looked in looks for batch in _write_again(store, looked.task, asker)]
+    return batches
+
+
+def _write_again(store: Store, task: Task, asker: Asker) -> list[SessionBatch]:
+    key = task.known.key if task.known is not None else None
+    known = store.find_known(Scope(asker.owner), key) if key is not None else None
+    size = measure(task.files, known)
+    if size is None:
+        return []
+    [looked] = look_here([Task(task.files, known, size)], store, asker)
+    if looked.batch is None:
+        return []
+    store.apply([looked.batch])
+    return [looked.batch]
+
+
+def _add(report: SyncReport, group: list[Looked], written: list[SessionBatch]) -> SyncReport:
+    known = {looked.task.known.key for looked in group if looked.task.known is not None}
+    added = sum(batch.key not in known for batch in written)
+    sources = [source for batch in written for source in batch.sources]
+    return replace(
+        report,
+        added=report.added + added,
+        changed=report.changed + len(written) - added,
+        unchanged=report.unchanged + len(group) - len(written),
+        bytes=report.bytes + sum(frame.length for source in sources for frame in source.frames),
+        lines=report.lines + sum(len(source.lines) for source in sources),
+    )

@@ -1,0 +1,164 @@
+"""What there is to look at: sessions of which anything is new, gone or somewhere else.
+
+A file that has the size, the time and the inode that it had is not opened. A transcript that is no longer
+where it was, while its inode has come up elsewhere with the same beginning, was moved: its session keeps its
+key. If the old one is still there, the new one is a copy, which is a session of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.ingest.looks import key_of, list_kinds
+from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
+from turnlog.transcripts.files.session_files import SessionFiles
+
+__all__ = ["Plan", "Task", "build_plan", "find_former", "measure"]
+
+
+class Task(Struct, frozen=True, gc=False):
+    """A session to look at."""
+
+    files: SessionFiles
+    known: KnownSession | None
+    size: int
+    """How many bytes its files have that the archive has not, at a glance."""
+
+
+class Plan(Struct, frozen=True, gc=False):
+    """What a sync has to do."""
+
+    tasks: tuple[Task, ...]
+    """In the order of paths."""
+    gone: tuple[KnownSession, ...]
+    """Sessions whose files are all gone from where the sync looked."""
+    unchanged: int
+
+    @property
+    def size(self) -> int:
+        """How many new bytes there are."""
+        return sum(task.size for task in self.tasks)
+
+
+def build_plan(
+    sessions: Iterable[SessionFiles],
+    known: Iterable[KnownSession],
+    origin: str,
+    within: Iterable[Path] = (),
+    forgotten: Collection[str] = (),
+) -> Plan:
+    """Compare what was located with what is known.
+
+    Known sessions count as gone only if their transcript was in one of the folders `within`: whoever syncs one
+    folder says nothing about the others. What was `forgotten`, by its key or its id, is not looked at.
+    """
+    by_key = {session.key: session for session in known}
+    homes = {source.path: session.key for session in by_key.values() for source in session.sources}
+    located = {_find_key(files, homes, origin): files for files in sessions}
+    if forgotten:
+        kept = [each for each in located.items() if not _is_forgotten(*each, by_key, forgotten)]
+        located = dict(kept)
+    moved = _find_moved(located, by_key)
+    tasks: list[Task] = []
+    unchanged = 0
+    for key, files in located.items():
+        session = by_key.get(moved.get(key, key))
+        size = measure(files, session)
+        if size is None:
+            unchanged += 1
+        else:
+            tasks.append(Task(files, session, size))
+    seen = {moved.get(key, key) for key in located}
+    roots = tuple(os.path.abspath(folder) for folder in within)
+    gone = tuple(
+        session
+        for key, session in by_key.items()
+        if key not in seen and _is_within(session, roots) and _is_gone(session)
+    )
+    return Plan(tuple(tasks), gone, unchanged)
+
+
+def measure(files: SessionFiles, session: KnownSession | None) -> int | None:
+    """Return how many bytes are new at a glance; None if every file is as it was."""
+    known = {source.path: source for source in session.sources} if session is not None else {}
+    new = 0
+    changed = session is None
+    for path, *_ in list_kinds(files):
+        source = known.pop(os.fspath(path), None)
+        try:
+            status = os.stat(path)
+        except OSError:
+            changed = changed or source is None or source.present
+            continue
+        if source is None or not _is_same(source, status):
+            changed = True
+            new += max(status.st_size - (0 if source is None else source.length), 0)
+    return new if changed or any(source.present for source in known.values()) else None
+
+
+def _is_same(source: KnownSource, status: os.stat_result) -> bool:
+    return source.present and source.checkpoint is not None and is_untouched(source.checkpoint, status)
+
+
+def _find_key(files: SessionFiles, homes: Mapping[str, str], origin: str) -> str:
+    """Return the key of a session: as it is known at its place, else as it would be called."""
+    return homes.get(os.fspath(files.path or ""), None) or key_of(files, origin)
+
+
+def _is_forgotten(
+    key: str, files: SessionFiles, known: Mapping[str, KnownSession], forgotten: Collection[str]
+) -> bool:
+    """Tell whether a session was forgotten; one that was moved meanwhile is recognised by its id."""
+    return key in forgotten or (key not in known and files.session_id in forgotten)
+
+
+def _find_moved(located: Mapping[str, SessionFiles], known: Mapping[str, KnownSession]) -> dict[str, str]:
+    """Return the former key of each session that is new here and is missing at its old place."""
+    missing: dict[tuple[int, int], tuple[Checkpoint, str]] = {}
+    for key, session in known.items():
+        for source in session.sources:
+            if source.source == key and key not in located and source.checkpoint is not None:
+                missing[source.checkpoint.device, source.checkpoint.inode] = source.checkpoint, key
+    moved: dict[str, str] = {}
+    for key, files in located.items():
+        if key in known or files.path is None or not missing:
+            continue
+        former = find_former(files.path, missing)
+        if former is not None:
+            moved[key] = missing.pop((former.device, former.inode))[1]
+    return moved
+
+
+def find_former(path: Path, missing: Mapping[tuple[int, int], tuple[Checkpoint, str]]) -> Checkpoint | None:
+    """Return what is known of the file that is now at a path: it has the inode, and begins as it did."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            known = missing.get((status.st_dev, status.st_ino))
+            if known is None:
+                return None
+
+            def read_at(start: int, size: int) -> bytes:
+                file.seek(start)
+                return file.read(size) or b""
+
+            change, _ = compare(known[0], status, read_at)
+            return known[0] if change is Change.APPENDED else None
+    except OSError:
+        return None
+
+
+def _is_gone(session: KnownSession) -> bool:
+    """Tell whether all files of a session are gone that were there when it was last looked at."""
+    present = [source for source in session.sources if source.present]
+    return bool(present) and not any(os.path.lexists(source.path) for source in present)
+
+
+def _is_within(session: KnownSession, roots: tuple[str, ...]) -> bool:
+    paths = [source.path for source in session.sources]
+    return any(path.startswith(root + os.sep) for path in paths for root in roots)

@@ -1,0 +1,93 @@
+"""Lines without their long texts, for sessions that would not fit in memory otherwise.
+
+Nearly all that a large session weighs is what tools were given and what they answered. Rows do not hold any of
+it, and of such a text they depend on how it begins, if at all. So only that is kept, and all rows come out
+equal. What is compared or searched as a whole stays whole: prompts, names, and any text that may name an agent,
+a workflow's run or a file that holds the rest of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turnlog.messages import Dialect, Line, decode
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
+from turnlog.messages.salvage import REFUSALS
+
+__all__ = ["slim"]
+
+_LIGHT = 2 << 10
+"""Lines up to this size stay as they are."""
+_LONG = 1 << 10
+_BEGINNING = 256
+"""Longer than all beginnings by which results are told apart."""
+_NAMES = ("agentId:", "wf_", "saved to:")
+_WHOLE = frozenset({"prompt", "file_path", "notebook_path"})
+_TELLING_TOOLS = frozenset({"Agent", "Task", "Workflow", "SendMessage"})
+"""Whose inputs and results say which agents they started."""
+_KINDS = frozenset({UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry})
+
+_decode_json = msgspec.json.Decoder().decode
+_encode_json = msgspec.json.Encoder().encode
+
+
+def slim(line: Line) -> Line:
+    """Return a line that rows are derived from as from this one; its problems and its place are the same."""
+    if len(line.raw) <= _LIGHT or line.problems or type(line.entry) not in _KINDS:
+        return line
+    if line.dialect is not Dialect.CLAUDE_CODE or line.wire is not None:
+        return line
+    try:
+        found = _decode_json(line.raw)
+        _cut_line(found)
+        data = _encode_json(found)
+    except (
+        REFUSALS
+    ):  # a number that is too large, or what is nested too deeply: inside a tool's answer, nobody minds
+        return line
+    less = decode(data, at=line.at)
+    return less if type(less.entry) is type(line.entry) and not less.problems else line
+
+
+def _cut_line(line: dict[str, Any]) -> None:
+    kind = line.get("type")
+    if kind in ("attachment", "progress"):
+        for name in ("attachment", "data"):
+            if name in line:
+                line[name] = _cut(line[name])
+        return
+    if "toolUseResult" in line:
+        line["toolUseResult"] = _cut(line["toolUseResult"])
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        for position, block in enumerate(content):
+            if isinstance(block, dict) and not _is_telling(block, kind):
+                content[position] = _cut(block)
+
+
+def _is_telling(block: dict[str, Any], kind: object) -> bool:
+    """Tell whether a block has to stay whole: what people typed, and calls that start agents."""
+    if block.get("type") == "tool_use":
+        return block.get("name") in _TELLING_TOOLS
+    return kind == "user" and block.get("type") != "tool_result"
+
+
+def _cut(value: Any) -> Any:
+    """Return a JSON value without its long texts. JSON is no deeper than its decoder bears."""
+    if type(value) is str:
+        return _cut_text(value) if len(value) > _LONG else value
+    if type(value) is dict:
+        return {name: inner if name in _WHOLE else _cut(inner) for name, inner in value.items()}
+    if type(value) is list:
+        return [_cut(inner) for inner in value]
+    return value
+
+
+def _cut_text(text: str) -> str:
+    beginning = text[:_BEGINNING]
+    if beginning.isspace() or any(name in text for name in _NAMES):
+        return text
+    return beginning

@@ -1,0 +1,158 @@
+"""One file, compared with what is known of it, and read on.
+
+All bytes are taken, a torn last line included, so that the archive has an exact prefix of the file. No more is
+read than the file had when it was opened: what comes later is the next visit's. The fingerprint is of the bytes
+that were read and not of what stands in the file by then, and the checkpoint has the size and the time from
+before. So a file that shrinks or changes meanwhile never passes for what was read of it: the next visit finds
+other bytes, and starts a new generation.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from io import FileIO
+
+from msgspec.structs import replace
+
+from turnlog.store.interface import KnownSource
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, compare, is_untouched
+
+__all__ = ["CHUNK", "Visit", "visit"]
+
+CHUNK = 1 << 20
+"""How many bytes are read at once."""
+
+
+class Visit:
+    """What a file is compared with what was known of it. Iterating reads what is new, piece by piece, once."""
+
+    def __init__(self, change: Change, known: KnownSource | None = None, *, reason: str = "") -> None:
+        """Begin with a file of which nothing is to be read."""
+        self.change = change
+        self.reason = reason
+        """Why the file is unreadable, or why reading it stopped."""
+        self.generation = 0 if known is None else known.generation
+        self.start = 0 if known is None else known.length
+        """Where the new bytes begin."""
+        self.length = self.start
+        """How many bytes were read in all, in this visit and before."""
+        self.checkpoint = None if known is None else known.checkpoint
+        """By which the next visit tells what changed; up to date when all pieces were read."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is something to read."""
+        return False
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(())
+
+    def close(self) -> None:
+        """Let go of the file, if it is not to be read."""
+
+
+class _OpenVisit(Visit):
+    """A file with new bytes."""
+
+    def __init__(
+        self,
+        file: FileIO,
+        status: os.stat_result,
+        change: Change,
+        known: KnownSource | None,
+        windows: Windows,
+        source: str,
+        chunk: int,
+    ) -> None:
+        super().__init__(change, known)
+        if known is not None and change is not Change.APPENDED:
+            self.generation += 1
+            self.start = self.length = 0
+        self._file = file
+        self._status = status
+        self._windows = windows
+        self._source = source
+        self._chunk = chunk
+        self.checkpoint = self._take_checkpoint()
+
+    @property
+    def has_more(self) -> bool:
+        return self.length < self._status.st_size
+
+    def __iter__(self) -> Iterator[bytes]:
+        if not self.has_more:
+            self.close()
+            return
+        with self._file as file:
+            file.seek(self.start)
+            while self.has_more and (piece := self._read(file)):
+                self._windows.add(piece)
+                self.length += len(piece)
+                yield piece
+        self.checkpoint = self._take_checkpoint()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read(self, file: FileIO) -> bytes:
+        try:
+            return file.read(min(self._chunk, self._status.st_size - self.length))
+        except OSError as error:  # what was read is there all the same
+            self.reason = error.strerror or str(error)
+            return b""
+
+    def _take_checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            source=self._source,
+            offset=self.length,
+            size=self._status.st_size,
+            fingerprint=self._windows.fingerprint,
+            inode=self._status.st_ino,
+            device=self._status.st_dev,
+            modified_ns=self._status.st_mtime_ns,
+            generation=self.generation,
+        )
+
+
+def visit(path: str | os.PathLike[str], source: str, known: KnownSource | None, *, chunk: int = CHUNK) -> Visit:
+    """Compare a file with what is known of it. A file that cannot be read is a `Change`, not an error.
+
+    A file that has the size, the time and the inode that it had is not opened.
+    """
+    checkpoint = None if known is None else known.checkpoint
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return Visit(Change.UNREADABLE, known, reason="not a regular file")
+        if checkpoint is not None and is_untouched(checkpoint, status):
+            return Visit(Change.UNCHANGED, known)
+        file = FileIO(os.fspath(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return Visit(Change.VANISHED, known)
+    except (OSError, ValueError) as error:
+        return Visit(Change.UNREADABLE, known, reason=getattr(error, "strerror", None) or str(error))
+    try:
+        return _open(file, source, known, chunk)
+    except OSError as error:
+        file.close()
+        return Visit(Change.UNREADABLE, known, reason=error.strerror or str(error))
+
+
+def _open(file: FileIO, source: str, known: KnownSource | None, chunk: int) -> Visit:
+    def read_at(start: int, size: int) -> bytes:
+        file.seek(start)
+        return file.read(size)
+
+    status = os.fstat(file.fileno())
+    change, windows = Change.NEW if known is None else Change.REPLACED, Windows()
+    if known is not None and known.checkpoint is not None:
+        # A file that was gone and is there again may well have another inode; its bytes tell what it is.
+        last = known.checkpoint if known.present else replace(known.checkpoint, inode=0)
+        change, windows = compare(last, status, read_at)
+    found = _OpenVisit(file, status, change, known, windows, source, chunk)
+    if change is Change.APPENDED and not found.has_more:
+        found.close()
+        found.change = Change.UNCHANGED
+    return found

@@ -1,0 +1,110 @@
+"""Looking at sessions in other processes, so that all cores are at work.
+
+A worker reads files, decodes, compresses and derives; only the one writer writes. What comes back is a batch as
+bytes, which is cheaper to hand over than its objects.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+
+from msgspec import Struct, msgpack
+
+from turnlog.ingest.looks import look
+from turnlog.ingest.planning import Task
+from turnlog.store.batch import SessionBatch
+from turnlog.store.interface import Store
+from turnlog.store.opening import open_store
+
+__all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
+
+_decode = msgpack.Decoder(SessionBatch).decode
+_AHEAD = 2
+"""How many tasks wait for each worker; more would only fill memory."""
+
+
+class Asker(Struct, frozen=True, gc=False):
+    """On whose behalf sessions are looked at."""
+
+    owner: str
+    origin: str
+    now_ns: int
+
+
+class Looked(Struct, frozen=True, gc=False):
+    """What a look at a session gave."""
+
+    task: Task
+    batch: SessionBatch | None
+    """None if nothing had changed after all."""
+
+
+def look_here(tasks: Iterable[Task], store: Store, asker: Asker) -> Iterator[Looked]:
+    """Look at sessions one by one in this process."""
+    for task in tasks:
+        batch = look(
+            task.files,
+            task.known,
+            store.archive,
+            owner=asker.owner,
+            origin=asker.origin,
+            now_ns=asker.now_ns,
+        )
+        yield Looked(task, batch)
+
+
+def look_in_processes(tasks: Iterable[Task], place: Path, asker: Asker, workers: int) -> Iterator[Looked]:
+    """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
+    waiting = iter(sorted(tasks, key=lambda task: -task.size))
+    running: dict[Future[bytes | SessionBatch | None], Task] = {}
+    # A forked process would inherit the writer's connection.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (place,))
+    try:
+        _fill(pool, waiting, running, asker, workers * _AHEAD)
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                task, found = running.pop(future), future.result()
+                yield Looked(task, _decode(found) if isinstance(found, bytes) else found)
+            _fill(pool, waiting, running, asker, workers * _AHEAD)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _fill(
+    pool: ProcessPoolExecutor,
+    waiting: Iterator[Task],
+    running: dict[Future[bytes | SessionBatch | None], Task],
+    asker: Asker,
+    most: int,
+) -> None:
+    while len(running) < most and (task := next(waiting, None)) is not None:
+        running[pool.submit(_look, task, asker)] = task
+
+
+_find_store: Callable[[], Store]
+
+
+def _start_worker(place: Path) -> None:
+    global _find_store
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the writer ends the others
+    store = open_store(place, read_only=True)
+    _find_store = lambda: store  # noqa: E731
+
+
+def _look(task: Task, asker: Asker) -> bytes | SessionBatch | None:
+    [looked] = look_here([task], _find_store(), asker)
+    try:
+        return None if looked.batch is None else msgpack.encode(looked.batch)
+    except UnicodeEncodeError:  # names of files that are not UTF-8
+        return looked.batch
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,73 @@
+"""Looking at the sessions of a folder again and again, as a sync does, with stores in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ingest.memory_store import MemoryStore
+from turnlog.ingest.looks import key_of, look
+from turnlog.store.batch import SessionBatch
+from turnlog.transcripts.files.folders import Obstacle
+from turnlog.transcripts.files.locate import locate_path
+
+ORIGIN = "a machine"
+
+
+class Watch:
+    """The sessions below a folder, and what is known of each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stores: dict[str, MemoryStore] = {}
+        self.obstacles: list[Obstacle] = []
+
+    @property
+    def store(self) -> MemoryStore:
+        """The only session's."""
+        [store] = self.stores.values()
+        return store
+
+    def look(self) -> list[SessionBatch]:
+        """Look at each session once, and return what was new."""
+        batches = []
+        for files in locate_path(self.folder).sessions:
+            store = self.stores.setdefault(key_of(files, ORIGIN), MemoryStore())
+            batch = look(
+                files,
+                store.known,
+                store,
+                owner="local",
+                origin=ORIGIN,
+                now_ns=1,
+                report=self.obstacles.append,
+            )
+            store.apply(batch)
+            if batch is not None:
+                batches.append(batch)
+        return batches
+
+
+def look_once(folder: Path) -> dict[str, MemoryStore]:
+    """Return what one cold look at all sessions below a folder gives."""
+    watch = Watch(folder)
+    watch.look()
+    return watch.stores
+
+
+def list_files(folder: Path) -> dict[Path, bytes]:
+    """Return the files below a folder, by their paths from there."""
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def grow(folder: Path, pieces: dict[Path, list[bytes]]) -> Iterator[None]:
+    """Write files piece by piece, in turns, and wait after each."""
+    longest = max((len(each) for each in pieces.values()), default=0)
+    for turn in range(longest):
+        for path, parts in pieces.items():
+            if turn < len(parts):
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("ab") as file:
+                    file.write(parts[turn])
+                yield

@@ -1,0 +1,248 @@
+"""The store is checked against the bytes: what was tampered with is found, named and mended."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from turnlog.ingest.pipeline import sync
+from turnlog.ingest.repair import Checked, check_session, repair_session
+from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.store.care import CaredStore, Flaw
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import KnownSession
+from turnlog.store.opening import open_store
+from turnlog.transcripts import locate_sessions
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+class Archive:
+    """A store with two sessions, which can be tampered with behind its back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "turnlog.db"
+        self.project = folder / "claude" / "projects" / "-home-ada-tea"
+        shutil.copytree(DATA / "cli" / "tour", self.project)
+        shutil.copy(DATA / "transcripts" / "turns" / "session.jsonl", self.project / "s1.jsonl")
+        self.store: CaredStore = open_store(self.path)
+        sync(self.store, self.path, locate_sessions([folder / "claude"]).sessions, origin="here")
+
+    def tamper(self, statement: str) -> None:
+        """Change the database as no program should; it must change something."""
+        self.store.close()
+        connection = apsw.Connection(str(self.path))
+        connection.execute(statement)
+        assert connection.changes() > 0
+        connection.close()
+        self.store = open_store(self.path)
+
+    def known(self, name: str) -> KnownSession:
+        """Return the session whose transcript is called so."""
+        return next(k for k in self.store.list_known(LOCAL) if any(s.path.endswith(name) for s in k.sources))
+
+    def check(self) -> list[Disagreement]:
+        """Return all that disagrees."""
+        return [
+            found
+            for known in self.store.list_known(LOCAL)
+            for found in check_session(self.store, LOCAL, known).disagreements
+        ]
+
+    def repair(self, known: KnownSession, flaws: tuple[Flaw, ...] = ()) -> Checked:
+        """Mend one session."""
+        return repair_session(self.store, LOCAL, known, flaws)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    archive = Archive(tmp_path)
+    yield archive
+    archive.store.close()
+
+
+OF_TRANSCRIPT = """
+generation = (SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source
+    JOIN source_paths AS p ON p.source = s.id WHERE p.path LIKE '%/s1.jsonl')
+"""
+OF_SESSION = "session = (SELECT id FROM sessions WHERE session_id = 's1')"
+FLIPPED = f"""
+UPDATE tail_frames SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB)
+WHERE {OF_TRANSCRIPT}
+"""
+
+TAMPERED = [
+    pytest.param(
+        f"DELETE FROM lines WHERE number = 3 AND {OF_TRANSCRIPT}",
+        Subject.LINES,
+        "s1.jsonl (generation 0)",
+        "line 4 is missing",
+        id="a dropped fact",
+    ),
+    pytest.param(
+        f"UPDATE lines SET time = time + 1 WHERE number = 2 AND {OF_TRANSCRIPT}",
+        Subject.LINES,
+        "s1.jsonl (generation 0)",
+        "line 3 differs in time",
+        id="an altered fact",
+    ),
+    pytest.param(
+        f"DELETE FROM messages WHERE idx = 2 AND {OF_SESSION}",
+        Subject.ROWS,
+        "message",
+        "row 2 is missing",
+        id="a dropped row",
+    ),
+    pytest.param(
+        f"UPDATE summaries SET output_tokens = output_tokens + 1 WHERE {OF_SESSION}",
+        Subject.ROWS,
+        "session",
+        "row 0 differs in output_tokens",
+        id="an altered sum",
+    ),
+    pytest.param(
+        f"DELETE FROM summaries WHERE {OF_SESSION}",
+        Subject.ROWS,
+        "session",
+        "row 0 is missing",
+        id="no summary",
+    ),
+    pytest.param(
+        f"UPDATE summaries SET summary = x'00' WHERE {OF_SESSION}",
+        Subject.ROWS,
+        "session",
+        "cannot be read: ",
+        id="a damaged row",
+    ),
+    pytest.param(
+        f"UPDATE calls SET name = 99999 WHERE idx = 0 AND {OF_SESSION}",
+        Subject.ROWS,
+        "call",
+        "cannot be read: ",
+        id="a word that nobody knows",
+    ),
+    pytest.param(
+        f"UPDATE sightings SET output = 7 WHERE idx = 0 AND {OF_SESSION}",
+        Subject.ROWS,
+        "sighting",
+        "row 0 differs in output",
+        id="an altered figure",
+    ),
+    pytest.param(
+        "INSERT INTO turns (session, idx, revision, prompt, messages, calls, agents, files_changed, "
+        "input_tokens, output_tokens) SELECT id, 99, 1, 0, 0, 0, 0, 0, 0, 0 FROM sessions "
+        "WHERE session_id = 's1'",
+        Subject.ROWS,
+        "turn",
+        "row 99 should not be there",
+        id="a row too many",
+    ),
+]
+
+
+def test_what_was_just_written_agrees(archive: Archive) -> None:
+    assert archive.check() == []
+    assert archive.store.list_flaws(LOCAL) == []
+
+
+@pytest.mark.parametrize(("statement", "subject", "where", "message"), TAMPERED)
+def test_what_was_tampered_with_is_found_named_and_mended(
+    archive: Archive, statement: str, subject: Subject, where: str, message: str
+) -> None:
+    before = archive.known("s1.jsonl")
+    messages = archive.store.list_messages(LOCAL, before.key)
+    archive.tamper(statement)
+    known = archive.known("s1.jsonl")
+    [found] = archive.check()
+    assert (found.session, found.subject) == (known.key, subject)
+    assert found.where.endswith(where)
+    assert found.message.startswith(message)
+    assert archive.repair(known) == Checked((), (found,))
+    assert archive.check() == []
+    assert archive.store.list_messages(LOCAL, known.key) == messages
+    last = archive.store.list_changes(LOCAL)[-1]
+    assert (last.session, last.revision) == (known.key, known.revision + 1)
+
+
+def test_a_session_that_agrees_is_not_written(archive: Archive) -> None:
+    last = archive.store.find_last_change(LOCAL)
+    assert archive.repair(archive.known("s1.jsonl")) == Checked(())
+    assert archive.store.find_last_change(LOCAL) == last
+
+
+def test_a_flipped_byte_is_mended_from_the_file_outside(archive: Archive) -> None:
+    archive.tamper(FLIPPED)
+    [found] = archive.check()
+    assert found.subject is Subject.BYTES
+    assert found.where.endswith("s1.jsonl (generation 0)")
+    assert archive.repair(archive.known("s1.jsonl")) == Checked((), (found,))
+    assert archive.check() == []
+
+
+@pytest.mark.parametrize(("change", "reason"), [("gone", "is gone"), ("other", "has other bytes")])
+def test_a_flipped_byte_that_no_file_has_is_told_and_the_rest_is_readable(
+    archive: Archive, change: str, reason: str
+) -> None:
+    outside = archive.project / "s1.jsonl"
+    if change == "gone":
+        outside.unlink()
+    else:
+        outside.write_bytes(b" " * outside.stat().st_size)
+    archive.tamper(FLIPPED)
+    [left] = archive.repair(archive.known("s1.jsonl")).left
+    assert left.subject is Subject.BYTES
+    assert left.message.endswith(f"; the file outside {reason}")
+    assert len(archive.check()) == 1
+    for known in archive.store.list_known(LOCAL):
+        for source in known.sources:
+            if not source.path.endswith("s1.jsonl"):
+                kept = b"".join(archive.store.archive.read_all(LOCAL, source.source, source.generation))
+                assert kept == Path(source.path).read_bytes()
+    assert archive.store.list_messages(LOCAL, archive.known("s1.jsonl").key)
+
+
+def test_digests_that_are_missing_are_written_again(archive: Archive) -> None:
+    archive.tamper(f"DELETE FROM digests WHERE kind = 1 AND {OF_SESSION}")
+    flaws = archive.store.list_flaws(LOCAL)
+    known = archive.known("s1.jsonl")
+    assert [(flaw.session, flaw.follows) for flaw in flaws] == [(known.key, True)]
+    assert archive.repair(known, tuple(flaws)).left == ()
+    assert archive.store.list_flaws(LOCAL) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"DELETE FROM checkpoints WHERE {OF_TRANSCRIPT}",
+        "DELETE FROM source_paths WHERE path LIKE '%/s1.jsonl'",
+        "DELETE FROM generations WHERE source = (SELECT source FROM source_paths WHERE path LIKE '%/s1.jsonl')",
+        "DELETE FROM sessions WHERE session_id = 's1'",
+        "DELETE FROM sources WHERE id = (SELECT source FROM source_paths WHERE path LIKE '%/s1.jsonl')",
+    ],
+)
+def test_what_a_session_cannot_do_without_is_found_by_the_store(archive: Archive, statement: str) -> None:
+    archive.tamper(statement)
+    flaws = archive.store.list_flaws(LOCAL)
+    assert flaws
+    assert not any(flaw.follows for flaw in flaws)
+    assert archive.check() == []
+
+
+def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archive) -> None:
+    archive.tamper("DELETE FROM source_paths WHERE path LIKE '%.meta.json'")
+    [flaw] = archive.store.list_flaws(LOCAL)
+    [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
+    last = archive.store.find_last_change(LOCAL)
+    assert archive.repair(known, (flaw,)).mended == ()
+    assert archive.store.find_last_change(LOCAL) == last
+
+
+def test_a_missing_frame_is_told(archive: Archive) -> None:
+    archive.tamper(f"DELETE FROM tail_frames WHERE {OF_TRANSCRIPT}")
+    [found] = archive.check()
+    assert (found.subject, found.message.split(" - ")[0]) == (Subject.BYTES, "A frame is missing")
+    assert len(archive.repair(archive.known("s1.jsonl")).left) == 1
