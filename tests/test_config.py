@@ -1,4 +1,4 @@
-"""Settings come from the environment, and only from there."""
+"""Settings come from the environment and the configuration file, and only from there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,40 @@ from pathlib import Path
 import pytest
 
 from turnlog.config import Settings
+from turnlog.errors import ConfigError
 
 
-def test_nothing_is_set_by_default() -> None:
+def test_nothing_is_set_by_default(tmp_path: Path) -> None:
     home = Path.home()
-    assert Settings.from_env({}) == Settings(config_dirs=(home / ".claude", home / ".config" / "claude"))
+    assert Settings.from_env({"TURNLOG_HOME": str(tmp_path)}) == Settings(
+        home=tmp_path, config_dirs=(home / ".claude", home / ".config" / "claude")
+    )
+
+
+def test_our_own_data_is_where_the_platform_keeps_data() -> None:
+    assert Settings.from_env({}).home.name == "turnlog"
+
+
+def test_the_file_says_what_is_excluded(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[sync]\nexclude = ["~/secret"]\n')
+    assert Settings.from_env({"TURNLOG_HOME": str(tmp_path)}).exclude == ("~/secret",)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('[sync]\nexlude = ["~/secret"]\n', "unknown field `exlude`"),
+        ("[sync]\nexclude = 5\n", "Expected `array`, got `int`"),
+        ("[sync\n", "Expected"),
+    ],
+)
+def test_a_file_that_says_something_wrong_is_refused_with_its_name(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(ConfigError, match=reason) as caught:
+        Settings.from_env({"TURNLOG_HOME": str(tmp_path)})
+    assert str(tmp_path / "config.toml") in str(caught.value)
 
 
 def test_claude_s_data_may_be_in_several_places() -> None:

@@ -1,6 +1,8 @@
-"""What the environment says.
+"""What the environment and the configuration file say.
 
-Only the entry points (command line, server, integrations) read it, once, and hand it on.
+Only the entry points (command line, server, integrations) read them, once, and hand them on. The file is
+`config.toml` in turnlog's own directory, and need not be there. A name in it that nobody knows is an error: a
+setting that is misspelt would otherwise do nothing, unnoticed.
 """
 
 from __future__ import annotations
@@ -9,16 +11,29 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
+from platformdirs import user_data_path
 
+from turnlog.errors import ConfigError
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["Settings"]
 
 
-class Settings(Struct, frozen=True, kw_only=True):
-    """All settings that come from the environment."""
+class _Sync(Struct, frozen=True, forbid_unknown_fields=True):
+    exclude: tuple[str, ...] = ()
 
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    sync: _Sync = _Sync()
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """All settings."""
+
+    home: Path = Path()
+    """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -26,14 +41,36 @@ class Settings(Struct, frozen=True, kw_only=True):
     pager: str | None = None
     """What shows long output (`TURNLOG_PAGER`, then `PAGER`): None if that is left to us, empty for nothing."""
 
+    exclude: tuple[str, ...] = ()
+    """What is never archived: paths of files and projects, with wildcards (`[sync] exclude` in the file)."""
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """Read the settings."""
+        """Read the settings; raises `ConfigError` for a file that says anything wrong."""
+        home = _home(env)
         return cls(
+            home=home,
+            exclude=_read_file(home / "config.toml").sync.exclude,
             config_dirs=tuple(list_config_dirs(env, Path(os.path.expanduser("~")))),
             color=_color(env),
             pager=env.get("TURNLOG_PAGER", env.get("PAGER")),
         )
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    given = env.get("TURNLOG_HOME")
+    return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
+
+
+def _read_file(path: Path) -> _File:
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_File)
+    except (FileNotFoundError, NotADirectoryError):
+        return _File()
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), os.fspath(path)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(str(error), os.fspath(path)) from error
 
 
 def _color(env: Mapping[str, str]) -> bool | None:

@@ -6,6 +6,7 @@ need click alone. For that the first sentence of each one's help stands here, to
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -28,10 +29,20 @@ COMPLETE = "_TURNLOG_COMPLETE"
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
+        "sync": "Keep what Claude Code wrote: every byte of every session, for good.",
+        "status": "Say what the archive has, and how much of it exists only there.",
+        "service": "Keep `turnlog sync --watch` running, so that nothing is deleted unseen.",
         "show": "Show a session as a conversation that a person can follow.",
         "usage": "Count tokens and money, each answer once.",
         "validate": "Check session files against the rules of their dialects.",
         "migrate": "Correct stored tool messages that have the wrong parents.",
+        "export": "Give an archived session back as files.",
+        "restore": "Put a deleted session back where it was.",
+        "forget": "Forget sessions: remove them from the archive, for good.",
+        "prune": "Forget all sessions of a kind, as `turnlog forget` does.",
+        "backup": "Copy the archive into one file, while others may go on writing to it.",
+        "verify": "Derive everything again from the archived bytes, and list what disagrees.",
+        "doctor": "Look for what is wrong with turnlog on this machine, or soon will be.",
         "completion": "Print the script that completes commands in a shell.",
     }
 )
@@ -81,6 +92,7 @@ def program() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line, and exit with its status."""
+    gc.set_threshold(100_000)  # what a command reads lives as long as the command
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show ✓ is no reason to fail

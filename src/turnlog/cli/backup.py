@@ -1,0 +1,58 @@
+"""`turnlog backup`: a copy of the archive in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import MisuseError
+from turnlog.cli.files import path_text
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.progress import waiting
+from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+
+__all__ = ["BackupDocument", "command"]
+
+
+class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog backup --json` prints."""
+
+    path: str
+    bytes: int
+
+
+@click.command(
+    "backup",
+    epilog="""\b
+Examples:
+  turnlog backup /mnt/disk/turnlog.db
+""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+@json_option
+@color_option
+def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
+    """Copy the archive into one file, while others may go on writing to it.
+
+    The copy is checked before it gets its name. `turnlog restore --from` puts it in the place of the archive.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    if file.exists() and not force:
+        raise MisuseError(f"{path_text(file)} is there already; --force overwrites it")
+    with (
+        open_for(settings, writing=True, existing=True) as store,
+        waiting("Copying") as progress,
+    ):
+        backup = store.back_up(file, force=force, on_progress=progress)
+    document = BackupDocument(path=path_text(backup.path), bytes=backup.size or 0)
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print([clean_line(f"{document.path}: {document.bytes:,} bytes")])

@@ -1,0 +1,202 @@
+"""What `turnlog doctor` looks at: each check says what it found, and none keeps the others from looking."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.cli.failures import MisuseError
+from turnlog.cli.files import path_text
+from turnlog.cli.service import find_service
+from turnlog.cli.stores import place_of
+from turnlog.config import Settings
+from turnlog.errors import ConfigError, StoreError
+from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import check_quickly, find_holder, open_store
+from turnlog.transcripts.files.locate import list_config_dirs
+
+__all__ = ["Finding", "State", "check_up"]
+
+_LEAST = 64 << 20
+"""Bytes without which nothing more can be archived."""
+_ENOUGH = 1 << 30
+
+
+class State(StrEnum):
+    """How something is."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Finding(Struct, frozen=True, gc=False):
+    """What a check found."""
+
+    state: State
+    subject: str
+    message: str
+
+
+def check_up() -> list[Finding]:
+    """Look at everything; writes nothing."""
+    settings, config = _read_settings()
+    return [
+        Finding(State.OK, "version", f"turnlog {version('turnlog')}, Python {platform.python_version()}"),
+        config,
+        *_check_home(settings.home),
+        *_check_store(place_of(settings)),
+        *_check_space(settings),
+        *_check_config_dirs(settings),
+        *_check_retention(settings),
+        _check_writer(place_of(settings)),
+        _check_service(),
+        *_check_backups(settings),
+    ]
+
+
+def _read_settings() -> tuple[Settings, Finding]:
+    try:
+        settings = Settings.from_env()
+    except ConfigError as error:
+        # The rest can be looked at as if there were no file.
+        own = Path(os.path.expanduser("~"))
+        settings = Settings(home=Path(error.path).parent, config_dirs=tuple(list_config_dirs(os.environ, own)))
+        return settings, Finding(State.FAIL, "config", path_text(str(error)))
+    path = settings.home / "config.toml"
+    said = f"{path_text(path)}" if path.exists() else "no config.toml, nothing is excluded"
+    return settings, Finding(State.OK, "config", said)
+
+
+def _check_home(home: Path) -> Iterator[Finding]:
+    name = path_text(home)
+    if not home.is_dir():
+        yield Finding(State.WARN, "home", f"{name} is not there yet; `turnlog sync` makes it")
+    elif not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        yield Finding(State.FAIL, "home", f"{name} may not be written")
+    else:
+        yield _check_mode("home", home)
+
+
+def _check_mode(subject: str, path: Path) -> Finding:
+    mode = path.stat().st_mode & 0o777
+    if os.name == "posix" and mode & 0o077:
+        return Finding(State.WARN, subject, f"{path_text(path)} is open to others (mode {mode:03o})")
+    return Finding(State.OK, subject, path_text(path))
+
+
+def _check_store(place: Path) -> Iterator[Finding]:
+    if not place.exists():
+        yield Finding(State.WARN, "store", "nothing is archived yet; `turnlog sync` does that")
+        return
+    yield _check_mode("store", place)
+    try:
+        damage = check_quickly(place)
+    except StoreError as error:
+        yield Finding(State.FAIL, "store", path_text(str(error)))
+        return
+    if damage:
+        yield Finding(State.FAIL, "store", f"{damage[0]}; `turnlog verify` tells what of it can be mended")
+    else:
+        yield Finding(State.OK, "store", "of this version, and sound at a glance")
+
+
+def _check_space(settings: Settings) -> Iterator[Finding]:
+    home, place = settings.home, place_of(settings)
+    there = next((path for path in (home, *home.absolute().parents) if path.is_dir()), None)
+    if there is None:
+        return
+    free = shutil.disk_usage(there).free
+    size = place.stat().st_size if place.exists() else 0
+    said = f"{free / 1e9:,.1f} GB free where the archive is"
+    if free < _LEAST:
+        yield Finding(State.FAIL, "space", said)
+    elif free < max(_ENOUGH, 2 * size):  # forgetting writes the archive anew
+        yield Finding(State.WARN, "space", f"{said}, which has {size / 1e9:,.1f} GB")
+    else:
+        yield Finding(State.OK, "space", said)
+
+
+def _check_config_dirs(settings: Settings) -> Iterator[Finding]:
+    there = [path for path in settings.config_dirs if path.is_dir()]
+    for path in there:
+        if os.access(path, os.R_OK | os.X_OK):
+            yield Finding(State.OK, "Claude Code", path_text(path))
+        else:
+            yield Finding(State.FAIL, "Claude Code", f"{path_text(path)} may not be read")
+    if not there:
+        places = ", ".join(map(path_text, settings.config_dirs))
+        yield Finding(State.WARN, "Claude Code", f"no data in {places}")
+
+
+def _check_retention(settings: Settings) -> Iterator[Finding]:
+    there = [path for path in settings.config_dirs if path.is_dir() and os.access(path, os.R_OK | os.X_OK)]
+    managed = list_managed_settings()
+    for path in there:
+        found = read_retention(path, managed)
+        source = "unless a settings file says otherwise" if found.source is None else path_text(found.source)
+        yield Finding(State.OK, "clean-up", f"sessions are deleted after {found.days:g} days ({source})")
+    place = place_of(settings)
+    try:
+        store = open_store(place, read_only=True)
+    except StoreError:
+        return  # told before
+    try:
+        report = build_retention_report(
+            there, store.list_known(LOCAL), datetime.now(UTC), managed, Exclusion(settings.exclude)
+        )
+    finally:
+        store.close()
+    if report.warning is not None:
+        yield Finding(State.WARN, "clean-up", report.warning)
+
+
+def _check_writer(place: Path) -> Finding:
+    try:
+        holder = find_holder(place) if place.exists() else None
+    except StoreError:
+        holder = None
+    if holder is None:
+        return Finding(State.OK, "writer", "nobody keeps the archive up to date just now")
+    _, pid, _ = holder.rsplit("/", 2)
+    return Finding(State.OK, "writer", f"process {pid} keeps the archive up to date")
+
+
+def _check_service() -> Finding:
+    try:
+        found = find_service().ask()
+    except MisuseError as error:
+        return Finding(State.WARN, "service", error.message)
+    if not found.installed:
+        return Finding(State.WARN, "service", "not installed; `turnlog service install` does that")
+    if found.running is False:
+        return Finding(State.WARN, "service", f"installed, but not running ({found.state or found.path})")
+    return Finding(State.OK, "service", "running" if found.running else "installed")
+
+
+def _check_backups(settings: Settings) -> Iterator[Finding]:
+    place = place_of(settings)
+    try:
+        store = open_store(place, read_only=True)
+    except StoreError:
+        return
+    try:
+        backups = store.list_backups()
+    finally:
+        store.close()
+    there = [backup for backup in backups if backup.size is not None]
+    if there:
+        at = datetime.fromtimestamp(there[-1].at_ns / 1e9, UTC)
+        yield Finding(State.OK, "backup", f"{path_text(there[-1].path)}, made at {at:%Y-%m-%d %H:%M} UTC")
+    elif backups:
+        yield Finding(State.WARN, "backup", f"{path_text(backups[-1].path)} is no longer there")

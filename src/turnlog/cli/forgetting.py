@@ -1,0 +1,137 @@
+"""What `turnlog forget` and `turnlog prune` share: they say what will go, ask, and say what still holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.confirmation import confirm
+from turnlog.cli.failures import FOUND_PROBLEMS
+from turnlog.cli.files import path_text, warn
+from turnlog.cli.output import Output
+from turnlog.cli.progress import waiting
+from turnlog.cli.terminal import clean_line, shorten
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import KnownSession, StoredSession
+from turnlog.store.opening import find_in_backup
+
+__all__ = ["Chosen", "ForgetDocument", "ForgottenSession", "forget", "still_scrub"]
+
+Chosen = tuple[StoredSession, KnownSession]
+_TITLE = 50
+
+
+class ForgottenSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that goes."""
+
+    key: str
+    session_id: str | None
+    title: str | None
+    project: str | None
+    files: int
+    bytes: int
+    """Of the newest generations."""
+    outside: tuple[str, ...]
+    """Files of it that are still there outside, which are not touched."""
+
+
+class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog forget --json` and `turnlog prune --json` print."""
+
+    sessions: tuple[ForgottenSession, ...]
+    done: bool
+    """False for a dry run."""
+    scrubbed: bool
+    """Whether the store's files hold nothing of it any more."""
+    backups: tuple[str, ...]
+    """Copies of the store that still hold some of it."""
+    unknown_backups: tuple[str, ...]
+    """Copies that may hold some of it: they are not where they were made, or cannot be read."""
+
+
+def forget(
+    store: CaredStore, output: Output, chosen: Sequence[Chosen], *, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Forget sessions for good, once that was agreed to."""
+    chosen = list({known.key: (stored, known) for stored, known in chosen}.values())
+    sessions = tuple(_describe_session(*each) for each in chosen)
+    if not as_json:
+        output.print(_list_sessions(sessions))
+    scrubbed = False
+    if not dry_run:
+        confirm("Forget this for good?", yes=yes, as_json=as_json)
+        with waiting("Forgetting"):
+            scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
+    holding, unknown = _list_backups(store, [session.key for session in sessions])
+    document = ForgetDocument(
+        sessions=sessions,
+        done=not dry_run,
+        scrubbed=scrubbed,
+        backups=tuple(holding),
+        unknown_backups=tuple(unknown),
+    )
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print(_describe(document))
+    if document.done and not scrubbed:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def still_scrub(store: CaredStore) -> None:
+    """Remove what an earlier run could not; end the program with status 1 if that fails again."""
+    with waiting("Forgetting"):
+        done = store.scrub()
+    if not done:
+        warn("another process uses the store; try again when it has ended")
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _describe_session(stored: StoredSession, known: KnownSession) -> ForgottenSession:
+    return ForgottenSession(
+        key=known.key,
+        session_id=stored.row.session_id,
+        title=stored.row.title,
+        project=stored.row.project,
+        files=len(known.sources),
+        bytes=sum(source.length for source in known.sources),
+        outside=tuple(path_text(source.path) for source in known.sources if source.present),
+    )
+
+
+def _list_backups(store: CaredStore, keys: list[str]) -> tuple[list[str], list[str]]:
+    holding: list[str] = []
+    unknown: list[str] = []
+    for backup in store.list_backups():
+        found = find_in_backup(backup, LOCAL, keys)
+        if found is None:
+            unknown.append(path_text(backup.path))
+        elif found:
+            holding.append(path_text(backup.path))
+    return holding, unknown
+
+
+def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:
+    for each in sessions:
+        name = clean_line(each.session_id or each.key)
+        title = shorten(each.title or "without a title", _TITLE)
+        yield f"{name}  {each.files:>4,} files {each.bytes:>14,} bytes  {title}"
+    files, size = sum(each.files for each in sessions), sum(each.bytes for each in sessions)
+    yield f"{len(sessions):,} sessions, {files:,} files, {size:,} bytes"
+    if outside := sum(len(each.outside) for each in sessions):
+        yield f"{outside:,} of these files are still outside; they are not touched, and not archived again"
+
+
+def _describe(document: ForgetDocument) -> Iterator[str]:
+    if document.done:
+        yield "forgotten" if document.scrubbed else "forgotten, but not yet removed from the store's files:"
+        if not document.scrubbed:
+            yield "another process uses them; run `turnlog forget --scrub` when it has ended"
+    verb = "still holds" if document.done else "holds"
+    for path in document.backups:
+        yield clean_line(f"a backup {verb} some of it: {path}")
+    for path in document.unknown_backups:
+        yield clean_line(f"a backup that is not there now may hold some of it: {path}")

@@ -1,0 +1,116 @@
+"""`turnlog restore`: a deleted session, back where it was; or the archive, as a backup has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.confirmation import confirm, yes_option
+from turnlog.cli.export import describe, list_files
+from turnlog.cli.failures import MisuseError
+from turnlog.cli.files import path_text, require_file
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.progress import waiting
+from turnlog.cli.stores import find_session, open_for, place_of
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+from turnlog.export.raw import restore_session
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import check_backup, restore_store
+
+__all__ = ["RestoreDocument", "command"]
+
+
+class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog restore --from FILE --json` prints."""
+
+    store: str
+    kept: str | None
+    """Where the archive is that was there before."""
+    forgotten: int
+    """Sessions of the backup that were forgotten since."""
+    done: bool
+    """False for a dry run."""
+
+
+@click.command(
+    "restore",
+    epilog="""\b
+Examples:
+  turnlog restore 5d1c --dry-run
+  turnlog restore --from /mnt/disk/turnlog.db
+""",
+)
+@click.argument("session", metavar="[ID]", required=False)
+@click.option(
+    "--from",
+    "backup",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Put a backup in the archive's place.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@yes_option
+@json_option
+@color_option
+def command(
+    session: str | None, backup: Path | None, dry_run: bool, yes: bool, as_json: bool, color: bool | None
+) -> None:
+    """Put a deleted session back where it was.
+
+    Then `claude --resume` finds it. ID may be the beginning of a session's id. A file that is there with other
+    bytes is never overwritten.
+
+    With --from, the archive itself is replaced by a backup, after a question. What it was is kept beside it.
+    Sessions that were forgotten since do not come back.
+    """
+    if (session is None) == (backup is None):
+        raise MisuseError("name one session, or a backup with --from")
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    if backup is not None:
+        _replace(settings, output, backup, dry_run, yes, as_json)
+        return
+    assert session is not None
+    with open_for(settings) as store:
+        _, known = find_session(store, session)
+        done = restore_session(store, LOCAL, known, dry_run=dry_run)
+    if as_json:
+        output.print_json(list_files(done))
+    else:
+        output.print(describe(done))
+
+
+def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool, as_json: bool) -> None:
+    require_file(backup)
+    check_backup(backup)
+    place = place_of(settings)
+    document = RestoreDocument(store=path_text(place), kept=None, forgotten=0, done=False)
+    if not dry_run:
+        confirm(
+            clean_line(f"Replace {path_text(place)} by {path_text(backup)}?"),
+            yes=yes or not place.exists(),
+            as_json=as_json,
+        )
+        with waiting("Restoring"):
+            restored = restore_store(place, backup)
+        kept = None if restored.kept is None else path_text(restored.kept)
+        document = RestoreDocument(store=path_text(place), kept=kept, forgotten=restored.forgotten, done=True)
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print(map(clean_line, _describe(document)))
+
+
+def _describe(document: RestoreDocument) -> list[str]:
+    if not document.done:
+        return [f"{document.store} would be replaced; the backup is sound"]
+    told = [f"restored: {document.store}"]
+    if document.kept is not None:
+        told.append(f"what it was is kept: {document.kept}")
+    if document.forgotten:
+        told.append(f"{document.forgotten:,} sessions of the backup were forgotten since, and are again")
+    return told

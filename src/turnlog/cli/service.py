@@ -1,0 +1,161 @@
+"""`turnlog service`: keep `turnlog sync --watch` running."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
+from turnlog.cli.files import path_text
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+from turnlog.ingest.launchd import Launchd
+from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
+from turnlog.ingest.systemd import Systemd
+
+__all__ = ["ServiceDocument", "command", "find_service"]
+
+_SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
+_PASSED_ON = ("TURNLOG_STORE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
+"""What else of the environment decides what is archived, and where to."""
+
+
+class ServiceDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog service install --json` and `uninstall --json` print."""
+
+    path: str
+    outcome: Installed
+    steps: tuple[StepTaken, ...]
+
+
+@click.group(
+    "service",
+    epilog="""\b
+Examples:
+  turnlog service install --dry-run   what would be written
+  turnlog service install
+  turnlog service status --json
+  turnlog service uninstall
+""",
+)
+def command() -> None:
+    """Keep `turnlog sync --watch` running, so that nothing is deleted unseen.
+
+    On Linux that is a unit of your own systemd, on macOS an agent of your own launchd. It runs with low
+    priority while you are logged in; `loginctl enable-linger` keeps it running after that.
+    """
+
+
+@command.command("install")
+@click.option("--dry-run", is_flag=True, help="Print the file instead of writing it.")
+@json_option
+@color_option
+def _install(dry_run: bool, as_json: bool, color: bool | None) -> None:
+    """Write the service's file and start it; again changes nothing.
+
+    TURNLOG_HOME and CLAUDE_CONFIG_DIR count as they are now.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    service = find_service()
+    job = _build_job(settings, os.environ)
+    if dry_run:
+        text = service.render(job)
+        if as_json:
+            output.print_json({"path": path_text(service.path), "text": text})
+        else:
+            output.print([clean_line(f"# {path_text(service.path)}"), *text.splitlines()])
+        return
+    _finish(output, as_json, service, *service.install(job))
+
+
+@command.command("uninstall")
+@json_option
+@color_option
+def _uninstall(as_json: bool, color: bool | None) -> None:
+    """Stop the service and remove its file; what is archived stays."""
+    service = find_service()
+    output = Output(Settings.from_env(), color, pager=False)
+    _finish(output, as_json, service, *service.uninstall())
+
+
+@command.command("status")
+@json_option
+@color_option
+def _status(as_json: bool, color: bool | None) -> None:
+    """Say whether the service is installed and runs, and its last words.
+
+    Exit status 1 means that it does not run.
+    """
+    output = Output(Settings.from_env(), color, pager=False)
+    found = find_service().ask()
+    if as_json:
+        output.print_json(found)
+    else:
+        output.print(_describe_status(found))
+    if not found.running:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def find_service() -> Service:
+    """Return the way in which this system keeps things running."""
+    kind = _SERVICES.get(sys.platform)
+    if kind is None:
+        raise MisuseError(
+            f"no services on {sys.platform}; let the system's scheduler run `turnlog sync --watch`"
+        )
+    return kind(Path(os.path.expanduser("~")), os.environ)
+
+
+def _build_job(settings: Settings, env: Mapping[str, str]) -> Job:
+    environment = {name: env[name] for name in _PASSED_ON if env.get(name)}
+    if env.get("TURNLOG_HOME"):
+        environment["TURNLOG_HOME"] = os.path.abspath(settings.home)
+    if env.get("CLAUDE_CONFIG_DIR"):
+        environment["CLAUDE_CONFIG_DIR"] = ",".join(map(os.path.abspath, settings.config_dirs))
+    return Job(
+        command=(os.path.abspath(sys.executable), "-m", "turnlog", "sync", "--watch"),
+        environment=dict(sorted(environment.items())),
+        log=Path(os.path.abspath(settings.home)) / "service.log",
+    )
+
+
+def _finish(
+    output: Output, as_json: bool, service: Service, outcome: Installed, steps: list[StepTaken]
+) -> None:
+    path = path_text(service.path)
+    if as_json:
+        output.print_json(ServiceDocument(path=path, outcome=outcome, steps=tuple(steps)))
+    else:
+        output.print([clean_line(f"{outcome.value}: {path}"), *_describe_failure(steps)])
+    if outcome is Installed.MISSING or any(step.status != 0 for step in steps):
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _describe_failure(steps: list[StepTaken]) -> Iterator[str]:
+    failed = [step for step in steps if step.status != 0]
+    if failed:
+        yield clean_line(failed[0].output or f"exit status {failed[0].status}")
+        yield "Run yourself, when that is possible:"
+        yield from (f"  {clean_line(shlex.join(step.command))}" for step in failed)
+
+
+def _describe_status(found: ServiceStatus) -> Iterator[str]:
+    path = clean_line(found.path)
+    if not found.installed:
+        yield f"not installed: {path}"
+    elif not found.ours:
+        yield f"not written by turnlog: {path}"
+    else:
+        yield f"installed: {path}"
+    running = {True: "running", False: "not running", None: "unknown whether it runs"}[found.running]
+    yield f"{running} ({clean_line(found.state)})" if found.state else running
+    yield from (f"  {clean_line(line)}" for line in found.last_words)

@@ -1,0 +1,99 @@
+"""`turnlog status`: what the archive has."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.files import path_text
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.stores import open_for, place_of
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.retention import build_retention_report, list_managed_settings
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import KnownSession, Store
+
+__all__ = ["StatusDocument", "command"]
+
+
+class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog status --json` prints."""
+
+    store: str
+    sessions: int
+    only_here: int
+    """Sessions whose files are gone from where they were."""
+    files: int
+    bytes: int
+    """As they were, of the newest generations."""
+    store_bytes: int
+    lines: int
+    last_change: int
+    """The last entry of the feed."""
+    warning: str | None
+    """What Claude Code is about to delete before it is archived."""
+
+
+@click.command(
+    "status",
+    epilog="""\b
+Examples:
+  turnlog status
+  turnlog status --json
+""",
+)
+@json_option
+@color_option
+def command(as_json: bool, color: bool | None) -> None:
+    """Say what the archive has, and how much of it exists only there."""
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    with open_for(settings) as store:
+        document = _count(store, path_text(place_of(settings)), _find_danger(store, settings))
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print(_describe(document))
+
+
+def _find_danger(store: Store, settings: Settings) -> str | None:
+    """Return what Claude Code is about to delete before it is archived, in words."""
+    known, now = store.list_known(LOCAL), datetime.now(UTC)
+    managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
+    return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
+
+
+def _count(store: Store, place: str, warning: str | None) -> StatusDocument:
+    sessions = list(store.list_known(LOCAL))
+    sources = [source for session in sessions for source in session.sources]
+    return StatusDocument(
+        store=place,
+        sessions=len(sessions),
+        only_here=sum(map(_is_only_here, sessions)),
+        files=len(sources),
+        bytes=sum(source.length for source in sources),
+        store_bytes=sum(os.path.getsize(place + end) for end in ("", "-wal") if os.path.exists(place + end)),
+        lines=sum(source.lines for source in sources),
+        last_change=store.find_last_change(LOCAL),
+        warning=warning,
+    )
+
+
+def _is_only_here(session: KnownSession) -> bool:
+    return not any(source.present for source in session.sources)
+
+
+def _describe(document: StatusDocument) -> list[str]:
+    return [
+        f"{document.sessions:,} sessions in {document.files:,} files, {document.lines:,} lines",
+        f"{document.only_here:,} of them exist only here",
+        f"{document.bytes / 1e6:,.1f} MB as they were, {document.store_bytes / 1e6:,.1f} MB in the archive",
+        document.store,
+        *([] if document.warning is None else [clean_line(document.warning)]),
+    ]

@@ -1,0 +1,125 @@
+"""`turnlog verify`: whether the archive is what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import FOUND_PROBLEMS
+from turnlog.cli.files import path_text
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.progress import track
+from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+from turnlog.ingest.repair import Checked, check_session, describe_flaw, repair_session
+from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.store.care import CaredStore, Flaw
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import KnownSession
+
+__all__ = ["DisagreementDocument", "VerifyDocument", "command"]
+
+
+class DisagreementDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that is not as it should be."""
+
+    session: str
+    subject: Subject
+    where: str
+    message: str
+    mended: bool
+
+
+class VerifyDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog verify --json` prints."""
+
+    sessions: int
+    """How many were checked."""
+    disagreements: tuple[DisagreementDocument, ...]
+    left: int
+    """How many of them are not mended."""
+
+
+@click.command(
+    "verify",
+    epilog="""\b
+Examples:
+  turnlog verify                everything
+  turnlog verify 5d1c --repair  one session
+""",
+)
+@click.argument("sessions", metavar="[ID]...", nargs=-1)
+@click.option("--repair", is_flag=True, help="Mend what can be mended, and check again.")
+@json_option
+@color_option
+def command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool | None) -> None:
+    """Derive everything again from the archived bytes, and list what disagrees.
+
+    The bytes of each file are checked against their digests, lines against the bytes, and rows against the
+    lines. ID may be the beginning of a session's id. With --repair, lines and rows are written anew; damaged
+    bytes are taken from the file outside, if it still has the very same. Exit status 1 means that something
+    disagrees.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    with open_for(settings, writing=repair, existing=True) as store:
+        document = _verify(store, sessions, repair)
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print(_describe(document))
+    if document.left:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
+    if prefixes:
+        known = [find_session(store, prefix)[1] for prefix in prefixes]
+        flaws: list[Flaw] = []
+    else:
+        known = list(store.list_known(LOCAL))
+        flaws = store.list_flaws(LOCAL)
+    keys = {session.key for session in known}
+    found = [_document(describe_flaw(flaw), mended=False) for flaw in flaws if flaw.session not in keys]
+    for session in track(known, "Verifying"):
+        checked = _check(store, session, [flaw for flaw in flaws if flaw.session == session.key], repair)
+        found += (_document(each, mended=True) for each in checked.mended)
+        found += (_document(each, mended=False) for each in checked.left)
+    left = sum(not each.mended for each in found)
+    return VerifyDocument(sessions=len(known), disagreements=tuple(found), left=left)
+
+
+def _check(store: CaredStore, session: KnownSession, flaws: list[Flaw], repair: bool) -> Checked:
+    if repair:
+        return repair_session(store, LOCAL, session, flaws)
+    return Checked((*map(describe_flaw, flaws), *check_session(store, LOCAL, session).disagreements))
+
+
+def _document(found: Disagreement, *, mended: bool) -> DisagreementDocument:
+    return DisagreementDocument(
+        session=found.session,
+        subject=found.subject,
+        where=path_text(found.where),
+        message=path_text(found.message),
+        mended=mended,
+    )
+
+
+def _describe(document: VerifyDocument) -> Iterator[str]:
+    for found in document.disagreements:
+        state = "mended: " if found.mended else ""
+        where = f" {found.where}:" if found.where else ""
+        yield clean_line(
+            f"{state}{found.session or 'the store'}: {found.subject.value}:{where} {found.message}"
+        )
+    total = len(document.disagreements)
+    if total == 0:
+        yield f"{document.sessions:,} sessions: everything agrees"
+    else:
+        yield (
+            f"{document.sessions:,} sessions: {total:,} disagreements, {total - document.left:,} of them mended"
+        )
