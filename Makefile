@@ -4,6 +4,7 @@ PYTHON ?= python3
 CORPUS ?= ../shared/corpus
 FUZZ_SECONDS ?= 600
 VENV := .venv
+PEERS := .peers
 BIN := $(VENV)/bin
 CODE := src tests benchmarks
 
@@ -23,6 +24,12 @@ $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
+# Peers that are programs have an environment of their own.
+$(PEERS)/.agentsview: requirements/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
+	touch $@
+
 test: lint
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n auto
 
@@ -38,9 +45,10 @@ format: setup
 docs: setup
 	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(PEERS)/.agentsview
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)
@@ -52,4 +60,4 @@ serve: setup
 	@echo "turnlog $$($(BIN)/python -c 'from importlib.metadata import version; print(version("turnlog"))') has no server yet; see CHANGELOG.md" >&2; exit 1
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

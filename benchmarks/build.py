@@ -91,7 +91,7 @@ def _print_growth(rounds: int) -> None:
 
 def _clock_session(folder: Path, turns: int, rounds: int) -> float:
     path = folder / f"{turns}.jsonl"
-    path.write_bytes(b"".join(_make_up(turns)))
+    path.write_bytes(b"".join(make_up(turns)))
     return min(_clock(lambda: _build_one_by_one([path])) for _ in range(rounds))
 
 
@@ -115,7 +115,7 @@ def _read_peak() -> int:
     return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
-def _make_up(turns: int) -> Iterator[bytes]:
+def make_up(turns: int) -> Iterator[bytes]:
     """Yield the lines of a session in which each turn makes one call."""
     last = None
     for turn in range(turns):
