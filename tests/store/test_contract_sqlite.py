@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.store.sqlite.store import SqliteStore
-
 from turnlog.store.interface import Store
+from turnlog.store.sqlite.store import SqliteStore
 from turnlog.testing.store_contract import StoreContract
 
 
