@@ -68,28 +68,24 @@ class ChangeError(TurnlogError):
     """A changed value cannot be written in its dialect."""
 
 
-class ConfigError(TurnlogError):
+class _FileError(TurnlogError):
+    """Something is wrong with a file."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class ConfigError(_FileError):
     """The configuration file cannot be read, or says something that nobody knows."""
 
-    def __init__(self, reason: str, path: str) -> None:
-        self.reason = reason
-        self.path = path
-        super().__init__(reason, path)
 
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
-
-
-class MigrationError(TurnlogError):
+class MigrationError(_FileError):
     """A file may not be migrated as asked, or changed meanwhile; nothing was written."""
-
-    def __init__(self, reason: str, path: str) -> None:
-        self.reason = reason
-        self.path = path
-        super().__init__(reason, path)
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
 
 
 class ProtocolError(TurnlogError):

@@ -53,7 +53,7 @@ def make_line(
     entry: dict[str, object] = {
         "parentUuid": f"{name}-{number - 1}" if number else None,
         "isSidechain": agent_id is not None,
-        "cwd": "/work/project",
+        "cwd": "/home/ada/project",
         "sessionId": session_id,
         "type": type,
         "message": message,

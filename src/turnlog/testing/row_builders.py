@@ -62,7 +62,7 @@ def make_session_row(session_id: str | None = "session-1", **changes: object) ->
         "index": 0,
         "session_id": session_id,
         "title": f"title of {session_id}",
-        "project": "/work/project",
+        "project": "/home/ada/project",
         "first_time": TIME,
         "last_time": TIME,
         "prompts": 1,
@@ -88,7 +88,7 @@ def make_rows(session_id: str, files: tuple[SourceLines, ...], *, folder: str = 
     return DerivedRows(
         session=make_session_row(
             session_id,
-            project=f"/work/{folder}",
+            project=f"/home/ada/{folder}",
             first_time=min(times, default=None),
             last_time=max(times, default=None),
             prompts=len(prompts),
@@ -153,7 +153,7 @@ def _call(index: int, message: int, file: SourceLines, fact: LineFact) -> CallRo
         message=message,
         result_at=at if index % 2 else None,
         agent_id=fact.agent_id,
-        path="/work/project/a.py" if index % 2 else None,
+        path="/home/ada/project/a.py" if index % 2 else None,
         changes_file=index % 2 == 1,
         started=fact.time,
         ended=fact.time if index % 2 else None,

@@ -98,10 +98,14 @@ class QueryContract(ContractBase):
 
     def test_sessions_are_listed_for_one_project(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
-            _list(store, "a", project="/work/one")
-            _list(store, "b", project="/work/one/inner")
+            _list(store, "a", project="/home/ada/one")
+            _list(store, "b", project="/home/ada/one/inner")
             _list(store, "c", project=None)
-            for project, expected in (("/work/one", ["a"]), ("/work/one/inner", ["b"]), ("/work", [])):
+            for project, expected in (
+                ("/home/ada/one", ["a"]),
+                ("/home/ada/one/inner", ["b"]),
+                ("/home/ada", []),
+            ):
                 found = store.list_sessions(LOCAL, project=project)
                 assert [session.row.session_id for session in found] == expected
 
