@@ -29,7 +29,7 @@ def project(env: dict[str, str]) -> Path:
 def test_what_is_new_is_archived_and_then_nothing_is(env: dict[str, str]) -> None:
     first = run("sync", env=env)
     assert (first.returncode, first.stderr) == (0, b"")
-    assert first.stdout.startswith(b"1 sessions: 1 new, 0 changed; ")
+    assert first.stdout.startswith(b"1 session: 1 new, 0 changed; ")
     again = json.loads(run("sync", "--json", env=env).stdout)
     assert (again["sessions"], again["added"], again["changed"], again["bytes"]) == (1, 0, 0, 0)
 

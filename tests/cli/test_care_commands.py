@@ -145,7 +145,7 @@ def test_a_session_is_forgotten_for_good(env: dict[str, str]) -> None:
     ran = invoke("forget", ID, "--yes", env=env)
     assert ran.exit_code == 0, ran.output
     assert f"About {NEEDLE}" in ran.stdout
-    assert "1 sessions, 1 files, " in ran.stdout
+    assert "1 session, 1 file, " in ran.stdout
     assert "1 of these files are still outside" in ran.stdout
     assert ran.stdout.endswith("forgotten\n")
     assert find_needle(env) == []

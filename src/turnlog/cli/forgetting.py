@@ -12,6 +12,7 @@ from turnlog.cli.failures import FOUND_PROBLEMS
 from turnlog.cli.files import path_text, warn
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
@@ -118,9 +119,9 @@ def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:
     for each in sessions:
         name = clean_line(each.session_id or each.key)
         title = shorten(each.title or "without a title", _TITLE)
-        yield f"{name}  {each.files:>4,} files {each.bytes:>14,} bytes  {title}"
+        yield f"{name}  {plural(each.files, 'file'):>9} {each.bytes:>14,} bytes  {title}"
     files, size = sum(each.files for each in sessions), sum(each.bytes for each in sessions)
-    yield f"{len(sessions):,} sessions, {files:,} files, {size:,} bytes"
+    yield f"{plural(len(sessions), 'session')}, {plural(files, 'file')}, {plural(size, 'byte')}"
     if outside := sum(len(each.outside) for each in sessions):
         yield f"{outside:,} of these files are still outside; they are not touched, and not archived again"
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
+from turnlog.cli.rendering.figures import plural, size_text
 from turnlog.cli.stores import open_for, place_of
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
@@ -90,10 +91,11 @@ def _is_only_here(session: KnownSession) -> bool:
 
 
 def _describe(document: StatusDocument) -> list[str]:
+    files, lines = plural(document.files, "file"), plural(document.lines, "line")
     return [
-        f"{document.sessions:,} sessions in {document.files:,} files, {document.lines:,} lines",
+        f"{plural(document.sessions, 'session')} in {files}, {lines}",
         f"{document.only_here:,} of them exist only here",
-        f"{document.bytes / 1e6:,.1f} MB as they were, {document.store_bytes / 1e6:,.1f} MB in the archive",
+        f"{size_text(document.bytes)} as they were, {size_text(document.store_bytes)} in the archive",
         document.store,
         *([] if document.warning is None else [clean_line(document.warning)]),
     ]

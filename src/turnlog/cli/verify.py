@@ -12,6 +12,7 @@ from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import track
+from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
@@ -118,8 +119,7 @@ def _describe(document: VerifyDocument) -> Iterator[str]:
         )
     total = len(document.disagreements)
     if total == 0:
-        yield f"{document.sessions:,} sessions: everything agrees"
+        yield f"{plural(document.sessions, 'session')}: everything agrees"
     else:
-        yield (
-            f"{document.sessions:,} sessions: {total:,} disagreements, {total - document.left:,} of them mended"
-        )
+        mended = f"{total - document.left:,} of them mended"
+        yield f"{plural(document.sessions, 'session')}: {plural(total, 'disagreement')}, {mended}"

@@ -19,6 +19,7 @@ from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import path_text, warn
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.figures import plural, size_text
 from turnlog.cli.stores import open_for, place_of
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
@@ -88,10 +89,12 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
 
 def describe_sync(report: SyncReport) -> str:
     """Return what a sync did, in words."""
-    parts = [f"{report.sessions:,} sessions: {report.added:,} new, {report.changed:,} changed"]
+    parts = [f"{plural(report.sessions, 'session')}: {report.added:,} new, {report.changed:,} changed"]
     if report.gone:
         parts.append(f"{report.gone:,} gone from disk and kept here")
-    parts.append(f"{report.bytes / 1e6:,.1f} MB and {report.lines:,} lines archived in {report.seconds:.1f} s")
+    parts.append(
+        f"{size_text(report.bytes)} and {plural(report.lines, 'line')} archived in {report.seconds:.1f} s"
+    )
     return "; ".join(parts)
 
 

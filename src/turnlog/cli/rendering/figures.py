@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from turnlog.transcripts.usage.pricing import Bill
 
-__all__ = ["bill_text", "cost_text", "count_text", "money_text", "plural"]
+__all__ = ["size_text", "bill_text", "cost_text", "count_text", "money_text", "plural"]
 
 _SMALLEST = Decimal("0.0001")
 
@@ -35,6 +35,14 @@ def bill_text(bill: Bill) -> str:
     if sum(totals.messages for totals in bill.unpriced.values()) == bill.totals.messages:
         return "unpriced"
     return cost_text(bill.cost, bool(bill.unpriced_terms), bool(bill.totals.incomplete or bill.unpriced))
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return plural(size, "byte")
 
 
 def plural(count: int, noun: str) -> str:
