@@ -7,10 +7,13 @@ VENV := .venv
 PEERS := .peers
 BIN := $(VENV)/bin
 CODE := src tests benchmarks
+NODE := web/node_modules/.ready
+PAGE := src/turnlog/server/page/index.html
+PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: setup test lint format docs bench fuzz soak serve clean
+.PHONY: setup web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
 
-setup: $(VENV)/.dev
+setup: $(VENV)/.dev $(PAGE)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV))
@@ -19,6 +22,14 @@ $(VENV)/.dev: pyproject.toml requirements/dev.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
+
+$(NODE): web/package-lock.json web/.npmrc
+	cd web && npm ci --silent
+	touch $@
+
+# The page is built into the package; the wheel has it, git does not.
+$(PAGE): $(PAGE_SOURCES) $(NODE)
+	cd web && npm run --silent build -- --logLevel warn
 
 $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
@@ -30,25 +41,49 @@ $(PEERS)/.agentsview: requirements/peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
 	touch $@
 
-test: lint
+$(PEERS)/.ccusage: requirements/npm-peers.txt
+	npm install --silent --no-audit --no-fund --prefix $(PEERS) $$(sed s/==/@/ requirements/npm-peers.txt)
+	touch $@
+
+test: lint web-test browser-test
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n auto
 
-lint: setup
+lint: setup web-check
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 
+web-check: $(NODE)
+	cd web && npm run --silent check
+
+web-test: $(NODE)
+	cd web && npm run --silent test
+
+browser-test: $(PAGE)
+	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	cd web && npm run --silent browser
+
 format: setup
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
+	cd web && npm run --silent format
 
 docs: setup
 	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md
+	PYTHONPATH=tests $(BIN)/python -m api_reference
 
-bench: $(VENV)/.bench $(PEERS)/.agentsview
+# The page's types are made from it.
+schema: $(VENV)/.dev $(NODE)
+	$(BIN)/python -m turnlog.server.describe > web/openapi.json
+	cd web && npm run --silent types
+
+bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
+	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)
@@ -56,8 +91,9 @@ fuzz: setup
 soak: setup
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -m soak
 
+# Whoever has no sessions yet is shown samples.
 serve: setup
-	@echo "turnlog $$($(BIN)/python -c 'from importlib.metadata import version; print(version("turnlog"))') has no server yet; see CHANGELOG.md" >&2; exit 1
+	$(BIN)/turnlog serve $(ARGS) $$(ls "$${CLAUDE_CONFIG_DIR:-$$HOME/.claude}"/projects/*/*.jsonl > /dev/null 2>&1 || echo --demo)
 
 clean:
-	rm -rf $(VENV) $(PEERS) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules web/.results src/turnlog/server/page

@@ -1,0 +1,30 @@
+import { defineConfig } from "@playwright/test";
+
+// The system's own Chromium: no browser is downloaded. It is told to keep quiet, since it can reach nothing.
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export default defineConfig({
+  testDir: "tests/browser",
+  outputDir: ".results",
+  workers: 2,
+  fullyParallel: true,
+  forbidOnly: true,
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  reporter: "line",
+  use: {
+    viewport: { width: 1440, height: 900 },
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    colorScheme: "light",
+    launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS },
+  },
+});

@@ -1,0 +1,114 @@
+/** The only place that calls the network. Paths are on this server; nothing else is ever asked. */
+
+import { filterQuery } from "@/lib/routes";
+import type { SessionFilter } from "@/lib/routes";
+
+import { noteAnswer, noteSilence } from "./connection";
+import { readError, ServerGoneError } from "./errors";
+import type {
+  Call,
+  CallPage,
+  Marks,
+  MessageWindow,
+  Projects,
+  SessionDetail,
+  SessionPage,
+  Status,
+  Turns,
+} from "./types";
+
+const SESSIONS_AT_ONCE = 200;
+const MESSAGES_AT_ONCE = 80;
+
+/** Which messages: those around one (its uuid or index), or on from a cursor; nothing: the first ones. */
+export type WindowRequest =
+  | { readonly around: string | number }
+  | { readonly before: string }
+  | { readonly after: string }
+  | { readonly first: true };
+
+export function listSessions(
+  filter: SessionFilter,
+  cursor: string | null,
+  signal?: AbortSignal,
+): Promise<SessionPage> {
+  const query = filterQuery(filter);
+  query.set("limit", String(SESSIONS_AT_ONCE));
+  if (cursor !== null) query.set("cursor", cursor);
+  return request<SessionPage>(`/api/sessions?${query}`, signal);
+}
+
+export function listProjects(signal?: AbortSignal): Promise<Projects> {
+  return request<Projects>("/api/projects?sort=sessions", signal);
+}
+
+export function getStatus(signal?: AbortSignal): Promise<Status> {
+  return request<Status>("/api/status", signal);
+}
+
+export function getSession(session: string, signal?: AbortSignal): Promise<SessionDetail> {
+  return request<SessionDetail>(sessionUrl(session), signal);
+}
+
+export function listTurns(session: string, signal?: AbortSignal): Promise<Turns> {
+  return request<Turns>(`${sessionUrl(session)}/turns`, signal);
+}
+
+/** A window of one file of the session; without `source`, of its transcript, or of where a uuid stands. */
+export function getMessages(
+  session: string,
+  which: WindowRequest,
+  source: string | null,
+  signal?: AbortSignal,
+): Promise<MessageWindow> {
+  const query = new URLSearchParams({ limit: String(MESSAGES_AT_ONCE) });
+  if (source !== null) query.set("source", source);
+  for (const [name, value] of Object.entries(which)) if (name !== "first") query.set(name, String(value));
+  return request<MessageWindow>(`${sessionUrl(session)}/messages?${query}`, signal);
+}
+
+/** The calls of one message with all that went in and came out. */
+export async function listCallsOf(
+  session: string,
+  message: string,
+  signal?: AbortSignal,
+): Promise<readonly Call[]> {
+  const path = `${sessionUrl(session)}/sidechains/${encodeURIComponent(message)}?limit=200`;
+  return (await request<CallPage>(path, signal)).items;
+}
+
+export function rawUrl(session: string, index: number, source: string): string {
+  return `${sessionUrl(session)}/messages/${index}/raw?source=${encodeURIComponent(source)}`;
+}
+
+export function changeMarks(
+  session: string,
+  change: Partial<Pick<Marks, "starred" | "archived" | "name" | "note">>,
+): Promise<unknown> {
+  return request(`${sessionUrl(session)}/marks`, undefined, {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(change),
+  });
+}
+
+function sessionUrl(session: string): string {
+  return `/api/sessions/${encodeURIComponent(session)}`;
+}
+
+async function request<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<T> {
+  const response = await send(path, signal, init);
+  noteAnswer(response.status);
+  if (!response.ok) throw await readError(response);
+  return (await response.json()) as T;
+}
+
+async function send(path: string, signal: AbortSignal | undefined, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, { ...init, signal: signal ?? null, credentials: "same-origin" });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    noteSilence();
+    throw new ServerGoneError(error);
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The flow: only the rows in sight are in the document, and only messages around them are in memory.
+ *
+ * Where messages are not loaded there is a gap of about their height; as soon as one looks at it, it is filled.
+ */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import type { Virtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+import type { Ref } from "react";
+
+import type { Flow } from "@/state/flow/flow";
+import type { Row } from "@/state/flow/rows";
+import { guessHeight, spaceBefore } from "@/state/flow/spacing";
+
+import { RowContent } from "./rows";
+
+const TOP = 24;
+const FOOT = 88;
+/** How far beyond the edges one looks for gaps to fill. */
+const AHEAD = 900;
+const SETTLE_MS = 40;
+/** A row counts as the one that is read until so much of its foot is left. */
+const PASSED = 40;
+
+export interface FlowHandle {
+  /** Moves to a row; `start` puts it at the top, `auto` only brings it into sight. */
+  readonly scrollTo: (at: number, align: "start" | "auto") => void;
+  readonly scrollToEnd: () => void;
+  readonly isSeen: (at: number) => boolean;
+}
+
+interface FlowViewProps {
+  readonly flow: Flow;
+  readonly rows: readonly Row[];
+  readonly current: string | null;
+  /** Whether gaps are filled; not while the server fails. */
+  readonly filling: boolean;
+  readonly onPass: (row: Row | null) => void;
+  readonly onPick: (key: string) => void;
+  readonly ref: Ref<FlowHandle>;
+}
+
+type Rows = Virtualizer<HTMLDivElement, HTMLDivElement>;
+
+export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: FlowViewProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  // eslint-disable-next-line react-hooks/incompatible-library -- rows are memoised by themselves
+  const virtual = useVirtualizer<HTMLDivElement, HTMLDivElement>({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    // New functions with new rows: only so the virtualizer asks again for the heights of gaps.
+    estimateSize: useCallback((at: number) => guess(rows[at]), [rows]),
+    getItemKey: useCallback((at: number) => rows[at]?.key ?? at, [rows]),
+    paddingStart: TOP,
+    paddingEnd: FOOT,
+    scrollPaddingStart: 0,
+    scrollPaddingEnd: 48,
+    overscan: 6,
+    // What is read stays where it is when messages come in above it.
+    anchorTo: "end",
+  });
+
+  useImperativeHandle(ref, () => ({
+    scrollTo: (at, align) => {
+      virtual.scrollToIndex(at, { align });
+    },
+    scrollToEnd: () => {
+      virtual.scrollToEnd();
+    },
+    isSeen: (at) => {
+      const { startIndex = 0, endIndex = -1 } = virtual.range ?? {};
+      return startIndex <= at && at <= endIndex;
+    },
+  }));
+
+  const items = virtual.getVirtualItems();
+  const offset = virtual.scrollOffset ?? 0;
+  const first = items.find((item) => item.end > offset + PASSED);
+  const passed = first ? (rows[first.index] ?? null) : null;
+  useEffect(() => {
+    onPass(passed);
+  }, [passed, onPass]);
+
+  useFilling(flow, rows, virtual, filling);
+  useFocus(scroller, current);
+
+  return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reached by keys
+    <div ref={scroller} className="scroll" tabIndex={0} role="group" aria-label="Conversation">
+      <div className="flow" style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (!row) return null;
+          const place = { transform: `translateY(${item.start}px)` };
+          if (row.kind === "gap") {
+            return (
+              <div
+                key={item.key}
+                className="fl-gap"
+                style={{ ...place, height: item.size }}
+                aria-hidden="true"
+              />
+            );
+          }
+          return (
+            // Pointing at a row makes it the one that keys act on; keys themselves do so by `j` and `k`.
+            // eslint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events
+            <div
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              data-row={row.key}
+              data-current={row.key === current || undefined}
+              className={`fl-row gap-${spaceBefore(row, rows[item.index - 1])}${row.nested ? " nested" : ""}`}
+              style={place}
+              tabIndex={-1}
+              onClick={() => {
+                onPick(row.key);
+              }}
+            >
+              <RowContent row={row} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function guess(row: Row | undefined): number {
+  return row ? guessHeight(row) : 0;
+}
+
+/** Fills the gaps in sight, and lets go of what is far away. */
+function useFilling(flow: Flow, rows: readonly Row[], virtual: Rows, filling: boolean): void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const look = useCallback(() => {
+    timer.current = undefined;
+    const top = (virtual.scrollOffset ?? 0) - AHEAD;
+    const bottom = top + (virtual.scrollRect?.height ?? 0) + 2 * AHEAD;
+    for (const item of virtual.getVirtualItems()) {
+      const row = rows[item.index];
+      if (row?.kind !== "gap" || item.end < top || item.start > bottom) continue;
+      void flow.reach({ gap: row.gap, top: top - item.start, bottom: bottom - item.start });
+      return;
+    }
+    trim(flow, rows, virtual);
+  }, [flow, rows, virtual]);
+  // After every render: scrolling renders, and so does what was loaded.
+  useEffect(() => {
+    if (!filling) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(look, SETTLE_MS);
+    return () => {
+      clearTimeout(timer.current);
+    };
+  });
+}
+
+function trim(flow: Flow, rows: readonly Row[], virtual: Rows): void {
+  const shown = virtual.getVirtualItems().flatMap((item) => {
+    const row = rows[item.index];
+    return row && row.kind !== "gap" ? [row.index] : [];
+  });
+  const [first] = shown;
+  const last = shown.at(-1);
+  if (first === undefined || last === undefined) return;
+  flow.trim(first, last, (from, to) => {
+    const sizes = new Map(virtual.takeSnapshot().map((item) => [item.key, item.size]));
+    return rows.reduce(
+      (sum, row) =>
+        row.kind !== "gap" && from <= row.index && row.index <= to
+          ? sum + (sizes.get(row.key) ?? guessHeight(row))
+          : sum,
+      0,
+    );
+  });
+}
+
+/** Gives the focus to the row that keys act on, as soon as it is in the document. */
+function useFocus(scroller: React.RefObject<HTMLDivElement | null>, current: string | null): void {
+  const focused = useRef<string | null>(null);
+  useLayoutEffect(() => {
+    if (current === null || focused.current === current) return;
+    const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(current)}"]`);
+    if (!row) return;
+    focused.current = current;
+    if (!row.contains(document.activeElement)) row.focus({ preventScroll: true });
+  });
+}

@@ -1,0 +1,230 @@
+/** What happened to the conversation, and bookkeeping: small rows between what was said. */
+
+import { rawUrl } from "@/api/client";
+import { formatClock, formatCounted, formatDuration, formatMoney, formatTokens } from "@/lib/format";
+import { printJson } from "@/lib/json";
+import { showControls, stripTerminal } from "@/lib/visible";
+import { toggle } from "@/state/flow/folds";
+import type { ContentRow } from "@/state/flow/rows";
+import { Output } from "@/ui/code";
+import { Icon } from "@/ui/icons";
+import { Markdown } from "@/ui/markdown";
+import { categoryClass, categoryIcon } from "@/ui/tools";
+
+import { useConversation } from "../context";
+import { Fold } from "../fold";
+
+type RowOf<K extends ContentRow["kind"]> = Extract<ContentRow, { kind: K }>;
+
+export function MarkRow({ row }: { readonly row: RowOf<"mark"> }) {
+  return (
+    <div className="markline">
+      <span>
+        <Icon name="pause" />
+        <span>
+          <b>Interrupted</b> by you, {formatClock(row.message.created_at)}
+        </span>
+      </span>
+    </div>
+  );
+}
+
+export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
+  return (
+    <div className="cmp">
+      <div className="hd">
+        <Icon name="compact" />
+        <b>Context compacted</b>
+        <span>{formatClock(row.message.created_at)}</span>
+      </div>
+      {row.message.content && <p className="sum">{showControls(firstLine(row.message.content))}</p>}
+    </div>
+  );
+}
+
+export function SummaryRow({ row }: { readonly row: RowOf<"summary"> }) {
+  return (
+    <Fold
+      id={row.key}
+      className="think"
+      summary={
+        <>
+          <span className="g">
+            <Icon name="compact" />
+          </span>
+          <span>Summary</span>
+          <span className="gist clip">{firstLine(row.message.content)}</span>
+          <span className="dur">{formatCounted(row.message.content.length, "character")}</span>
+        </>
+      }
+    >
+      {() => (
+        <div className="inner">
+          <Markdown text={row.message.content} />
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+export function ErrorRow({ row }: { readonly row: RowOf<"error"> }) {
+  const [title = "", ...rest] = stripTerminal(row.message.content).trim().split("\n");
+  return (
+    <div className="err">
+      <span className="g">
+        <Icon name="error" />
+      </span>
+      <div>
+        <div className="hd">
+          <b>{showControls(title) || "An error"}</b>
+          <span className="meta">
+            {formatClock(row.message.created_at)} {title === "" && <RawLink row={row} />}
+          </span>
+        </div>
+        {rest.length > 0 && <p>{showControls(rest.join("\n"))}</p>}
+      </div>
+    </div>
+  );
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  notice: "Background",
+  "lone-result": "Result without its call",
+  "lone-output": "Output",
+  "lone-progress": "Progress",
+  hook: "Hook",
+  "context-shown": "Context",
+};
+
+const CATEGORIES: Readonly<Record<string, string>> = {
+  hook: "Hook",
+  hook_progress: "Hook",
+  snapshot: "Snapshot",
+  queue: "Queue",
+};
+
+export function SystemRow({ row }: { readonly row: RowOf<"system"> }) {
+  const { message } = row;
+  const text = stripTerminal(message.content).trim();
+  const line = firstLine(text);
+  const summary = (
+    <>
+      <span className={`g ${categoryClass(message.category)}`}>
+        <Icon name={categoryIcon(message.category)} />
+      </span>
+      <b>{NAMES[message.rule] ?? CATEGORIES[message.category ?? ""] ?? "System"}</b>
+      <span className="clip">{showControls(line)}</span>
+      {text === "" ? <RawLink row={row} /> : <span />}
+    </>
+  );
+  if (text === line && line.length < 100) return <div className="sys">{summary}</div>;
+  return (
+    <Fold id={row.key} className="sys-fold" summary={<span className="sys">{summary}</span>}>
+      {() => (
+        <div className="in">
+          <Output text={text} wrap />
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+export function UnknownRow({ row }: { readonly row: RowOf<"unknown"> }) {
+  return (
+    <Fold
+      id={row.key}
+      className="unk"
+      summary={
+        <>
+          <span className="g c-system">
+            <Icon name="unknown" />
+          </span>
+          <span className="lab">
+            <code>{showControls(row.type)}</code>
+            <span className="clip">a kind turnlog does not know yet, kept as it came</span>
+          </span>
+          <span />
+        </>
+      }
+    >
+      {() => (
+        <div className="in">
+          {row.json === null ? (
+            <p className="meta">
+              It is too long to be shown here. <RawLink row={row} />
+            </p>
+          ) : (
+            <Output text={printJson(row.json)} wrap />
+          )}
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+export function BrokenRow({ row, message }: { readonly row: ContentRow; readonly message: string }) {
+  return (
+    <div className="err">
+      <span className="g">
+        <Icon name="error" />
+      </span>
+      <div>
+        <div className="hd">
+          <b>This could not be drawn</b>
+          <RawLink row={row} />
+        </div>
+        <p>{showControls(message)}</p>
+      </div>
+    </div>
+  );
+}
+
+export function BranchRow({ row }: { readonly row: RowOf<"branch"> }) {
+  const { runs } = useConversation();
+  return (
+    <div className="markline">
+      <button
+        type="button"
+        onClick={() => {
+          toggle(runs, row.run);
+        }}
+      >
+        <Icon name="branch" />
+        {formatCounted(row.messages, "message")} of another branch
+      </button>
+    </div>
+  );
+}
+
+export function TurnEndRow({ row }: { readonly row: RowOf<"turn-end"> }) {
+  const { turn } = row;
+  return (
+    <div className="turn-end dot-sep">
+      {turn.duration_ms !== null && <span>{formatDuration(turn.duration_ms)}</span>}
+      {turn.calls > 0 && <span>{formatCounted(turn.calls, "call")}</span>}
+      <span>
+        {formatTokens(turn.input_tokens)} in, {formatTokens(turn.output_tokens)} out
+      </span>
+      {turn.cost_usd !== null && <span>{formatMoney(turn.cost_usd)}</span>}
+    </div>
+  );
+}
+
+/** What words are missing for can be looked at as it stands in the file. */
+function RawLink({ row }: { readonly row: ContentRow }) {
+  const { session } = useConversation();
+  return (
+    <a
+      className="meta btn-link"
+      href={rawUrl(session, row.index, row.message.source)}
+      target="_blank"
+      rel="noopener noreferrer"
+    >
+      raw line
+    </a>
+  );
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? "";
+}

@@ -1,0 +1,136 @@
+/** What was said: prompts and answers, and what was thought. */
+
+import { formatClock, formatMoment } from "@/lib/format";
+import type { ContentRow } from "@/state/flow/rows";
+import { Icon } from "@/ui/icons";
+import { Markdown } from "@/ui/markdown";
+import { showControls } from "@/lib/visible";
+
+import { useFold } from "../context";
+import { Fold } from "../fold";
+import { MessageTools } from "../tools";
+
+type RowOf<K extends ContentRow["kind"]> = Extract<ContentRow, { kind: K }>;
+
+const LONG_PROMPT = 3000;
+const LONG_LINES = 30;
+
+const NOTES: Readonly<Record<string, string>> = {
+  command: "command",
+  queued: "sent while Claude worked",
+  waiting: "still in the queue",
+};
+const SPEAKERS: Readonly<Record<string, string>> = {
+  human: "You",
+  claude: "Claude",
+  agent: "Agent",
+  system: "Program",
+};
+
+export function PromptRow({ row }: { readonly row: RowOf<"prompt"> }) {
+  const { message } = row;
+  const text = message.content;
+  const speaker = SPEAKERS[message.author] ?? message.author;
+  const note = NOTES[message.rule];
+  const clock = formatClock(message.created_at);
+  return (
+    <article className="row0" aria-label={`${speaker}, ${clock}`}>
+      {message.turn !== null && !row.nested && <span className="turn-no">{message.turn + 1}</span>}
+      <span />
+      <div className="prompt">
+        <div className="by">
+          <b>{speaker}</b>
+          <time dateTime={message.created_at ?? undefined} title={formatMoment(message.created_at)}>
+            {clock}
+          </time>
+          {note && <span>{note}</span>}
+        </div>
+        {text !== "" && <Long id={`${row.key}-long`} text={text} />}
+        {message.blocks.some((block) => block.kind === "image") && <Images row={row} />}
+      </div>
+      <MessageTools message={message} />
+    </article>
+  );
+}
+
+/** A prompt may be a whole file that somebody pasted: it is cut until it is asked for. */
+function Long({ id, text }: { readonly id: string; readonly text: string }) {
+  const [open, toggle] = useFold(id);
+  const cut = open ? null : cutText(text);
+  return (
+    <>
+      <p className="said">{showControls(cut ?? text)}</p>
+      {cut !== null && (
+        <button type="button" className="btn btn-s said-more" onClick={toggle}>
+          Show all of it
+        </button>
+      )}
+    </>
+  );
+}
+
+function cutText(text: string): string | null {
+  const lines = text.split("\n", LONG_LINES + 1);
+  const short = lines.slice(0, LONG_LINES).join("\n").slice(0, LONG_PROMPT);
+  return short.length + 200 < text.length ? short : null;
+}
+
+function Images({ row }: { readonly row: RowOf<"prompt"> }) {
+  return row.message.blocks.flatMap((block, at) =>
+    block.kind === "image"
+      ? [<img key={at} className="shot" src={block.image.href} alt="Put in by you" loading="lazy" />]
+      : [],
+  );
+}
+
+export function TextRow({ row }: { readonly row: RowOf<"text"> }) {
+  const { message } = row;
+  const clock = formatClock(message.created_at);
+  return (
+    <article className="row0 answer" aria-label={`${SPEAKERS[message.author] ?? message.author}, ${clock}`}>
+      <span className="g" title={formatMoment(message.created_at)}>
+        {row.timed && clock}
+      </span>
+      <div>
+        <Markdown text={row.text} />
+        {row.truncated && <p className="meta">Cut here; the raw line has all of it.</p>}
+      </div>
+      <MessageTools message={message} />
+    </article>
+  );
+}
+
+export function ThinkingRow({ row }: { readonly row: RowOf<"thinking"> }) {
+  const gist = row.text.trim().split("\n", 1)[0] ?? "";
+  return (
+    <Fold
+      id={row.key}
+      className="think"
+      summary={
+        <>
+          <span className="g">
+            <Icon name="think" />
+          </span>
+          <span>Thought</span>
+          <span className="gist clip">{gist}</span>
+          <span className="dur" />
+        </>
+      }
+    >
+      {() => (
+        <div className="inner">
+          <Markdown text={row.text} />
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+export function ImageRow({ row }: { readonly row: RowOf<"image"> }) {
+  return (
+    <div className="row0">
+      <span />
+      <img className="shot" src={row.block.image.href} alt="In the conversation" loading="lazy" />
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+/** One row of the list: a day, or a session. */
+
+import { memo } from "react";
+import { Link } from "wouter";
+
+import type { SessionItem } from "@/api/types";
+import {
+  formatClock,
+  formatCount,
+  formatCounted,
+  formatDate,
+  formatMoment,
+  formatMoney,
+  formatSpan,
+} from "@/lib/format";
+import { baseName, modelName } from "@/lib/names";
+import { sessionPath } from "@/lib/routes";
+import type { ListRow } from "@/state/session-rows";
+import { IconButton } from "@/ui/controls";
+
+interface SessionRowProps {
+  readonly session: SessionItem;
+  readonly current: boolean;
+  /** Whether days stand between the rows, so that a time of day is enough. */
+  readonly byDay: boolean;
+  readonly onStar: (session: SessionItem) => void;
+}
+
+export const SessionRow = memo(function SessionRow({ session, current, byDay, onStar }: SessionRowProps) {
+  const { marks } = session;
+  const title = session.title ?? session.first_prompt ?? session.session_id;
+  return (
+    <div className="s-row" role="row" aria-current={current || undefined}>
+      <span className="pad" role="presentation" />
+      <div role="cell" className="t-cell">
+        <Link className="t" href={sessionPath(session.key)} data-session={session.key}>
+          <span className="ti">
+            <b className="clip">{title}</b>
+            {marks.tags.map((tag) => (
+              <span key={tag} className="tag">
+                {tag}
+              </span>
+            ))}
+            {session.only_here && (
+              <span className="tag" title="Claude Code has deleted its file; turnlog kept it.">
+                only here
+              </span>
+            )}
+          </span>
+          <span className="fp clip">{session.first_prompt === title ? "" : session.first_prompt}</span>
+        </Link>
+      </div>
+      <span role="cell" className="star-cell">
+        <IconButton
+          icon="star"
+          className="star"
+          label={marks.starred ? "Take the star away" : "Star"}
+          aria-pressed={marks.starred}
+          onClick={() => {
+            onStar(session);
+          }}
+        />
+      </span>
+      <span role="cell" className="p">
+        <span className="clip" title={session.project ?? undefined}>
+          {session.project === null ? "–" : baseName(session.project)}
+        </span>
+        <span className="meta clip">{session.git_branch}</span>
+      </span>
+      <span role="cell" className="m clip" title={session.models.join(", ")}>
+        {session.models.map(modelName).at(-1)}
+      </span>
+      <span role="cell" className="num calls">
+        {session.calls > 0 && formatCount(session.calls)}
+      </span>
+      <span role="cell" className="num messages">
+        {formatCount(session.messages)}
+      </span>
+      <span role="cell" className="num agents">
+        {session.agents > 0 && formatCount(session.agents)}
+      </span>
+      <span role="cell" className="num">
+        {formatSpan(session.duration_ms)}
+      </span>
+      <span
+        role="cell"
+        className="num cost"
+        title={session.cost_usd === null ? "No price is known" : undefined}
+      >
+        {formatMoney(session.cost_usd)}
+      </span>
+      <span role="cell" className="num last" title={formatMoment(session.last_at)}>
+        {byDay ? formatClock(session.last_at) : formatDate(session.last_at)}
+      </span>
+    </div>
+  );
+});
+
+export function DayRow({ row }: { readonly row: Extract<ListRow, { kind: "day" }> }) {
+  const { day, sums } = row;
+  return (
+    <div className="s-day" role="row">
+      <span className="name" role="rowheader">
+        <b>{day.name}</b>
+        <span>{day.detail}</span>
+      </span>
+      <span className="how-many" role="cell">
+        {sums && formatCounted(sums.sessions, "session")}
+      </span>
+      <span className="num messages" role="cell">
+        {sums && formatCount(sums.messages)}
+      </span>
+      <span className="num cost" role="cell">
+        {sums?.cost != null && formatMoney(sums.cost)}
+      </span>
+    </div>
+  );
+}
+
+const COLUMNS = [
+  ["", "pad"],
+  ["Session", ""],
+  ["Starred", "sr-col"],
+  ["Project", ""],
+  ["Model", ""],
+  ["Calls", "num calls"],
+  ["Messages", "num"],
+  ["Agents", "num agents"],
+  ["Time", "num"],
+  ["Cost", "num"],
+  ["Last", "num"],
+] as const;
+
+const SORTED: Readonly<Record<string, string>> = {
+  newest: "Last",
+  oldest: "Last",
+  cost: "Cost",
+  messages: "Messages",
+  duration: "Time",
+};
+
+export function Columns({ sort }: { readonly sort: string }) {
+  return (
+    <div className="s-cols" role="row">
+      {COLUMNS.map(([name, kind]) =>
+        kind === "pad" ? (
+          <span key={name} role="presentation" />
+        ) : (
+          <span key={name} role="columnheader" className={SORTED[sort] === name ? `${kind} now` : kind}>
+            {kind === "sr-col" ? <span className="sr">{name}</span> : name}
+          </span>
+        ),
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+/** Bindings of the page that is shown. */
+
+import { useEffect } from "react";
+
+import { addBindings } from "./keys";
+import type { Binding } from "./keys";
+
+/** `table` must be stable (useMemo): each new one takes the place of the one before. */
+export function useKeys(table: readonly Binding[]): void {
+  useEffect(() => addBindings(table), [table]);
+}

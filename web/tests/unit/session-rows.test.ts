@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+
+import { describeDay } from "@/lib/days";
+import { buildListRows, listFacet } from "@/state/session-rows";
+
+import { buildSession } from "../fixture/builders";
+
+const NOW = new Date(2025, 10, 29, 17, 30);
+const at = (day: number, hour: number) => new Date(2025, 10, day, hour).toISOString();
+const session = (key: string, last_at: string | null, cost_usd: number | null = 1) =>
+  buildSession({ key, last_at, cost_usd, messages: 5 });
+
+test("days are named as people name them", () => {
+  expect(describeDay(at(29, 1), NOW)).toMatchObject({ name: "Today", detail: "Saturday 29 November" });
+  expect(describeDay(at(28, 23), NOW)).toMatchObject({ name: "Yesterday", detail: "Friday 28 November" });
+  expect(describeDay(at(27, 3), NOW)).toMatchObject({ name: "Thursday", detail: "27 November" });
+  expect(describeDay(at(20, 3), NOW)).toMatchObject({ name: "20 November", detail: "Thursday" });
+  expect(describeDay(new Date(2024, 2, 12).toISOString(), NOW)).toMatchObject({ name: "12 March 2024" });
+  expect(describeDay(null, NOW).key).toBe("");
+});
+
+test("sessions stand under their day, which sums them up", () => {
+  const rows = buildListRows(
+    [session("a", at(29, 9)), session("b", at(29, 8), null), session("c", at(28, 8))],
+    {
+      sort: "newest",
+      now: NOW,
+      complete: true,
+    },
+  );
+  expect(rows.map((row) => row.key)).toEqual(["day-2025-11-29", "a", "b", "day-2025-11-28", "c"]);
+  expect(rows[0]).toMatchObject({ sums: { sessions: 2, messages: 10, cost: 1 } });
+});
+
+test("a day that may go on is not summed up", () => {
+  const rows = buildListRows([session("a", at(29, 9)), session("b", at(28, 8))], {
+    sort: "newest",
+    now: NOW,
+    complete: false,
+  });
+  expect(rows.flatMap((row) => (row.kind === "day" ? [row.sums?.sessions ?? null] : []))).toEqual([1, null]);
+});
+
+test("a day of sessions without prices costs nothing that could be told", () => {
+  const [day] = buildListRows([session("a", at(29, 9), null)], { sort: "newest", now: NOW, complete: true });
+  expect(day).toMatchObject({ sums: { cost: null } });
+});
+
+test("in another order there are no days", () => {
+  const rows = buildListRows([session("a", at(29, 9)), session("b", at(28, 9))], {
+    sort: "cost",
+    now: NOW,
+    complete: true,
+  });
+  expect(rows.map((row) => row.kind)).toEqual(["session", "session"]);
+});
+
+test("facets count only what is all there, and keep what is chosen", () => {
+  const sessions = [buildSession({ models: ["x", "y"] }), buildSession({ models: ["y"] })];
+  const models = (item: { models: readonly string[] }) => item.models;
+  expect(listFacet(sessions, models, null, true)).toEqual([
+    { value: "y", count: 2 },
+    { value: "x", count: 1 },
+  ]);
+  expect(listFacet(sessions, models, "z", false).map(({ value, count }) => [value, count])).toEqual([
+    ["y", null],
+    ["x", null],
+    ["z", null],
+  ]);
+});
