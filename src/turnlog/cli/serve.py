@@ -1,0 +1,184 @@
+"""`turnlog serve`: the page and the API, on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.browser import open_browser
+from turnlog.cli.failures import MisuseError
+from turnlog.cli.files import path_text, warn
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.running import find_fresh_address
+from turnlog.cli.stores import place_of
+from turnlog.config import Settings
+from turnlog.server.presence import AlreadyServingError
+from turnlog.server.security.hosts import is_loopback, parse_authority
+from turnlog.server.serving import TOKEN_FILE, Ready, ServeOptions, serve
+from turnlog.server.sockets import DEFAULT_PORT
+from turnlog.transcripts.files.locate import locate_sessions
+
+__all__ = ["ServeDocument", "command"]
+
+_OnReady = Callable[[Ready], None]
+
+
+class ServeDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog serve --json` prints as soon as it answers."""
+
+    url: str
+    open_url: str
+    """Lets one browser in, once, within some minutes."""
+    token_file: str
+    pid: int
+
+
+@click.command(
+    "serve",
+    epilog="""\b
+Examples:
+  turnlog serve
+  turnlog serve --demo                   sample sessions, without your own
+  turnlog serve --no-browser --port 9000
+""",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Listen on this port; 0 for any.  [default: {DEFAULT_PORT}, or the next that is free]",
+)
+@click.option(
+    "--allow-host",
+    "allowed",
+    metavar="NAME[:PORT]",
+    multiple=True,
+    help="Answer to this name, too: that of a proxy or a tunnel.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@click.option("--no-sync", is_flag=True, help="Show what is archived; do not look for more.")
+@click.option("--demo", is_flag=True, help="Show sample sessions, apart from your own.")
+@click.option("--new-token", is_flag=True, help="Make a new token for programs; the old one ends.")
+@click.option("--log-requests", is_flag=True, help="Write a line for each request to standard error.")
+@json_option
+@color_option
+def command(
+    host: str,
+    port: int | None,
+    allowed: tuple[str, ...],
+    no_browser: bool,
+    no_sync: bool,
+    demo: bool,
+    new_token: bool,
+    log_requests: bool,
+    as_json: bool,
+    color: bool | None,
+) -> None:
+    """Show all sessions in the browser, and what is written while you look.
+
+    Archives what is new, as `turnlog sync --watch` does, and serves the page and the API, to this machine alone
+    unless told otherwise. The address that is shown lets one browser in; programs send the token of a file that
+    only you can read.
+    """
+    settings = Settings.from_env()
+    for name in allowed:
+        if parse_authority(name) is None:
+            raise MisuseError(f"--allow-host {name}: not a name of a host, with or without a port")
+    options = ServeOptions(
+        host=host.strip("[]"),
+        port=port,
+        allowed=allowed,
+        follows=not no_sync,
+        new_token=new_token,
+        log_requests=log_requests,
+    )
+    output = Output(settings, color, pager=False)
+    if not is_loopback(options.host):
+        warn(
+            f"on {host} everybody on the network can reach this server, and nothing is encrypted: who listens "
+            "on the way can read your sessions, and the secrets that let you in"
+        )
+
+    def on_ready(ready: Ready) -> None:
+        _tell(output, ready, as_json)
+        if not no_browser:
+            open_browser(f"{ready.url}{ready.open_path}", os.environ)
+
+    if demo or (not as_json and _wants_demo(settings)):
+        with _demo_settings() as (shown, env):
+            _serve(shown, options, on_ready, env)
+    else:
+        _serve(settings, options, on_ready, dict(os.environ))
+
+
+def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: dict[str, str]) -> None:
+    try:
+        received = serve(place_of(settings), options, on_ready, env)
+    except AlreadyServingError as error:
+        fresh = (
+            None if error.presence is None else find_fresh_address(error.presence, settings.home / TOKEN_FILE)
+        )
+        raise MisuseError(f"{error}" if fresh is None else f"{error}; open {fresh}") from error
+    if received == signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+def _tell(output: Output, ready: Ready, as_json: bool) -> None:
+    address = f"{ready.url}{ready.open_path}"
+    if as_json:
+        output.print_json(
+            ServeDocument(url=ready.url, open_url=address, token_file=ready.token_file, pid=os.getpid())
+        )
+        return
+    output.print(
+        [
+            f"turnlog serves your sessions at {ready.url}/",
+            f"  {address}",
+            "  lets one browser in, once, within 10 minutes; `turnlog serve` again shows another",
+            "Ctrl-C ends it.",
+        ]
+    )
+
+
+def _wants_demo(settings: Settings) -> bool:
+    """Tell whether there is nothing to show, and somebody would rather see the demo."""
+    if place_of(settings).exists():
+        return False
+    there = [path for path in settings.config_dirs if path.is_dir()]
+    if locate_sessions(there).sessions:
+        return False
+    places = ", ".join(map(path_text, settings.config_dirs))
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        warn(f"no sessions of Claude Code in {places} yet; `turnlog serve --demo` shows sample ones")
+        return False
+    return click.confirm(
+        f"There are no sessions of Claude Code in {places} yet. Show sample ones?", default=True, err=True
+    )
+
+
+@contextmanager
+def _demo_settings() -> Iterator[tuple[Settings, dict[str, str]]]:
+    """Give an archive of sample sessions, some of them played live, which ends with the program."""
+    from turnlog.demo import install, play_live
+
+    stopped = threading.Event()
+    with TemporaryDirectory(prefix="turnlog-demo-") as folder:
+        home, config = Path(folder, "home"), Path(folder, "claude")
+        player = threading.Thread(target=play_live, args=(install(config), stopped), daemon=True)
+        env = {**os.environ, "TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(config)}
+        player.start()
+        try:
+            yield Settings.from_env(env), env
+        finally:
+            stopped.set()
+            player.join()

@@ -1,0 +1,98 @@
+"""The application, assembled from what it is given.
+
+From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, the page, and
+the API on Litestar, whose guard lets in whoever has the token or a cookie.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+
+from turnlog.server.asgi import App, Receive, Scope, Send
+from turnlog.server.compression import Compression
+from turnlog.server.dependencies import build_dependencies
+from turnlog.server.errors import EXCEPTION_HANDLERS
+from turnlog.server.metrics import Metrics
+from turnlog.server.pages import PAGE, Pages
+from turnlog.server.routes.table import HANDLERS
+from turnlog.server.schema import SchemaPlugin
+from turnlog.server.security.failures import FailureLimit
+from turnlog.server.security.gate import Gate, Seen
+from turnlog.server.security.guard import build_guard
+from turnlog.server.security.hosts import Hosts
+from turnlog.server.security.limits import Limits
+from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.sync_state import SyncState
+from turnlog.store.care import CaredStore
+
+__all__ = ["Application", "build_app"]
+
+logger = logging.getLogger("turnlog.server.requests")
+
+
+class Application:
+    """The whole of it, as ASGI; `api` is the part on Litestar, which knows the schema."""
+
+    def __init__(self, api: Litestar, gate: Gate) -> None:
+        self.api = api
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._gate(scope, receive, send)
+
+
+def build_app(
+    store: CaredStore,
+    keeper: TokenKeeper,
+    hosts: Hosts,
+    *,
+    limits: Limits | None = None,
+    handlers: Sequence[Any] = HANDLERS,
+    syncing: SyncState | None = None,
+    failures: FailureLimit | None = None,
+    place: Path | None = None,
+    page: Path = PAGE,
+) -> Application:
+    """Return the application; `place` is the store's file, if it has one, and `page` the folder of the page."""
+    limits, syncing, failures = limits or Limits(), syncing or SyncState(), failures or FailureLimit()
+    metrics = Metrics(store, syncing, place)
+    parts = {"keeper": keeper, "failures": failures, "metrics": metrics}
+    api = Litestar(
+        route_handlers=list(handlers),
+        guards=[build_guard(keeper, failures)],
+        exception_handlers=EXCEPTION_HANDLERS,
+        dependencies={
+            **build_dependencies(store, syncing),
+            **{name: _give(part) for name, part in parts.items()},
+        },
+        request_max_body_size=limits.body,
+        openapi_config=OpenAPIConfig(
+            title="turnlog",
+            version=version("turnlog"),
+            path="/api/schema",
+            render_plugins=[SchemaPlugin()],
+            use_handler_docstrings=True,
+            operation_id_creator=lambda handler, _method, _path: handler.handler_name,
+        ),
+        logging_config=None,
+        debug=False,
+    )
+
+    def on_seen(seen: Seen) -> None:
+        metrics.observe(seen)
+        logger.info("%s %s %d %.1f ms", seen.method, seen.route, seen.status, seen.seconds * 1000)
+
+    return Application(api, Gate(Compression(Pages(cast(App, api), page)), hosts, limits, on_seen))
+
+
+def _give(part: object) -> Provide:
+    return Provide(lambda: part, sync_to_thread=False)

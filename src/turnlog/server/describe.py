@@ -1,0 +1,29 @@
+"""`python -m turnlog.server.describe`: the API's schema, from which the page's types are made."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from turnlog.server.app import build_app
+from turnlog.server.schema import build_schema
+from turnlog.server.security.hosts import Hosts
+from turnlog.server.security.tokens import TokenKeeper
+from turnlog.store.opening import open_store
+
+__all__ = ["describe"]
+
+
+def describe() -> bytes:
+    """Return the OpenAPI schema as JSON that people can read, the same each time."""
+    with TemporaryDirectory() as folder, closing(open_store(Path(folder, "turnlog.db"))) as store:
+        app = build_app(store, TokenKeeper(Path(folder, "token")), Hosts("127.0.0.1", 1, ()))
+        return msgspec.json.format(msgspec.json.encode(build_schema(app.api)), indent=2) + b"\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(describe())

@@ -1,0 +1,130 @@
+"""The process that keeps the archive up to date beside the server.
+
+It is a process of its own because reading sessions takes whole seconds of Python's time, in which no request
+would be answered. It tells what it does on standard output, a line of JSON each, and ends when its standard
+input does: when the server wants it to, and when the server is no more. While another process is at it, it
+waits.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+from turnlog.config import Settings
+from turnlog.errors import BusyStoreError, TurnlogError
+from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.following import Followed, follow
+from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.origin import find_origin
+from turnlog.ingest.tenure import hold_lease
+from turnlog.ingest.watcher import Watcher
+from turnlog.ingest.watching import choose_watcher
+from turnlog.server.sync_state import News, SyncPhase
+from turnlog.store.opening import open_store
+from turnlog.transcripts.files.locate import list_roots
+
+__all__ = ["main"]
+
+_POLITENESS = 10
+"""Requests come first."""
+_AGAIN_SECONDS = 5.0
+_PROGRESS_SECONDS = 0.2
+
+
+def main(place: Path) -> int:
+    """Follow until standard input ends; return the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the server says when
+    if hasattr(os, "nice"):
+        os.nice(_POLITENESS)
+    ended = threading.Event()
+    watchers: list[Watcher] = []
+
+    def await_end() -> None:
+        sys.stdin.buffer.read()
+        ended.set()
+        for watcher in watchers:
+            watcher.stop()
+
+    threading.Thread(target=await_end, daemon=True).start()
+    settings = Settings.from_env()
+    while not ended.is_set():
+        # One that was stopped is of no more use, so each attempt has its own.
+        watchers.append(choose_watcher(list_roots(settings.config_dirs), env=os.environ))
+        if ended.is_set():
+            break
+        try:
+            _follow(settings, place, watchers[-1])
+        except BusyStoreError as error:
+            _tell(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
+        except TurnlogError as error:
+            _tell(News(phase=SyncPhase.FAILED, reason=str(error)))
+            return 1
+        watchers.clear()
+        ended.wait(_AGAIN_SECONDS)
+    return 0
+
+
+def _follow(settings: Settings, place: Path, watcher: Watcher) -> None:
+    store = open_store(place)
+    try:
+        with hold_lease(place, watcher.stop):
+            _tell(News(phase=SyncPhase.SYNCING))
+            follow(
+                store,
+                place,
+                settings.config_dirs,
+                origin=find_origin(settings.home),
+                watcher=watcher,
+                on_report=_report,
+                on_progress=_Progress(),
+                exclusion=Exclusion(settings.exclude),
+                forgotten=lambda: list_forgotten(store),
+            )
+    finally:
+        store.close()
+
+
+class _Progress:
+    """Tells how far the first sync is, a few times a second."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _PROGRESS_SECONDS
+            _tell(News(phase=SyncPhase.SYNCING, done=done, total=total))
+
+
+def _report(followed: Followed) -> None:
+    report = followed.report
+    _tell(
+        News(
+            phase=SyncPhase.WATCHING,
+            looked=True,
+            reason=followed.reason,
+            lines=0 if report is None else report.lines,
+            bytes=0 if report is None else report.bytes,
+            seconds=0.0 if report is None else report.seconds,
+        )
+    )
+
+
+def _tell(news: News) -> None:
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(news) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # nobody listens: standard input ends in the same moment
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,116 @@
+"""Having the archive kept up to date: the follower's process, started, listened to and ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from turnlog.server.sync_state import News, SyncPhase, SyncState
+
+__all__ = ["Following"]
+
+logger = logging.getLogger("turnlog.server")
+
+_PATIENCE = 4.0
+"""How many seconds the follower has to end what it is at; what it has not written is read again next time."""
+_LONGEST_PAUSE = 60.0
+
+
+class Following:
+    """A follower that is started again if it ends; used with `with`."""
+
+    def __init__(self, place: Path, state: SyncState, env: Mapping[str, str] = os.environ) -> None:
+        self._place = place
+        self._state = state
+        self._env = dict(env)
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._state.phase = SyncPhase.STARTING
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Let the follower end; after some seconds, end it."""
+        with self._lock:
+            self._stopping.set()
+            process = self._process
+        if process is not None:
+            if process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.close()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                _end(process)
+        self._thread.join(_PATIENCE)
+        self._state.phase = SyncPhase.OFF
+
+    def _run(self) -> None:
+        pause = 1.0
+        while not self._stopping.is_set():
+            process = self._start()
+            if process is None:
+                return
+            for line in process.stdout or ():
+                self._take(line)
+                pause = 1.0
+            status = process.wait()
+            if self._stopping.is_set():
+                return
+            self._state.restarts += 1
+            self._state.phase = SyncPhase.FAILED
+            logger.error("keeping up to date ended with %d; starting again in %.0f s", status, pause)
+            self._stopping.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And
+            # without the folder that we happen to be in, where somebody may have put modules of their own.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "turnlog.server.follower", os.fspath(self._place)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=self._env,
+                start_new_session=True,
+            )
+            return self._process
+
+    def _take(self, line: bytes) -> None:
+        try:
+            news = msgspec.json.decode(line, type=News)
+        except msgspec.DecodeError:
+            logger.error("the follower said what nobody understands")
+            return
+        if news.reason and news.reason != self._state.reason:
+            logger.warning("%s", news.reason)
+        self._state.note(news)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()

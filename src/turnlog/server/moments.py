@@ -1,0 +1,28 @@
+"""Times that people ask for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.shapes.errors import ErrorDetail
+
+__all__ = ["parse_moment"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_moment(where: str, text: str | None) -> int | None:
+    """Return a date or a time in microseconds since 1970; without a zone it is UTC.
+
+    Raises `InvalidRequestError`.
+    """
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"expected a date or a time as 2026-01-31 or 2026-01-31T12:00:00Z, got {text!r}"
+        raise InvalidRequestError("A time makes no sense", ErrorDetail(where=where, message=problem)) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,133 @@
+"""One server for one archive: who it is, and where.
+
+The file is locked for as long as the server lives, whatever ends it, so a leftover of one that was killed is no
+obstacle. Its content tells others where the server is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.errors import ServerError
+
+try:
+    import fcntl
+except ImportError:  # there, a server that answers is one that lives
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["AlreadyServingError", "Claim", "Presence", "claim"]
+
+_NAME = "server.json"
+_PATIENCE = 2.0
+"""How long to wait for a server that is just starting to say where it is."""
+_PAUSE = 0.05
+_LARGEST = 4096
+
+
+class Presence(Struct, frozen=True, gc=False, kw_only=True):
+    """A server that runs."""
+
+    pid: int
+    url: str
+    host: str
+    port: int
+    started_at: float
+    """In seconds since 1970."""
+
+
+class AlreadyServingError(ServerError):
+    """Another server serves the archive."""
+
+    def __init__(self, presence: Presence | None) -> None:
+        self.presence = presence
+        super().__init__(presence)
+
+    def __str__(self) -> str:
+        if self.presence is None:
+            return "another server of this archive is just starting"
+        return f"process {self.presence.pid} serves this archive already, at {self.presence.url}"
+
+
+class Claim:
+    """The right to be the one server."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def announce(self, presence: Presence) -> None:
+        """Tell others where the server is."""
+        os.ftruncate(self._file, 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, msgspec.json.encode(presence))
+
+
+@contextmanager
+def claim(home: Path) -> Iterator[Claim]:
+    """Be the one server of the archive in `home`; raises `AlreadyServingError`, and `OSError`."""
+    path = home / _NAME
+    file = _open(path)
+    try:
+        os.ftruncate(file, 0)
+        if hasattr(os, "fchmod"):
+            os.fchmod(file, 0o600)
+        yield Claim(file)
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(file)
+
+
+def _open(path: Path) -> int:
+    end = time.monotonic() + _PATIENCE
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        if _take(file) and _is_at(file, path):
+            return file
+        found = _read(file)
+        os.close(file)
+        if found is not None or time.monotonic() >= end:
+            raise AlreadyServingError(found)
+        time.sleep(_PAUSE)
+
+
+def _take(file: int) -> bool:
+    if fcntl is None:
+        found = _read(file)
+        return found is None or not _answers(found)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Tell whether the file is still the one of that name: the server before may just have removed it."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _read(file: int) -> Presence | None:
+    os.lseek(file, 0, os.SEEK_SET)
+    try:
+        return msgspec.json.decode(os.read(file, _LARGEST), type=Presence)
+    except msgspec.DecodeError:
+        return None
+
+
+def _answers(presence: Presence) -> bool:
+    try:
+        socket.create_connection((presence.host, presence.port), 1.0).close()
+    except OSError:
+        return False
+    return True

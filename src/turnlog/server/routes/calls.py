@@ -1,0 +1,59 @@
+"""`/api/sessions/{id}/calls`: every call in order, by what sort of action it is and what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from litestar import Request, get
+from litestar.params import QueryParameter
+
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.etags import check_unchanged
+from turnlog.server.finding import get_session
+from turnlog.server.parameters import Cursor, NamedSession, find_next
+from turnlog.server.shapes.calls import CallPage
+from turnlog.server.views.call_bodies import view_calls
+from turnlog.server.views.calls import view_row
+from turnlog.store.windows import CallFilter
+from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.lines.categories import Category
+
+__all__ = ["HANDLERS", "list_calls"]
+
+
+@get("/api/sessions/{id:str}/calls", sync_to_thread=True)
+def list_calls(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    source: Annotated[
+        str | None, QueryParameter(max_length=200, description="A file of the session; all of them otherwise.")
+    ] = None,
+    category: Annotated[
+        list[Category] | None, QueryParameter(max_items=20, description="The sort of action.")
+    ] = None,
+    call_state: Annotated[
+        list[CallState] | None, QueryParameter(name="state", max_items=20, description="What came of it.")
+    ] = None,
+    name: Annotated[str | None, QueryParameter(max_length=200, description="The tool's name.")] = None,
+    bodies: Annotated[
+        bool, QueryParameter(description="Whether to tell what tools were given and what they answered.")
+    ] = False,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most calls.")] = 100,
+    cursor: Cursor = 0,
+) -> CallPage:
+    """List a session's tool calls: the transcript's, then those of each agent's file."""
+    session = get_session(store, visible, id)
+    check_unchanged(request, session.key, session.revision)
+    where = CallFilter(
+        categories=None if category is None else tuple(each.value for each in category),
+        states=None if call_state is None else tuple(each.value for each in call_state),
+        name=name,
+    )
+    found = store.find_calls(visible, session.key, where, source=source, first=cursor, count=limit)
+    items = view_calls(store, visible, session, found.calls) if bodies else tuple(map(view_row, found.calls))
+    return CallPage(items=items, total=found.total, next=find_next(cursor, items, found.total))
+
+
+HANDLERS = (list_calls,)

@@ -1,0 +1,64 @@
+"""`/api/usage`: tokens and money, each answer once. Money is text here, digit for digit."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+from litestar import Request, get
+from litestar.params import QueryParameter
+
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.etags import check_unchanged
+from turnlog.server.shapes.errors import ErrorDetail
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.periods import Span, find_zone
+from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
+
+__all__ = ["HANDLERS", "get_usage"]
+
+
+@get("/api/usage", sync_to_thread=True)
+def get_usage(
+    request: Request[Any, Any, Any],
+    store: GivenStore,
+    visible: GivenScope,
+    by: Annotated[Grouping, QueryParameter(description="What a row stands for.")] = Grouping.DAILY,
+    since: Annotated[date | None, QueryParameter(description="The first day that counts.")] = None,
+    until: Annotated[date | None, QueryParameter(description="The last day that counts.")] = None,
+    timezone: Annotated[
+        str, QueryParameter(max_length=100, description="Whose days count, as Europe/Berlin.")
+    ] = "UTC",
+    breakdown: Annotated[
+        Breakdown | None, QueryParameter(description="What rows are divided by; not those of tools.")
+    ] = None,
+    project: Annotated[
+        str | None, QueryParameter(max_length=500, description="A part of the path of projects.")
+    ] = None,
+) -> UsageReport:
+    """Count tokens and money by day, session, project, model, tool or block of five hours."""
+    try:
+        zone = find_zone(timezone)
+    except ValueError:
+        problem = ErrorDetail(where="timezone", message="expected the name of a time zone, as Europe/Berlin")
+        raise InvalidRequestError("There is no such time zone", problem) from None
+    if by is Grouping.TOOL and breakdown is not None:
+        raise InvalidRequestError("Rows by tool cannot be broken down")
+    now = datetime.now(UTC)
+    if by is not Grouping.BLOCKS:  # the rate of the block that is running changes with the time
+        check_unchanged(request, store.find_last_change(visible))
+    query = UsageQuery(
+        zone=zone,
+        zone_name=timezone,
+        now=now,
+        by=by,
+        breakdown=breakdown,
+        span=Span(since, until),
+        project=project,
+    )
+    return build_report(store.read_usage(visible), query)
+
+
+HANDLERS = (get_usage,)

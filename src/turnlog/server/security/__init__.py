@@ -1,0 +1,3 @@
+"""Who may ask, from where, and how much."""
+
+__all__: list[str] = []

@@ -1,0 +1,184 @@
+"""What a session is made of besides its messages: turns, tree, sidechains, agents, problems."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Raw, Struct
+
+from turnlog.server.shapes.lists import SessionItem
+
+__all__ = [
+    "Agent",
+    "Agents",
+    "Branch",
+    "LineProblem",
+    "Problems",
+    "SessionDetail",
+    "Sidechain",
+    "Sidechains",
+    "Tree",
+    "Turn",
+    "Turns",
+]
+
+
+class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
+    """All that is known of a session at a glance."""
+
+    session: SessionItem
+    path: str
+    """Where its transcript was last seen."""
+    resume: str | None
+    """The command that goes on with it; None if its id does not look like one."""
+    summary: Raw
+    """`transcripts.Summary` as JSON."""
+    messages: int
+    """Of the transcript."""
+
+
+class Turn(Struct, frozen=True, gc=False, kw_only=True):
+    """A prompt and all that answers it."""
+
+    index: int
+    prompt: int
+    """The index of its first message."""
+    prompt_uuid: str
+    title: str
+    """How the prompt begins."""
+    messages: int
+    calls: int
+    agents: int
+    files_changed: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    duration_ms: int | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class Turns(Struct, frozen=True, gc=False, kw_only=True):
+    """Turns of a session, and where the others begin."""
+
+    items: tuple[Turn, ...]
+    total: int
+    next: str | None
+    """Give it as `cursor` to go on; None at the end."""
+    revision: int
+
+
+class Branch(Struct, frozen=True, gc=False, kw_only=True):
+    """What follows an edited prompt."""
+
+    index: int
+    first: int
+    """The index of its first message."""
+    last: int
+    """The index of its last message."""
+    parent: int | None
+    """The message at which it leaves; None if it follows none."""
+    messages: int
+    active: bool
+    """Whether it leads to the newest message."""
+
+
+class Tree(Struct, frozen=True, gc=False, kw_only=True):
+    """Which message follows which."""
+
+    parents: tuple[int | None, ...]
+    """For each message of the window, from `first` on."""
+    first: int
+    total: int
+    branches: tuple[Branch, ...]
+    """All of the file, 10,000 at most."""
+    revision: int
+
+
+class Sidechain(Struct, frozen=True, gc=False, kw_only=True):
+    """Operations under the answer that started them; they are loaded when it is opened."""
+
+    message: int
+    """The index of the answer."""
+    message_uuid: str
+    """Its uuid, by which the group is opened."""
+    title: str
+    """How the answer begins; empty if it says nothing but calls tools."""
+    operations: int
+    """How many calls there are."""
+    failed: int
+    duration_ms: int | None
+    """From the first call to the last result."""
+    categories: dict[str, int]
+    """How many calls there are of each category."""
+
+
+class Sidechains(Struct, frozen=True, gc=False, kw_only=True):
+    """Groups of a session's sidechain panel, and where the others begin."""
+
+    items: tuple[Sidechain, ...]
+    total: int
+    next: str | None
+    """Give it as `cursor` to go on; None at the end."""
+    revision: int
+
+
+class Agent(Struct, frozen=True, gc=False, kw_only=True):
+    """A sub-agent."""
+
+    index: int
+    id: str
+    type: str | None
+    description: str | None
+    state: str
+    depth: int
+    """1 for those that the session itself started."""
+    inline: bool
+    """Whether it speaks in the transcript, and has no file of its own."""
+    background: bool
+    """Whether the session went on while it worked."""
+    parent_id: str | None
+    """The agent that started it."""
+    run_id: str | None
+    """The workflow that it belongs to."""
+    source: str | None
+    """Whose messages are its own, if it has a file."""
+    call: int | None
+    """The index of the call that started it, among those of `call_source`."""
+    call_source: str | None
+    linked_by: str | None
+    """How that call was found."""
+
+
+class Agents(Struct, frozen=True, gc=False, kw_only=True):
+    """Sub-agents of a session, at any depth, and where the others begin."""
+
+    items: tuple[Agent, ...]
+    total: int
+    next: str | None
+    """Give it as `cursor` to go on; None at the end."""
+    revision: int
+
+
+class LineProblem(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that is wrong or unknown in a line."""
+
+    path: str
+    """Of the file, where it was last seen."""
+    source: str
+    """The file, as other answers name it."""
+    offset: int
+    """Where the line begins, in bytes."""
+    line: int
+    """Which line of the file it is, from 0."""
+    kind: str
+    message: str
+    """What was expected, what is there, and where."""
+
+
+class Problems(Struct, frozen=True, gc=False, kw_only=True):
+    """What is wrong in the files of a session."""
+
+    items: tuple[LineProblem, ...]
+    next: str | None
+    """Give it as `cursor` to go on; None at the end."""

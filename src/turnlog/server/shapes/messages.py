@@ -1,0 +1,154 @@
+"""Messages, in windows of a conversation.
+
+A message has spec 003's fields with their aliases, and besides what it says in blocks, each of which the page
+draws in its own way.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Raw, Struct
+
+from turnlog.server.shapes.calls import Call, Image
+
+__all__ = [
+    "Block",
+    "CallBlock",
+    "ImageBlock",
+    "Message",
+    "MessageUsage",
+    "MessageWindow",
+    "OtherBlock",
+    "TextBlock",
+    "ThinkingBlock",
+]
+
+
+class TextBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="text"):
+    """Something that was said, in Markdown."""
+
+    text: str
+    truncated: bool = False
+
+
+class ThinkingBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="thinking"):
+    """Something that was thought; empty if only its signature was kept."""
+
+    text: str
+    truncated: bool = False
+
+
+class CallBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="call"):
+    """A tool call with its result."""
+
+    call: Call
+
+
+class ImageBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="image"):
+    """An image."""
+
+    image: Image
+
+
+class OtherBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="other"):
+    """A block that has no form of its own, as it stands in the line."""
+
+    type: str
+    json: Raw | None
+    """None if it is too long; the raw line has it."""
+
+
+Block = TextBlock | ThinkingBlock | CallBlock | ImageBlock | OtherBlock
+
+
+class MessageUsage(Struct, frozen=True, gc=False, kw_only=True):
+    """What an answer used."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+    cache_creation_input_tokens: int
+
+
+class Message(Struct, frozen=True, gc=False, kw_only=True):
+    """A message as people read it: one or more lines of a file."""
+
+    index: int
+    """Which message of its file it is, from 0."""
+    source: str
+    """The file that it is in: the transcript, or an agent's."""
+    uuid: str
+    """Of its first line; where that has none, `@` and where it begins."""
+    message_uuid: str
+    """The same."""
+    parent_uuid: str | None
+    """The message that it follows; lines that only carry results are skipped."""
+    parent_uuid_alias: str | None
+    """The same."""
+    source_parent_uuid: str | None
+    """What the file says."""
+    session_id: str
+    session_id_alias: str
+    """The same."""
+    type: str
+    """As spec 003 calls it: user, assistant, tool_use, tool_result, summary, or the line's own type."""
+    rule: str
+    """By which rule it is shown: docs/transcripts.md lists them."""
+    role: str
+    """What it is in the conversation (spec 002)."""
+    types: tuple[str, ...]
+    """What it shows, in order: thinking before what it led to."""
+    author: str
+    """Who speaks: a human, the assistant, an agent, a hook, the system."""
+    lane: str
+    """Where it belongs: `main` is said, `tool` is done, `agent` is a sub-agent's."""
+    is_sidechain: bool
+    """As spec 003 has it: of a sub-agent, or with calls or results."""
+    category: str | None
+    """What sort of event it is; calls have categories of their own."""
+    agent_id: str | None
+    """The sub-agent that it is of."""
+    parent: int | None
+    """The index of the message that it follows."""
+    branch: int
+    """The number of its branch, which begins where a prompt was edited."""
+    active: bool
+    """Whether it is on the way to the newest message."""
+    turn: int | None
+    """The index of its turn."""
+    created_at: datetime | None
+    """When its first line was written."""
+    timestamp: datetime | None
+    """The same."""
+    model: str | None
+    aborted: bool
+    """Whether it was stopped before its end."""
+    usage: MessageUsage | None
+    """Of the answer; null for all else, and for answers that are not counted."""
+    cost_usd: float | None
+    """None if it has no price."""
+    content: str
+    """What it says, as plain text."""
+    blocks: tuple[Block, ...]
+    """What it says and does, in order."""
+    lines: int
+    """How many lines it is made of."""
+    folded: int
+    """How many lines are folded into it."""
+    problems: int
+    """What is wrong or unknown in its lines."""
+
+
+class MessageWindow(Struct, frozen=True, gc=False, kw_only=True):
+    """Messages next to each other, and how to go on in both directions."""
+
+    items: tuple[Message, ...]
+    total: int
+    """Of the messages in the file, filters aside."""
+    before: str | None
+    """Give it as `before` for those above; None at the beginning."""
+    after: str | None
+    """Give it as `after` for those below; None at the end."""
+    revision: int
+    """Of the session: it rises when something of it changes."""

@@ -1,0 +1,51 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+__all__ = ["Hit", "Hits", "Mark"]
+
+
+class Mark(Struct, frozen=True, gc=False, kw_only=True):
+    """A stretch of a snippet that was looked for, in characters (not UTF-16 units)."""
+
+    start: int
+    end: int
+
+
+class Hit(Struct, frozen=True, gc=False, kw_only=True):
+    """A passage that matches, and exactly where it is."""
+
+    kind: str
+    """What it is: prompt, answer, thinking, tool-input, tool-output, summary, notice, title or hook."""
+    session: str | None
+    """The session's key; None for a hook delivery of a session that is not known."""
+    session_id: str
+    project: str | None
+    title: str | None
+    source: str | None
+    message: int | None
+    """The index of its message, among those of its file."""
+    message_uuid: str | None
+    call: int | None
+    tool: str | None
+    role: str | None
+    model: str | None
+    agent_id: str | None
+    is_error: bool
+    created_at: datetime | None
+    snippet: str
+    marks: tuple[Mark, ...]
+
+
+class Hits(Struct, frozen=True, gc=False, kw_only=True):
+    """Some hits, and where the others begin."""
+
+    items: tuple[Hit, ...]
+    next: str | None
+    """Give it as `cursor` to go on; None at the end."""
+    unreadable: int
+    """Texts that may be hits, but could not be read: the archive is damaged."""

@@ -1,0 +1,69 @@
+"""Where the server listens."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from turnlog.errors import ServerError
+
+__all__ = ["DEFAULT_PORT", "build_url", "listen"]
+
+DEFAULT_PORT = 8822
+_ATTEMPTS = 20
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Return a socket on a port; without one, on the usual port or the next that is free.
+
+    Raises `ServerError` if the port is taken, or the host is not this machine's.
+    """
+    if port is not None:
+        return _bind(host, port)
+    for attempt in range(DEFAULT_PORT, DEFAULT_PORT + _ATTEMPTS):
+        try:
+            return _bind(host, attempt)
+        except _TakenError:
+            continue
+    raise ServerError(
+        f"the ports from {DEFAULT_PORT} to {DEFAULT_PORT + _ATTEMPTS - 1} are all taken; choose one with --port"
+    )
+
+
+def build_url(host: str, port: int) -> str:
+    """Return the address under which a browser on this machine finds the server."""
+    name = _EVERYWHERE.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+class _TakenError(ServerError):
+    """Somebody else listens there."""
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise ServerError(f"{host} is no address of this machine ({error.strerror or error})") from error
+    made = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # elsewhere it would let two programs listen on one port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)  # only now is it certain that nobody else does
+    except OSError as error:
+        made.close()
+        raise _explain(error, host, port) from error
+    return made
+
+
+def _explain(error: OSError, host: str, port: int) -> ServerError:
+    if error.errno == errno.EADDRINUSE:
+        return _TakenError(f"port {port} of {host} is taken by another program; choose another with --port")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return ServerError(f"port {port} of {host} may not be used; choose one above 1023 with --port")
+    return ServerError(f"nobody can listen on port {port} of {host}: {error.strerror or error}")

@@ -1,0 +1,96 @@
+"""Sessions and projects as the API lists them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.server.shapes.lists import Marks, Project, SessionItem
+from turnlog.server.views.limits import head_of, sayable
+from turnlog.server.views.moments import dollars, moment, took_ms
+from turnlog.store.lists import StoredProject, StoredSession
+
+__all__ = ["name_session", "view_marks", "view_project", "view_session"]
+
+
+class _Prompts(Struct, frozen=True, gc=False):
+    """What of a summary is listed, and has no column of its own."""
+
+    first_prompt: str | None = None
+
+
+_SEPARATOR = re.compile(r"[/\\]")
+"""Of folders; sessions may come from any system."""
+_decode = msgspec.json.Decoder(_Prompts).decode
+
+
+def view_session(stored: StoredSession) -> SessionItem:
+    """Return a session as it is listed."""
+    row = stored.row
+    name = name_session(stored)
+    title = stored.marks.name or row.title
+    prompt = _decode(row.summary).first_prompt
+    return SessionItem(
+        key=stored.key,
+        session_id=name,
+        session_id_alias=name,
+        revision=stored.revision,
+        title=None if title is None else head_of(title),
+        first_prompt=None if prompt is None else head_of(prompt),
+        project=None if row.project is None else sayable(row.project),
+        git_branch=sayable(row.branches[-1]) if row.branches else None,
+        models=tuple(map(sayable, row.models)),
+        messages=row.messages,
+        prompts=row.prompts,
+        answers=row.answers,
+        calls=row.calls,
+        errors=row.errors,
+        agents=row.agents,
+        lines=row.lines,
+        problems=row.problems,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        cost_usd=dollars(row.cost),
+        created_at=moment(row.first_time),
+        last_at=moment(row.last_time),
+        duration_ms=took_ms(row.first_time, row.last_time),
+        present=stored.present,
+        only_here=stored.only_here,
+        marks=view_marks(stored),
+    )
+
+
+def name_session(stored: StoredSession) -> str:
+    """Return the id of a session: what its lines say, else what its file is called."""
+    return sayable(stored.row.session_id or PurePath(stored.path).stem or stored.key)
+
+
+def view_marks(stored: StoredSession) -> Marks:
+    """Return what somebody said of a session."""
+    marks = stored.marks
+    return Marks(
+        name=marks.name, tags=marks.tags, starred=marks.starred, archived=marks.archived, note=marks.note
+    )
+
+
+def view_project(stored: StoredProject) -> Project:
+    """Return a project as it is listed."""
+    path = None if stored.path is None else sayable(stored.path)
+    return Project(
+        path=path,
+        name=None if path is None else _SEPARATOR.split(path.rstrip("/\\"))[-1] or path,
+        sessions=stored.sessions,
+        only_here=stored.only_here,
+        archived=stored.archived,
+        prompts=stored.prompts,
+        answers=stored.answers,
+        input_tokens=stored.input_tokens,
+        output_tokens=stored.output_tokens,
+        cost_usd=dollars(stored.cost),
+        unpriced=stored.unpriced,
+        first_at=moment(stored.first_time),
+        last_at=moment(stored.last_time),
+    )

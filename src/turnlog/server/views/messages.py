@@ -1,0 +1,199 @@
+"""A message as the API tells it.
+
+Its row says what it is among the others; what it says stands in its lines. These alone are put together again,
+by the rules by which the whole conversation was, so a window costs what is in it, wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from msgspec import Raw, Struct
+
+from turnlog.messages import UNSET, Line, encode
+from turnlog.messages.base import UnknownTagged
+from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock
+from turnlog.messages.blocks import ThinkingBlock as Thought
+from turnlog.messages.media import ImageBlock as Picture
+from turnlog.messages.media import TextBlock as Said
+from turnlog.server.shapes.messages import (
+    Block,
+    CallBlock,
+    ImageBlock,
+    Message,
+    MessageUsage,
+    OtherBlock,
+    TextBlock,
+    ThinkingBlock,
+)
+from turnlog.server.views.calls import view_call
+from turnlog.server.views.images import has_bytes, view_image
+from turnlog.server.views.limits import LONGEST_JSON, LONGEST_SAID, cut, say, sayable
+from turnlog.server.views.moments import dollars, moment
+from turnlog.server.views.offloaded import OffloadedResults
+from turnlog.store.identity import Place
+from turnlog.store.rows import CallRow, MessageRow
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.message import Message as Built
+from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
+from turnlog.transcripts.lines.texts import text_of
+
+__all__ = ["Answer", "Window", "tell", "view_message"]
+
+
+class Answer(Struct, frozen=True, gc=False, kw_only=True):
+    """What an answer of the model used."""
+
+    usage: MessageUsage
+    cost: Decimal | None
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """What the messages of a window are told with."""
+
+    key: str
+    session_id: str
+    project: str | None
+    lines: Mapping[Place, Line]
+    """All lines of all messages in it."""
+    calls: Mapping[int, Sequence[CallRow]]
+    """The calls of each message."""
+    ids: Mapping[int, str]
+    """Of the messages in it, and of those that they follow."""
+    answers: Mapping[str, Answer]
+    """By the API's id."""
+    offloaded: OffloadedResults
+
+
+def view_message(row: MessageRow, window: Window) -> Message:
+    """Return a message with what it says."""
+    places = {id(window.lines[place]): place for place in row.lines if place in window.lines}
+    own = [window.lines[place] for place in row.lines[: row.own_lines] if place in window.lines]
+    built = _build(row, window.lines)
+    text, _ = cut("\n\n".join(_list_texts(own)) if built is None else built.text, LONGEST_SAID)
+    answer = None if built is None or built.message_id is None else window.answers.get(built.message_id)
+    parent = None if row.parent is None else say(window.ids.get(row.parent))
+    time = moment(row.time)
+    return Message(
+        index=row.index,
+        source=row.source,
+        uuid=sayable(row.id),
+        message_uuid=sayable(row.id),
+        parent_uuid=parent,
+        parent_uuid_alias=parent,
+        source_parent_uuid=say(_told_parent(own)),
+        session_id=window.session_id,
+        session_id_alias=window.session_id,
+        type=row.role,
+        rule=row.rule,
+        role=row.role,
+        types=row.types,
+        author=row.author,
+        lane=row.lane,
+        is_sidechain=row.is_sidechain,
+        category=row.category,
+        agent_id=say(row.agent_id),
+        parent=row.parent,
+        branch=row.branch,
+        active=row.active,
+        turn=row.turn,
+        created_at=time,
+        timestamp=time,
+        model=say(row.model),
+        aborted=row.aborted,
+        usage=None if answer is None else answer.usage,
+        cost_usd=None if answer is None else dollars(answer.cost),
+        content=text,
+        blocks=tuple(_list_blocks(built, text, row, window, places)),
+        lines=row.own_lines,
+        folded=len(row.lines) - row.own_lines,
+        problems=sum(len(line.problems) for line in own),
+    )
+
+
+def tell(row: MessageRow, lines: Mapping[Place, Line]) -> str:
+    """Return what a message says, as plain text."""
+    built = _build(row, lines)
+    own = [lines[place] for place in row.lines[: row.own_lines] if place in lines]
+    return "\n\n".join(_list_texts(own)) if built is None else built.text
+
+
+def _build(row: MessageRow, lines: Mapping[Place, Line]) -> Built | None:
+    """Put a message together from its own lines; None if there is nothing to put together."""
+    found = sorted((place.offset, place) for place in row.lines if place in lines)
+    messages = Conversation([lines[place] for _, place in found]).messages
+    first = lines.get(row.lines[0]) if row.lines else None
+    return next((each for each in messages if each.lines[0] is first), messages[0] if messages else None)
+
+
+def _list_blocks(
+    built: Built | None, text: str, row: MessageRow, window: Window, places: Mapping[int, Place]
+) -> Iterator[Block]:
+    blocks = () if built is None else _list_placed(built)
+    if built is None or built.prompt is not None or not blocks:
+        # What people typed is told without its envelopes, whatever blocks it came in.
+        if text:
+            yield TextBlock(text=text)
+        blocks = [each for each in blocks if not isinstance(each[1], Said)]
+    calls = {} if built is None else _match(built.calls, window.calls.get(row.index, ()))
+    for line, block, number in blocks:
+        if is_result(block):
+            continue
+        if is_call(block):
+            call = calls.get((id(line), number))
+            if call is not None:
+                yield CallBlock(call=view_call(*call, window.key, window.project, window.offloaded))
+                continue
+        yield from _view_block(line, block, window.key, places.get(id(line)))
+
+
+def _list_placed(built: Built) -> list[tuple[Line, ContentBlock, int]]:
+    return [
+        (line, block, number) for line in built.lines for number, block in enumerate(list_blocks(line.entry))
+    ]
+
+
+def _match(calls: Sequence[Call], rows: Sequence[CallRow]) -> dict[tuple[int, int], tuple[CallRow, Call]]:
+    """Return the calls with their rows, by the line and the block in which they stand."""
+    by_place = {(row.at.offset, row.block): row for row in rows}
+    found: dict[tuple[int, int], tuple[CallRow, Call]] = {}
+    for call in calls:
+        at = call.place.line.at
+        row = None if at is None else by_place.get((at.offset, call.place.index))
+        if row is not None:
+            found[id(call.place.line), call.place.index] = row, call
+    return found
+
+
+def _view_block(line: Line, block: ContentBlock, key: str, at: Place | None) -> Iterator[Block]:
+    if isinstance(block, Said):
+        text, truncated = cut(block.text, LONGEST_SAID)
+        if text.strip():
+            yield TextBlock(text=text, truncated=truncated)
+    elif isinstance(block, Thought):
+        text, truncated = cut(block.thinking, LONGEST_SAID)
+        yield ThinkingBlock(text=text, truncated=truncated)
+    elif isinstance(block, RedactedThinkingBlock):
+        yield ThinkingBlock(text="")
+    elif isinstance(block, Picture) and at is not None and has_bytes(block):
+        yield ImageBlock(image=view_image(block, line, key, at))
+    else:
+        data = encode(block)
+        yield OtherBlock(type=_name_block(block), json=Raw(data) if len(data) <= LONGEST_JSON else None)
+
+
+def _name_block(block: ContentBlock) -> str:
+    if isinstance(block, UnknownTagged):
+        return sayable(block.type or "unknown")
+    return str(type(block).__struct_config__.tag or "unknown")
+
+
+def _list_texts(lines: Sequence[Line]) -> Iterator[str]:
+    return filter(None, (text_of(line.entry) for line in lines))
+
+
+def _told_parent(own: Sequence[Line]) -> str | None:
+    parent = getattr(own[0].entry, "parent_uuid", UNSET) if own else UNSET
+    return parent if isinstance(parent, str) else None

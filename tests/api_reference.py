@@ -1,0 +1,159 @@
+"""The part of docs/api.md that is made: every operation with its parameters and an example.
+
+`python -m api_reference` (with tests/ on the path) writes it; `make docs` does. The examples are real answers
+about the sample sessions and a made-up one, shortened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from api_archive import IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
+from server_app import Answer, Served, serving
+from turnlog.server.describe import describe
+from turnlog.store.opening import open_store
+
+PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+MARK = "<!-- What follows is made by `make docs`. -->\n"
+SHORT = 160
+"""Characters of a text in an example."""
+
+EXAMPLES = {
+    "/api/projects": "?limit=1",
+    "/api/sessions": "?text=package.json",
+    "/api/sessions/{id}": f"/{TOOLS}",
+    "/api/sessions/{id}/marks": f"/{TOOLS}/marks",
+    "/api/sessions/{id}/messages": f"/{TOOLS}/messages?around=700150e0-0000-4000-9000-000000000005&limit=1",
+    "/api/sessions/{id}/messages/{index}/raw": f"/{TOOLS}/messages/1/raw",
+    "/api/sessions/{id}/turns": f"/{TOOLS}/turns?limit=1",
+    "/api/sessions/{id}/tree": f"/{TOOLS}/tree?limit=3",
+    "/api/sessions/{id}/agents": f"/{INLINE}/agents",
+    "/api/sessions/{id}/problems": f"/{ODD}/problems?limit=1&cursor=3",
+    "/api/sessions/{id}/sidechains": f"/{TOOLS}/sidechains",
+    "/api/sessions/{id}/sidechains/{message_uuid}": f"/{TOOLS}/sidechains/700150e0-0000-4000-9000-000000000002",
+    "/api/sessions/{id}/calls": f"/{TOOLS}/calls?limit=1&state=failed",
+    "/api/search": "?q=comparison",
+    "/api/usage": "?by=model&since=2026-03-04&project=orchard",
+}
+"""What is asked for; what is not here is asked for as it is. Of sessions, what stands behind /api/sessions."""
+CHANGE = {"name": "The comparison", "starred": True, "add_tags": ["config"]}
+
+
+def build_reference() -> str:
+    """Return the part of the page that is made."""
+    schema = json.loads(describe())
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        with closing(open_store(home / "turnlog.db")) as store:
+            fill(store, home / "turnlog.db", home / ".claude")
+            with serving(home / "home", store=store) as api:
+                parts = [
+                    part
+                    for path, methods in schema["paths"].items()
+                    for method, operation in methods.items()
+                    for part in _describe(api, method.upper(), path, operation, schema["components"]["schemas"])
+                ]
+    return _settle("\n".join(parts), folder)
+
+
+def _describe(
+    api: Served, method: str, path: str, operation: dict[str, Any], shapes: dict[str, Any]
+) -> Iterator[str]:
+    yield f"## `{method} {path}`\n"
+    yield operation["description"] + "\n"
+    parameters = operation.get("parameters", [])
+    if parameters:
+        yield "| parameter | | |\n| --- | --- | --- |"
+        yield from (_tell_parameter(each, shapes) for each in parameters)
+        yield ""
+    yield from _show(api, method, path)
+
+
+def _tell_parameter(parameter: dict[str, Any], shapes: dict[str, Any]) -> str:
+    schema = parameter["schema"]
+    value = schema.get("default")
+    default = "" if value is None else f"default `{json.dumps(value)}`"
+    where = "in the path" if parameter["in"] == "path" else default
+    limits = [f"from {schema['minimum']:.0f}" if "minimum" in schema else ""]
+    limits += [f"to {schema['maximum']:.0f}" if schema.get("maximum", 1 << 53) < 1 << 53 else ""]
+    text = ", ".join(filter(None, (where, " ".join(filter(None, limits)))))
+    values = ", ".join(f"`{each}`" for each in _list_values(schema, shapes))
+    means = parameter["description"] + (f" One of {values}." if values else "")
+    return f"| `{parameter['name']}` | {text} | {means} |"
+
+
+def _list_values(schema: Any, shapes: dict[str, Any]) -> list[str]:
+    """Return the words that a parameter may be."""
+    if "$ref" in schema:
+        return _list_values(shapes[schema["$ref"].rpartition("/")[2]], shapes)
+    inside = [
+        *schema.get("anyOf", ()),
+        *schema.get("allOf", ()),
+        *([schema["items"]] if "items" in schema else ()),
+    ]
+    return schema.get("enum") or [value for each in inside for value in _list_values(each, shapes)]
+
+
+def _show(api: Served, method: str, path: str) -> Iterator[str]:
+    asked = _find_example(api, path)
+    if method == "PATCH":
+        body = json.dumps(CHANGE).encode()
+        headers = {**api.bearer, "Content-Type": "application/json"}
+        answer = api.ask(method, asked, headers, body)
+        yield f"    {method} {asked}\n    {body.decode()}\n"
+    else:
+        answer = api.ask(method, asked, api.bearer)
+        yield f"    {method} {asked}\n"
+    assert answer.status in (200, 201), answer.body
+    yield from _show_answer(answer)
+
+
+def _find_example(api: Served, path: str) -> str:
+    if path.endswith("/{number}"):
+        return str(api.get(f"/api/sessions/{IMAGES}/messages").json["items"][0]["blocks"][1]["image"]["href"])
+    if "/tool-results/" in path:
+        [block] = api.get(f"/api/sessions/{OFFLOADED}/messages").json["items"][1]["blocks"]
+        return str(block["call"]["result"]["offloaded"]["href"])
+    given = EXAMPLES.get(path, "")
+    return f"/api/sessions{given}" if given.startswith("/") else f"{path}{given}"
+
+
+def _show_answer(answer: Answer) -> Iterator[str]:
+    kind = answer.headers["content-type"]
+    if kind == "application/json":
+        yield f"```json\n{json.dumps(_shorten(answer.json), indent=2, ensure_ascii=False)}\n```\n"
+    elif kind.startswith("image/"):
+        yield f"The answer is `{kind}`.\n"
+    else:
+        text = answer.body.decode().splitlines()[0]
+        yield f"```\n{text[:SHORT]}…\n```\n"
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shorten(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_shorten(each) for each in value[:3]]
+    return value if not isinstance(value, str) or len(value) <= SHORT else value[:SHORT] + "…"
+
+
+def _settle(text: str, folder: str) -> str:
+    """Put the same names for what differs each time."""
+    names: dict[str, str] = {}
+    text = text.replace(folder, "/home/ada")
+    text = re.sub(
+        r"\b[0-9a-f]{32}\b", lambda found: names.setdefault(found[0], f"{len(names) + 1:02x}" * 16), text
+    )
+    text = re.sub(r'"(version|newest)": "[^"]+"', r'"\1": "…"', text)
+    return re.sub(r"key=[\w-]+", "key=…", text)
+
+
+if __name__ == "__main__":
+    head = PAGE.read_text().partition(MARK)[0]
+    PAGE.write_text(f"{head}{MARK}\n{build_reference()}")

@@ -1,0 +1,87 @@
+"""`/api/usage` and `/api/status`."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from importlib.metadata import version
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+
+from server_app import Served
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.periods import Span
+from turnlog.store.usage.report import Breakdown, Grouping
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+
+
+def build(archive: CaredStore, **asked: Any) -> Any:
+    query = UsageQuery(**{"zone": UTC, "zone_name": "UTC", "now": NOW, **asked})
+    return json.loads(msgspec.json.encode(build_report(archive.read_usage(LOCAL), query)))
+
+
+@pytest.mark.parametrize("by", [by for by in Grouping if by is not Grouping.BLOCKS])
+def test_a_report_is_the_librarys(api: Served, archive: CaredStore, by: Grouping) -> None:
+    answer = api.get(f"/api/usage?by={by}")
+    assert (answer.status, answer.json) == (200, build(archive, by=by))
+    assert answer.json["total"]["cost_usd"] == "0.53640995"
+
+
+def test_blocks_are_told_as_of_now(api: Served, archive: CaredStore) -> None:
+    answer = api.get("/api/usage?by=blocks")
+    assert "etag" not in answer.headers
+    rows = build(archive, by=Grouping.BLOCKS)["rows"]
+    assert [row["name"] for row in answer.json["rows"]] == [row["name"] for row in rows]
+
+
+def test_days_are_those_of_whoever_asks(api: Served, archive: CaredStore) -> None:
+    asked = {"since": date(2026, 3, 2), "until": date(2026, 3, 3)}
+    query = "timezone=Asia/Tokyo&since=2026-03-02&until=2026-03-03&breakdown=model&project=orchard"
+    assert api.get(f"/api/usage?{query}").json == build(
+        archive,
+        zone=ZoneInfo("Asia/Tokyo"),
+        zone_name="Asia/Tokyo",
+        span=Span(asked["since"], asked["until"]),
+        breakdown=Breakdown.MODEL,
+        project="orchard",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("by=mood", ["by"]),
+        ("since=yesterday", ["since"]),
+        ("until=2026-13-01", ["until"]),
+        ("timezone=Nowhere/Land", ["timezone"]),
+        ("timezone=../../etc/passwd", ["timezone"]),
+        ("timezone=", ["timezone"]),
+        ("breakdown=mood", ["breakdown"]),
+        ("by=tool&breakdown=model", []),
+    ],
+)
+def test_what_makes_no_sense_is_said(api: Served, query: str, where: list[str]) -> None:
+    answer = api.get(f"/api/usage?{query}")
+    assert (answer.status, answer.code) == (422, "invalid_request")
+    assert [each["where"] for each in answer.json["error"].get("details", [])] == where
+
+
+def test_the_status_is_what_the_archive_has(api: Served, archive: CaredStore) -> None:
+    sources = [source for session in archive.list_known(LOCAL) for source in session.sources]
+    assert api.get("/api/status").json == {
+        "version": version("turnlog"),
+        "sessions": 18,
+        "only_here": 0,
+        "files": len(sources),
+        "bytes": sum(source.length for source in sources),
+        "lines": sum(source.lines for source in sources),
+        "last_change": 18,
+        "sync": {"phase": "off", "done": 0, "total": 0, "failing": False, "last_at": None},
+    }

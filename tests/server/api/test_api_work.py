@@ -1,0 +1,122 @@
+"""A window costs what is in it, wherever it is, and however long its session is. Work is counted, not timed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+import pytest
+
+from server_app import Served, serving
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import open_store
+from turnlog.testing.builders import make_batch, make_key, make_lines
+
+LONG, SHORT = 100_000, 1_000
+FRAME = "SELECT CAST(data AS BLOB)"
+"""How a frame of the archive is read; windows may be in one or across two."""
+
+
+class Work:
+    """What SQLite did: statements, and the steps that they took."""
+
+    def __init__(self) -> None:
+        self.statements: Counter[str] = Counter()
+        self.steps = 0
+
+    def watch(self, connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._count)
+
+    def _count(self, event: dict[str, Any]) -> None:
+        text = " ".join(event["sql"].split())
+        self.statements[text] += 1
+        if not text.startswith(FRAME):
+            self.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+
+    @contextmanager
+    def counted(self) -> Iterator[Work]:
+        """Count anew."""
+        done = Work()
+        self.statements, self.steps = done.statements, 0
+        yield done
+        done.steps = self.steps
+
+    @property
+    def frames(self) -> int:
+        return sum(count for text, count in self.statements.items() if text.startswith(FRAME))
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Work]]:
+    """A server whose connections are watched, with a long session and a short one."""
+    home = tmp_path_factory.mktemp("long")
+    work = Work()
+    apsw.connection_hooks.append(work.watch)
+    try:
+        store = open_store(home / "turnlog.db")
+        for name, count in (("long", LONG), ("short", SHORT)):
+            lines = make_lines(count, session_id=name)
+            store.apply([make_batch({f"{name}.jsonl": lines}, session_id=name)])
+        assert store.count_messages(LOCAL, make_key("long")) == LONG
+        with serving(home / "home", store=store) as running:
+            yield running, work
+        store.close()
+    finally:
+        apsw.connection_hooks.remove(work.watch)
+
+
+def measure(watched: tuple[Served, Work], name: str, query: str) -> tuple[int, int, int]:
+    """Return how many statements a window took, how many steps, and how many frames were opened."""
+    served, work = watched
+    path = f"/api/sessions/{make_key(name)}/messages"
+    where = query.partition("&")[2]
+    # Words are learned once; elsewhere, so that what is counted has its frames still to open.
+    served.get(f"{path}?around={LONG // 4 if name == 'long' else 0}&{where}")
+    with work.counted() as done:
+        window = served.get(f"{path}?{query}").json
+    assert len(window["items"]) == 100
+    return sum(done.statements.values()) - done.frames, done.steps, done.frames
+
+
+FILTERS = ["", "&role=user&role=assistant", "&role=user", "&lane=main", "&category=builtin"]
+
+
+@pytest.mark.parametrize("where", FILTERS)
+def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
+    watched: tuple[Served, Work], where: str
+) -> None:
+    places = [
+        "after=-1",
+        f"after={LONG // 2}",
+        f"around={LONG // 2}",
+        f"before={LONG}",
+        "around=end",
+        f"before={LONG // 2}",
+    ]
+    found = {place: measure(watched, "long", f"{place}{where}") for place in places}
+    short = measure(watched, "short", f"around={SHORT // 2}{where}")
+    statements = [statements for statements, _, _ in (*found.values(), short)]
+    steps = [steps for _, steps, _ in (*found.values(), short)]
+    assert max(statements) <= min(statements) * 1.1, found
+    assert max(steps) <= min(steps) * 1.25, found
+    opened = [frames for _, _, frames in found.values()]
+    assert max(opened) <= 2, found
+    assert where or max(opened) >= 1, "the first windows are read, not remembered"
+
+
+def test_a_window_around_a_uuid_is_found_without_looking_at_others(watched: tuple[Served, Work]) -> None:
+    known = measure(watched, "long", f"around={LONG // 2}")
+    by_uuid = measure(watched, "long", f"around=long-main-{LONG // 2}")
+    assert by_uuid[1] <= known[1] * 1.1
+
+
+@pytest.mark.parametrize("part", ["turns?limit=100", "turns?limit=100&cursor=40000", "messages/99999/raw"])
+def test_other_parts_do_not_look_at_the_whole_session(watched: tuple[Served, Work], part: str) -> None:
+    served, work = watched
+    served.get(f"/api/sessions/{make_key('long')}/{part}")
+    with work.counted() as done:
+        assert served.get(f"/api/sessions/{make_key('long')}/{part}").status == 200
+    assert done.steps < LONG / 2
