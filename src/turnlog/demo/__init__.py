@@ -1,0 +1,6 @@
+"""Sample sessions of our own, for people who have none yet: made up, and some of them played live."""
+
+from turnlog.demo.installing import install
+from turnlog.demo.playing import play_live
+
+__all__ = ["install", "play_live"]

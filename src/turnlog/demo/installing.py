@@ -1,0 +1,56 @@
+"""Putting the sample sessions where turnlog finds them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from turnlog.demo.plays.table import PLAYS
+from turnlog.demo.stage import Stage
+from turnlog.transcripts.files.projects import project_folder_name
+
+__all__ = ["Scene", "install", "list_scenes"]
+
+
+class Scene:
+    """A file of a sample session, and the lines that are still to come."""
+
+    def __init__(self, path: Path, stage: Stage, now: datetime) -> None:
+        self.path = path
+        self._written = b"".join(data for at, data in stage.lines if at <= now)
+        self.coming = [(at, data) for at, data in stage.lines if at > now]
+        """Those that are written later, each with when."""
+
+    def write(self) -> None:
+        """Write what has happened so far."""
+        if self._written:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_bytes(self._written)
+
+
+def install(into: Path, now: datetime | None = None) -> list[Scene]:
+    """Put the samples into a folder as Claude Code would: `into` becomes a `CLAUDE_CONFIG_DIR`.
+
+    Returns the scenes; what is still to come in them, `play_live` writes.
+    """
+    now = datetime.now(UTC) if now is None else now
+    scenes = list_scenes(into, now)
+    for scene in scenes:
+        scene.write()
+    return scenes
+
+
+def list_scenes(into: Path, now: datetime) -> list[Scene]:
+    """Return all files of lines; small files beside them are written at once."""
+    scenes = []
+    for build in PLAYS:
+        stage = build(now)
+        folder = into / "projects" / project_folder_name(stage.project)
+        scenes.append(Scene(folder / f"{stage.session_id}.jsonl", stage, now))
+        for agent, meta in stage.agents:
+            beside = folder / stage.session_id / "subagents"
+            scenes.append(Scene(beside / f"agent-{agent.agent_id}.jsonl", agent, now))
+            beside.mkdir(parents=True, exist_ok=True)
+            (beside / f"agent-{agent.agent_id}.meta.json").write_text(json.dumps(meta))
+    return scenes
