@@ -6,12 +6,18 @@
     │   └── UnknownTypeError a type, subtype or block nobody declared
     ├── ChangeError          a change or a value that cannot be written
     ├── ConfigError          a configuration file that says something wrong; carries its path
+    ├── CursorError          a place in a list that is none, or of another list
+    ├── MarkError            a name, tag or note that may not be kept
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
     ├── ProtocolError        a control message that may not be sent; carries the request's id
+    ├── QueryError           a search that nobody can understand; carries the place
+    ├── SearchCancelledError a search that nobody waits for any more
+    ├── ServerError          a server that cannot be started: its port is taken, another one runs
     ├── ServiceError         a service's file that is not ours, or cannot be written; carries its path
     └── StoreError           the store cannot do what was asked
         ├── ArchiveError     bytes that are not what was kept; carries their place
         ├── NewerStoreError  a store that a newer version made; it was not touched
+        ├── OlderStoreError  a store that an older version made, and that is only to be read
         └── BusyStoreError   another process is writing
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
@@ -25,11 +31,17 @@ __all__ = [
     "BusyStoreError",
     "ChangeError",
     "ConfigError",
+    "CursorError",
     "DecodeError",
     "MalformedError",
+    "MarkError",
     "MigrationError",
     "NewerStoreError",
+    "OlderStoreError",
     "ProtocolError",
+    "QueryError",
+    "SearchCancelledError",
+    "ServerError",
     "ServiceError",
     "StoreError",
     "TurnlogError",
@@ -68,6 +80,14 @@ class ChangeError(TurnlogError):
     """A changed value cannot be written in its dialect."""
 
 
+class CursorError(TurnlogError):
+    """A cursor does not name a place in the list that was asked for."""
+
+
+class MarkError(TurnlogError):
+    """A mark cannot be kept: too long, too many, or with characters that do not show."""
+
+
 class _FileError(TurnlogError):
     """Something is wrong with a file."""
 
@@ -98,6 +118,27 @@ class ProtocolError(TurnlogError):
 
     def __str__(self) -> str:
         return self.reason if self.request_id is None else f"{self.reason} (request {self.request_id})"
+
+
+class SearchCancelledError(TurnlogError):
+    """Whoever asked for a search said that nobody waits for it any more."""
+
+
+class ServerError(TurnlogError):
+    """The server cannot be started."""
+
+
+class QueryError(TurnlogError):
+    """A query is not one of the language: what was expected, what was there, and where."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        self.reason = reason
+        self.at = at
+        """How many characters stand before it."""
+        super().__init__(reason, at)
+
+    def __str__(self) -> str:
+        return f"{self.reason} - at character {self.at + 1}"
 
 
 class ServiceError(TurnlogError):
@@ -132,6 +173,10 @@ class ArchiveError(StoreError):
 
 class NewerStoreError(StoreError):
     """A newer version of turnlog made this store. It was not touched."""
+
+
+class OlderStoreError(StoreError):
+    """An older version of turnlog made this store; opening it for writing brings it up to date."""
 
 
 class BusyStoreError(StoreError):

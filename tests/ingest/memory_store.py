@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.rows import LineFact
+from turnlog.testing.merging import merge_rows
 from turnlog.transcripts.files.reader import Change
 
 
@@ -21,24 +22,38 @@ class MemoryStore:
         self.bytes: dict[tuple[str, int], bytes] = {}
         self.lines: dict[tuple[str, int], list[LineFact]] = {}
         self.derived: DerivedRows | None = None
+        self.chapters: dict[str, ChapterRows] = {}
         self.applied = 0
+        self.derivation = 0
+        self.session_id = self.project_folder = ""
 
     @property
     def known(self) -> KnownSession | None:
         if not self.sources:
             return None
-        return KnownSession(key=self.key, revision=self.applied, sources=tuple(self.sources.values()))
+        return KnownSession(
+            key=self.key,
+            revision=self.applied,
+            session_id=self.session_id,
+            project_folder=self.project_folder,
+            derivation=self.derivation,
+            sources=tuple(self.sources.values()),
+        )
 
     def apply(self, batch: SessionBatch | None) -> None:
         if batch is None:
             return
         assert self.key in ("", batch.key)
         self.key = batch.key
+        self.session_id, self.project_folder = batch.session_id, batch.project_folder
         self.applied += 1
         for source in batch.sources:
             self._apply(source)
         if batch.derived is not None:
-            self.derived = batch.derived
+            assert not batch.derived.is_partial or batch.base_revision == self.applied - 1
+            self.derived = merge_rows(self.derived, batch.derived)
+            self.derivation = batch.derivation
+            self.chapters.update((chapter.source, chapter) for chapter in self.derived.chapters)
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         return self.bytes[at.source, at.generation][at.offset : at.offset + length]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.memory_store import MemoryStore
-from turnlog.ingest.looks import key_of, look
+from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.looks import key_of, look_on
 from turnlog.store.batch import SessionBatch
 from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import locate_path
@@ -17,8 +18,9 @@ ORIGIN = "a machine"
 class Watch:
     """The sessions below a folder, and what is known of each."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, hot: HotSessions | None = None) -> None:
         self.folder = folder
+        self.hot = hot
         self.stores: dict[str, MemoryStore] = {}
         self.obstacles: list[Obstacle] = []
 
@@ -33,18 +35,21 @@ class Watch:
         batches = []
         for files in locate_path(self.folder).sessions:
             store = self.stores.setdefault(key_of(files, ORIGIN), MemoryStore())
-            batch = look(
+            look = look_on(
                 files,
                 store.known,
                 store,
+                None if self.hot is None else self.hot.take(store.known),
                 owner="local",
                 origin=ORIGIN,
                 now_ns=1,
                 report=self.obstacles.append,
             )
-            store.apply(batch)
-            if batch is not None:
-                batches.append(batch)
+            store.apply(look.batch)
+            if self.hot is not None:
+                self.hot.put(look.hot)
+            if look.batch is not None:
+                batches.append(look.batch)
         return batches
 
 

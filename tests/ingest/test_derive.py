@@ -14,7 +14,7 @@ from ingest.memory_store import MemoryStore
 from ingest.session_watch import ORIGIN, look_once
 from turnlog.ingest.looks import look
 from turnlog.ingest.pipeline import sync
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import ChapterRows, DerivedRows
 from turnlog.store.identity import LOCAL, Place, name_source
 from turnlog.store.opening import open_store
 from turnlog.store.rows import AgentRow, CallRow, MessageRow
@@ -22,6 +22,8 @@ from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.summary.fold import Summary
 
+PLACED = [(0, 0), (1, 1), (2, 1), (3, 2)]
+"""Where the lines of `agents-meta` go: the third is a result."""
 GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is_dir()), DATA / "cli" / "tour"]
 
 
@@ -52,31 +54,44 @@ def test_rows_say_what_the_session_says(golden: Path) -> None:
         assert rows.session.problems == len(session.problems)
         conversations = [session.conversation]
         conversations += [Conversation(turnlog.read(agent.path).lines) for agent in files.agents if agent.path]
-        expected = [message for each in conversations for message in each.messages]
-        assert [message.index for message in rows.messages] == list(range(len(expected)))
-        assert [(row.id, row.number, row.role, row.rule) for row in rows.messages] == [
-            (message.id, message.index, message.role, message.rule) for message in expected
-        ]
-        assert [[place.offset for place in row.lines[: row.own_lines]] for row in rows.messages] == [
-            [line.at.offset for line in message.lines if line.at is not None] for message in expected
-        ]
-        calls = [call for each in conversations for call in each.calls]
-        assert [(row.index, row.id, row.name, row.state) for row in rows.calls] == [
-            (index, call.id, call.name, call.state) for index, call in enumerate(calls)
-        ]
-        assert {(row.message_id, row.output) for row in rows.sightings} >= {
+        for chapter, conversation in zip(rows.chapters, conversations, strict=True):
+            expect_chapter(chapter, conversation)
+        seen = [row for chapter in rows.chapters for row in chapter.sightings]
+        assert {(row.message_id, row.output) for row in seen} >= {
             (each.message, each.tokens.output) for each in session.usage.list_messages()
         }
 
 
-def test_messages_of_agents_come_behind_those_of_the_transcript(tmp_path: Path) -> None:
+def expect_chapter(rows: ChapterRows, conversation: Conversation) -> None:
+    """Expect all rows of a conversation, numbered from 0, and each to be of its chapter."""
+    for kind in (rows.messages, rows.calls, rows.placements, rows.sightings):
+        assert [(row.source, row.index) for row in kind] == [(rows.source, n) for n in range(len(kind))]
+    assert [(row.id, row.role, row.rule) for row in rows.messages] == [
+        (message.id, message.role, message.rule) for message in conversation.messages
+    ]
+    assert [[place.offset for place in row.lines[: row.own_lines]] for row in rows.messages] == [
+        [line.at.offset for line in message.lines if line.at is not None] for message in conversation.messages
+    ]
+    assert [(row.id, row.name, row.state) for row in rows.calls] == [
+        (call.id, call.name, call.state) for call in conversation.calls
+    ]
+    assert [row.result_block for row in rows.calls] == [
+        None if call.result is None else call.result.place.index for call in conversation.calls
+    ]
+    assert [row.message for row in rows.placements] == [each.message for each in conversation.placements]
+    assert [row.offset for row in rows.sightings] == sorted(row.offset for row in rows.sightings)
+
+
+def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
     rows = golden_session("agents-meta", tmp_path)
+    messages = [row for chapter in rows.chapters for row in chapter.messages]
     main = name_source(ORIGIN, str(tmp_path / "s-1.jsonl"))
     agents = [
         name_source(ORIGIN, str(tmp_path / "s-1" / "subagents" / f"agent-{n}.jsonl"))
         for n in ("x0", "x1", "x2")
     ]
-    assert [(row.source, row.number, row.id, row.agent_id) for row in rows.messages] == [
+    assert [chapter.source for chapter in rows.chapters] == [main, *agents]
+    assert [(row.source, row.index, row.id, row.agent_id) for row in messages] == [
         (main, 0, "u-1", None),
         (main, 1, "a-1", None),
         (main, 2, "a-2", None),
@@ -89,18 +104,17 @@ def test_messages_of_agents_come_behind_those_of_the_transcript(tmp_path: Path) 
         (agents[2], 0, "x2-1", "x2"),
         (agents[2], 1, "x2-2", "x2"),
     ]
-    assert [(row.turn, row.parent, row.active) for row in rows.messages[:5]] == [
+    assert [(row.turn, row.parent, row.active) for row in messages[:5]] == [
         (0, None, True),
         (0, 0, True),
         (0, 1, True),
         (None, None, True),
         (None, 0, True),
     ]
-    assert rows.messages[1] == MessageRow(
+    assert messages[1] == MessageRow(
         index=1,
         id="a-1",
         source=main,
-        number=1,
         lines=(Place(main, 0, 242), Place(main, 0, 735)),
         own_lines=1,
         rule="answer",
@@ -115,19 +129,24 @@ def test_messages_of_agents_come_behind_those_of_the_transcript(tmp_path: Path) 
         model="claude-opus-4-1",
         calls=1,
     )
-    assert rows.calls[2] == CallRow(
-        index=2,
-        id="c-2",
-        name="Agent",
-        category="agent",
-        state="resolved",
-        at=Place(agents[1], 0, 257),
-        block=0,
-        message=7,
-        result_at=Place(agents[1], 0, 735),
-        started=1772359206000000,
-        ended=1772359207000000,
+    assert rows.chapters[2].calls == (
+        CallRow(
+            index=0,
+            source=agents[1],
+            id="c-2",
+            name="Agent",
+            category="agent",
+            state="resolved",
+            at=Place(agents[1], 0, 257),
+            block=0,
+            message=1,
+            result_at=Place(agents[1], 0, 735),
+            result_block=0,
+            started=1772359206000000,
+            ended=1772359207000000,
+        ),
     )
+    assert [(row.index, row.message) for row in rows.chapters[0].placements] == PLACED
     assert rows.agents[0] == AgentRow(
         index=0,
         id="x0",
@@ -135,11 +154,12 @@ def test_messages_of_agents_come_behind_those_of_the_transcript(tmp_path: Path) 
         depth=2,
         inline=False,
         background=False,
-        source=agents[0],
+        file=agents[0],
         parent_id="x1",
         type="Explore",
         description="Look at the lid",
-        call=2,
+        call=0,
+        call_source=agents[1],
         linked_by="meta",
     )
 
@@ -167,7 +187,7 @@ def test_calls_say_which_file_they_work_on_and_whether_it_changed(tmp_path: Path
         f'"message":{{"role":"user","content":[{",".join(results)}]}}}}\n'
     )
     rows, _ = look_at(tmp_path)
-    assert [(call.name, call.state, call.path, call.changes_file) for call in rows.calls] == [
+    assert [(call.name, call.state, call.path, call.changes_file) for call in rows.chapters[0].calls] == [
         ("Read", "unresolved", "/a", False),
         ("Write", "resolved", "/b", True),
         ("Edit", "failed", "/c", False),
@@ -188,7 +208,7 @@ def test_money_is_exact_and_unknown_where_nothing_has_a_price(tmp_path: Path) ->
         (folder / "s.jsonl").write_text(line.replace("MODEL", model))
         rows, _ = look_at(folder)
         assert rows.session.cost == cost
-        [sighting] = rows.sightings
+        [sighting] = rows.chapters[0].sightings
         assert (sighting.message_id, sighting.source, sighting.offset) == (
             "m",
             name_source(ORIGIN, str(folder / "s.jsonl")),
@@ -202,14 +222,20 @@ def test_rows_of_real_sessions_point_at_their_lines(corpus: Path) -> None:
         rows = store.derived
         assert rows is not None
         starts = {key: {line.offset: line for line in lines} for key, lines in store.lines.items()}
-        for message in rows.messages:
+        messages = {(row.source, row.index): row for each in rows.chapters for row in each.messages}
+        for message in messages.values():
             first = message.lines[0]
             uuid = starts[first.source, first.generation][first.offset].uuid
             assert message.id == (uuid or f"@{first.offset}")
             assert all(place.offset in starts[place.source, place.generation] for place in message.lines)
-        for call in rows.calls:
+        for call in (row for each in rows.chapters for row in each.calls):
             assert call.id is None or call.id.encode() in read_line(store, call.at)
-            assert call.message is None or rows.messages[call.message].calls > 0
+            assert call.message is None or messages[call.source, call.message].calls > 0
+        for placement in (row for each in rows.chapters for row in each.placements):
+            line = store.lines[placement.source, store.sources[placement.source].generation][placement.index]
+            at = Place(placement.source, store.sources[placement.source].generation, line.offset)
+            if placement.message is not None:
+                assert at in messages[placement.source, placement.message].lines
 
 
 def read_line(store: MemoryStore, at: Place) -> bytes:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 import pytest
@@ -18,6 +19,7 @@ from turnlog.ingest.agenda import GAP, LATER, Agenda
 from turnlog.ingest.concerns import find_concern, locate_concern
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.following import Followed, Occasion, follow
+from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.ingest.tenure import hold_lease
@@ -25,6 +27,7 @@ from turnlog.ingest.watcher import Watcher
 from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import KnownSession
 from turnlog.store.opening import open_lease, open_store
+from turnlog.store.sqlite import SqliteStore
 from turnlog.transcripts.files.locate import list_roots
 
 PATIENCE = 30.0
@@ -292,16 +295,44 @@ def test_what_is_excluded_is_not_archived(make: Make) -> None:
     assert follower.read(private) is None
 
 
+def test_a_session_that_is_forgotten_while_it_is_followed_does_not_come_back(make: Make) -> None:
+    follower: Follower = make(forgotten=lambda: ask(follower.place, list_forgotten))
+    path = follower.write(f"-p/{IDS[0]}.jsonl")
+    follower.start()
+    for _ in range(3):
+        follower.write(f"-p/{IDS[0]}.jsonl")
+        follower.until_archived(path)
+    [session] = follower.known()
+    ask(follower.place, lambda store: store.forget(LOCAL, [session.key]))
+    for number in range(1, 4):
+        follower.write(f"-p/{IDS[0]}.jsonl")
+        follower.until_archived(follower.write(f"-p/{IDS[number]}.jsonl"))
+    assert follower.read(path) is None
+    assert len(follower.known()) == 3
+
+
+T = TypeVar("T")
+
+
+def ask(place: Path, work: Callable[[SqliteStore], T]) -> T:
+    """Do something with a store as another process would."""
+    store = SqliteStore.open(place)
+    try:
+        return work(store)
+    finally:
+        store.close()
+
+
 def test_one_session_that_fails_does_not_stop_the_others(make: Make) -> None:
     follower = make()
     follower.projects.mkdir(parents=True)
     follower.start()
     good = follower.write(f"-p/{IDS[1]}.jsonl")
-    bad = follower.write(f"-p/{IDS[0]}.jsonl")
+    bad = follower.write(f"-p/{IDS[0]}.jsonl", '{"type":"user"}\n{"torn":')
     follower.until_archived(good, bad)
-    # What the archive has of it is damaged: the next look at it cannot go on.
+    # What the archive has of it is damaged: the next look at it cannot go on in the middle of a line.
     damage(follower.place, bad)
-    follower.write(f"-p/{IDS[0]}.jsonl")
+    follower.write(f"-p/{IDS[0]}.jsonl", "1}\n")
     follower.write(f"-p/{IDS[1]}.jsonl")
     follower.until_archived(good)
     follower.until(lambda: any(each.paths == (bad,) and each.reason for each in follower.reports))

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from msgspec import msgpack
+from msgspec.structs import replace
 
 from golden import DATA
 from ingest.memory_store import MemoryStore
 from ingest.session_watch import ORIGIN, Watch, grow, list_files, look_once
+from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import key_of, list_kinds, look, vanish
-from turnlog.store.batch import SessionBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind, name_source
 from turnlog.transcripts.files.locate import locate_path
@@ -35,6 +37,9 @@ def session(tmp_path: Path) -> Path:
     return path
 
 
+HOT = pytest.mark.parametrize("hot", [False, True], ids=["cold", "hot"])
+
+
 def changes(batches: list[SessionBatch]) -> list[tuple[Change, int, int, int]]:
     return [
         (source.change, source.generation, source.start, source.length)
@@ -48,29 +53,38 @@ def assert_equal(one: dict[str, MemoryStore], other: dict[str, MemoryStore]) -> 
     for key, store in one.items():
         assert store.bytes == other[key].bytes
         assert store.lines == other[key].lines
-        assert store.derived == other[key].derived
+        assert store.chapters == other[key].chapters
+        assert _without_chapters(store.derived) == _without_chapters(other[key].derived)
         assert {each.source: each for each in store.sources.values()} == other[key].sources
 
 
+def _without_chapters(rows: DerivedRows | None) -> DerivedRows | None:
+    return None if rows is None else replace(rows, chapters=())
+
+
+@HOT
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.name)
-def test_growing_line_by_line_gives_what_one_look_gives(golden: Path, tmp_path: Path) -> None:
+def test_growing_line_by_line_gives_what_one_look_gives(golden: Path, hot: bool, tmp_path: Path) -> None:
     files = list_files(golden)
-    watch = Watch(tmp_path)
+    watch = Watch(tmp_path, HotSessions() if hot else None)
     for _ in grow(tmp_path, {path: data.splitlines(keepends=True) or [b""] for path, data in files.items()}):
         watch.look()
     assert list_files(tmp_path) == files
     assert_equal(watch.stores, look_once(tmp_path))
 
 
+@HOT
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.name)
-def test_growing_by_any_bytes_gives_what_one_look_gives(golden: Path, seed: int, tmp_path: Path) -> None:
+def test_growing_by_any_bytes_gives_what_one_look_gives(
+    golden: Path, seed: int, hot: bool, tmp_path: Path
+) -> None:
     chance = random.Random(f"{golden.name} {seed}")
     pieces = {}
     for path, data in list_files(golden).items():
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(6)))
         pieces[path] = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
-    watch = Watch(tmp_path)
+    watch = Watch(tmp_path, HotSessions() if hot else None)
     for _ in grow(tmp_path, pieces):
         watch.look()
     assert_equal(watch.stores, look_once(tmp_path))
@@ -139,8 +153,7 @@ def test_a_truncated_file_starts_a_new_generation_and_the_old_one_stays(session:
     assert changes(watch.look()) == [(Change.TRUNCATED, 1, 0, len(TWO))]
     key = watch.store.key
     assert watch.store.bytes == {(key, 0): ONE + TWO, (key, 1): TWO}
-    assert watch.store.derived is not None
-    [message] = watch.store.derived.messages
+    [message] = watch.store.chapters[key].messages
     assert [(place.generation, place.offset) for place in message.lines] == [(1, 0)]
     with session.open("ab") as file:
         file.write(THREE)
@@ -170,8 +183,7 @@ def test_a_file_that_is_emptied_is_a_generation_without_bytes(session: Path) -> 
     watch.look()
     session.write_bytes(b"")
     assert changes(watch.look()) == [(Change.TRUNCATED, 1, 0, 0)]
-    assert watch.store.derived is not None
-    assert watch.store.derived.messages == ()
+    assert watch.store.chapters[watch.store.key] == ChapterRows(watch.store.key)
     assert watch.look() == []
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
@@ -126,6 +127,13 @@ TAMPERED = [
         id="a word that nobody knows",
     ),
     pytest.param(
+        f"UPDATE placements SET message = 77 WHERE idx = 1 AND {OF_SESSION}",
+        Subject.ROWS,
+        "placement",
+        "row 1 differs in message",
+        id="a line that went elsewhere",
+    ),
+    pytest.param(
         f"UPDATE sightings SET output = 7 WHERE idx = 0 AND {OF_SESSION}",
         Subject.ROWS,
         "sighting",
@@ -133,8 +141,8 @@ TAMPERED = [
         id="an altered figure",
     ),
     pytest.param(
-        "INSERT INTO turns (session, idx, revision, prompt, messages, calls, agents, files_changed, "
-        "input_tokens, output_tokens) SELECT id, 99, 1, 0, 0, 0, 0, 0, 0, 0 FROM sessions "
+        "INSERT INTO turns (session, source, idx, revision, prompt, messages, calls, agents, files_changed, "
+        "input_tokens, output_tokens) SELECT id, 0, 99, 1, 0, 0, 0, 0, 0, 0, 0 FROM sessions "
         "WHERE session_id = 's1'",
         Subject.ROWS,
         "turn",
@@ -166,6 +174,27 @@ def test_what_was_tampered_with_is_found_named_and_mended(
     assert archive.store.list_messages(LOCAL, known.key) == messages
     last = archive.store.list_changes(LOCAL)[-1]
     assert (last.session, last.revision) == (known.key, known.revision + 1)
+
+
+def test_rows_of_an_agents_file_are_named_by_it(archive: Archive) -> None:
+    archive.tamper(
+        "UPDATE messages SET aborted = 1 WHERE source IN (SELECT id FROM sources WHERE kind = 'agent')"
+    )
+    found = archive.check()
+    assert {each.where for each in found} == {"message of agent-a1b2c3.jsonl"}
+    assert found[0].message == "row 0 differs in aborted"
+
+
+def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Archive) -> None:
+    archive.tamper(f"DELETE FROM messages WHERE {OF_SESSION}")
+    archive.tamper("UPDATE sessions SET derivation = 1 WHERE session_id = 's1'")
+    known = archive.known("s1.jsonl")
+    [found] = archive.check()
+    assert (found.session, found.where) == (known.key, "session")
+    assert "older rules" in found.message
+    assert archive.repair(known) == Checked((), (found,))
+    assert archive.known("s1.jsonl").derivation == DERIVATION
+    assert archive.check() == []
 
 
 def test_a_session_that_agrees_is_not_written(archive: Archive) -> None:

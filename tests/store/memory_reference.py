@@ -6,20 +6,36 @@ copied for each call of `apply`, and put in place when everything went well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from decimal import Decimal
 from typing import TypeVar
 
+from store.memory_lists import find_sessions, list_projects, list_sessions
+from store.memory_marks import find_marks, list_tags, mark, undo_mark
+from store.memory_search import search
 from store.memory_state import Generation, Session, State, apply_batch
-from turnlog.store.batch import DerivedRows, SessionBatch
-from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import ChangeEntry, KnownSession, KnownSource, SessionOrder, StoredSession
-from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, SightingRow, TurnRow
+from store.memory_windows import MemoryWindows
+from turnlog.store.batch import ChapterRows, SessionBatch
+from turnlog.store.identity import Place, Scope, SourceKind
+from turnlog.store.interface import ChangeEntry, KnownSession, KnownSource
+from turnlog.store.lists import (
+    EVERYTHING_SHOWN,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+)
+from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, PlacementRow, SightingRow, TurnRow
+from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.search.language import Query
+from turnlog.store.usage.recounting import RecountedUsage
 
 __all__ = ["MemoryStore", "Shared"]
 
-_Row = TypeVar("_Row", LineFact, MessageRow)
+_Row = TypeVar("_Row", LineFact, MessageRow, PlacementRow, TurnRow)
 
 
 class Shared:
@@ -30,7 +46,7 @@ class Shared:
         self.writes = 0
 
 
-class MemoryStore:
+class MemoryStore(MemoryWindows):
     """A handle."""
 
     def __init__(self, shared: Shared) -> None:
@@ -43,6 +59,21 @@ class MemoryStore:
         return self._shared.writes
 
     def close(self) -> None:
+        pass
+
+    def search(
+        self,
+        scope: Scope,
+        query: Query,
+        *,
+        order: SearchOrder = SearchOrder.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> SearchPage:
+        return search(self, scope, query, order, limit, cursor, cancelled)
+
+    def settle(self) -> None:
         pass
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:
@@ -60,27 +91,38 @@ class MemoryStore:
         return iter([_know(sessions[key]) for key in sorted(sessions)])
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        return [
-            session
-            for session in self.list_sessions(scope, limit=1 << 30)
-            if session.key.startswith(prefix)
-            or _sessions(self._shared, scope)[session.key].session_id.startswith(prefix)
-            or (session.row.session_id or "").startswith(prefix)
-        ]
+        return find_sessions(self._shared.state, scope.owner, prefix)
 
     def list_sessions(
         self,
         scope: Scope,
+        asked: SessionFilter = EVERYTHING_SHOWN,
         *,
-        project: str | None = None,
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
-        offset: int = 0,
-    ) -> list[StoredSession]:
-        found = [_store(session) for _, session in sorted(_sessions(self._shared, scope).items())]
-        found = [session for session in found if project is None or session.row.project == project]
-        found.sort(key=lambda session: _rank(session, order))
-        return found[offset : offset + limit]
+        cursor: str | None = None,
+    ) -> SessionPage:
+        return list_sessions(self._shared.state, scope.owner, asked, order, limit, cursor)
+
+    def list_projects(
+        self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
+    ) -> list[StoredProject]:
+        return list_projects(self._shared.state, scope.owner, text, order)
+
+    def find_marks(self, scope: Scope, key: str) -> Marks | None:
+        return find_marks(self._shared.state, scope.owner, key)
+
+    def list_tags(self, scope: Scope) -> dict[str, int]:
+        return list_tags(self._shared.state, scope.owner)
+
+    def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
+        state = deepcopy(self._shared.state)
+        done = mark(state, scope.owner, keys, change)
+        self._shared.state = state
+        return done
+
+    def undo_mark(self, scope: Scope) -> list[MarkedSession]:
+        return undo_mark(self._shared.state, scope.owner)
 
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
@@ -90,22 +132,48 @@ class MemoryStore:
         return _window(lines, first, count)
 
     def list_messages(
-        self, scope: Scope, key: str, *, first: int = 0, count: int | None = None
+        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
     ) -> list[MessageRow]:
-        return _window([*_rows(self._shared, scope, key).messages], first, count)
+        session = _sessions(self._shared, scope).get(key)
+        source = _find_transcript(session) if source is None and session is not None else source
+        rows = [row for chapter in _chapters(session) if chapter.source == source for row in chapter.messages]
+        return _window(rows, first, count)
 
-    def list_calls(self, scope: Scope, key: str) -> list[CallRow]:
-        return [*_rows(self._shared, scope, key).calls]
+    def list_chapters(self, scope: Scope, key: str) -> list[str]:
+        return [chapter.source for chapter in _chapters(_sessions(self._shared, scope).get(key))]
 
-    def list_turns(self, scope: Scope, key: str) -> list[TurnRow]:
-        return [*_rows(self._shared, scope, key).turns]
+    def list_placements(
+        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
+    ) -> list[PlacementRow]:
+        chapters = _chapters(_sessions(self._shared, scope).get(key))
+        rows = [row for chapter in chapters if chapter.source == source for row in chapter.placements]
+        return _window(rows, first, count)
+
+    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
+        chapters = _chapters(_sessions(self._shared, scope).get(key))
+        return [row for chapter in chapters if source in (None, chapter.source) for row in chapter.calls]
+
+    def list_turns(self, scope: Scope, key: str, *, first: int = 0, count: int | None = None) -> list[TurnRow]:
+        session = _sessions(self._shared, scope).get(key)
+        turns = [] if session is None or session.derived is None else [*session.derived.turns]
+        return _window(turns, first, count)
 
     def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
-        return [*_rows(self._shared, scope, key).agents]
+        session = _sessions(self._shared, scope).get(key)
+        return [] if session is None or session.derived is None else [*session.derived.agents]
 
-    def list_sightings(self, scope: Scope, key: str | None = None) -> Iterator[SightingRow]:
-        keys = sorted(_sessions(self._shared, scope)) if key is None else [key]
-        return iter([row for name in keys for row in _rows(self._shared, scope, name).sightings])
+    def list_sightings(
+        self, scope: Scope, key: str | None = None, *, source: str | None = None
+    ) -> Iterator[SightingRow]:
+        sessions = _sessions(self._shared, scope)
+        found = [sessions[name] for name in sorted(sessions) if key in (None, name)]
+        chapters = [chapter for session in found for chapter in _chapters(session)]
+        return iter(
+            [row for chapter in chapters if source in (None, chapter.source) for row in chapter.sightings]
+        )
+
+    def read_usage(self, scope: Scope) -> RecountedUsage:
+        return RecountedUsage(self, scope)
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         own = [entry for owner, entry in self._shared.state.entries if owner == scope.owner]
@@ -151,9 +219,26 @@ def _generations(shared: Shared, scope: Scope, source: str) -> list[Generation]:
     return []
 
 
-def _rows(shared: Shared, scope: Scope, key: str) -> DerivedRows:
-    session = _sessions(shared, scope).get(key)
-    return DerivedRows(session=None) if session is None or session.derived is None else session.derived  # type: ignore[arg-type]
+def _chapters(session: Session | None) -> list[ChapterRows]:
+    """Return the chapters of a session, the transcript's first."""
+    if session is None:
+        return []
+    kinds = {source.source: source.kind for source in session.sources.values()}
+    return sorted(
+        session.chapters.values(),
+        key=lambda chapter: (kinds[chapter.source] is not SourceKind.TRANSCRIPT, chapter.source),
+    )
+
+
+def _find_transcript(session: Session) -> str | None:
+    """Return the transcript: of several, the one that is read."""
+    found = [source.source for source in session.sources.values() if source.kind is SourceKind.TRANSCRIPT]
+    found.sort(key=lambda source: (not _has_messages(session, source), source != session.key))
+    return found[0] if found else None
+
+
+def _has_messages(session: Session, source: str) -> bool:
+    return source in session.chapters and bool(session.chapters[source].messages)
 
 
 def _window(rows: list[_Row], first: int, count: int | None) -> list[_Row]:
@@ -164,6 +249,9 @@ def _know(session: Session) -> KnownSession:
     return KnownSession(
         key=session.key,
         revision=session.revision,
+        session_id=session.session_id,
+        project_folder=session.project_folder,
+        derivation=session.derivation,
         sources=tuple(
             KnownSource(
                 source=source.source,
@@ -183,28 +271,3 @@ def _know(session: Session) -> KnownSession:
             for _, source in sorted(session.sources.items())
         ),
     )
-
-
-def _store(session: Session) -> StoredSession:
-    transcript = session.sources.get(session.key)
-    assert session.derived is not None
-    return StoredSession(
-        key=session.key,
-        revision=session.revision,
-        project_folder=session.project_folder,
-        path=transcript.path if transcript else "",
-        present=transcript is not None and transcript.present,
-        row=session.derived.session,
-    )
-
-
-def _rank(session: StoredSession, order: SessionOrder) -> tuple[bool, object]:
-    """Return by what a session is sorted; those that lack it come last."""
-    row = session.row
-    if order is SessionOrder.TITLE:
-        return row.title is None, (row.title or "").casefold()
-    if order is SessionOrder.COST:
-        return row.cost is None, -Decimal(row.cost or 0)
-    if order is SessionOrder.OLDEST:
-        return row.last_time is None, row.last_time or 0
-    return row.last_time is None, -(row.last_time or 0)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, StoreError
-from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.marks import Marks
 from turnlog.store.rows import DerivedRow, LineFact
+from turnlog.testing.merging import merge_rows
 from turnlog.transcripts.files.reader import Change, Checkpoint
 
-__all__ = ["Generation", "Session", "Source", "State", "apply_batch"]
+__all__ = ["Generation", "MarkEntry", "Session", "Source", "State", "apply_batch"]
 
-_KINDS = ("messages", "calls", "turns", "agents", "sightings")
+_WHOLE = ("turns", "agents")
+_CHAPTER = ("messages", "calls", "placements", "sightings")
 
 
 class Generation(Struct):
@@ -43,12 +47,23 @@ class Session(Struct):
     path: str = ""
     revision: int = 0
     sources: dict[str, Source] = field(default_factory=dict)
+    derivation: int = 0
     derived: DerivedRows | None = None
+    chapters: dict[str, ChapterRows] = field(default_factory=dict)
+
+
+class MarkEntry(Struct):
+    owner: str
+    session: str
+    operation: int
+    undoes: int | None
+    marks: Marks
 
 
 class State(Struct):
     owners: dict[str, dict[str, Session]] = field(default_factory=dict)
     entries: list[tuple[str, ChangeEntry]] = field(default_factory=list)
+    marks: list[MarkEntry] = field(default_factory=list)
 
 
 def apply_batch(state: State, batch: SessionBatch) -> int:
@@ -58,8 +73,16 @@ def apply_batch(state: State, batch: SessionBatch) -> int:
     session = sessions.setdefault(batch.key, Session(batch.key, batch.session_id, batch.project_folder))
     was_there = any(source.present for source in session.sources.values())
     writes = sum([_apply_source(session, source) for source in batch.sources])
-    writes += _replace_rows(session, batch.derived)
+    if batch.derived is not None:
+        if batch.derived.is_partial and batch.sources and not writes:
+            return 0  # applied before
+        if batch.derived.is_partial and batch.base_revision != session.revision:
+            raise StoreError(f"{batch.key} is not in the revision {batch.base_revision}")
+        writes += _replace_rows(session, batch.derived)
+        session.derivation = batch.derivation
     if writes or is_new:
+        if batch.base_revision not in (None, session.revision):
+            raise StoreError(f"{batch.key} is not in the revision {batch.base_revision}")
         session.revision += 1
         is_gone = was_there and not any(source.present for source in session.sources.values())
         kind = ChangeKind.SESSION_GONE if is_gone else ChangeKind.SESSION_CHANGED
@@ -124,15 +147,28 @@ def _open(batch: SourceBatch) -> bytes:
     return data
 
 
-def _replace_rows(session: Session, derived: DerivedRows | None) -> int:
+def _replace_rows(session: Session, derived: DerivedRows) -> int:
     """Put rows in the place of others, and return how many differ."""
-    if derived is None:
-        return 0
-    old, session.derived = session.derived, derived
+    old = session.derived
+    if old is not None:
+        old = replace(old, chapters=tuple(session.chapters.values()))
+    named = {chapter.source for chapter in derived.chapters}
+    whole = merge_rows(old, derived)
+    derived = replace(whole, chapters=tuple(chapter for chapter in whole.chapters if chapter.source in named))
+    session.derived = derived
     writes = int(old is None or old.session != derived.session)
-    for kind in _KINDS:
-        before: tuple[DerivedRow, ...] = getattr(old, kind, ())
-        after: tuple[DerivedRow, ...] = getattr(derived, kind)
-        same = sum(one == other for one, other in zip(before, after, strict=False))
-        writes += max(len(before), len(after)) - same
+    writes += sum(_count_differing(old, derived, kind) for kind in _WHOLE)
+    for chapter in derived.chapters:
+        if chapter.source not in session.sources:
+            raise StoreError(f"{chapter.source} is no file of the session")
+        before = session.chapters.get(chapter.source)
+        writes += sum(_count_differing(before, chapter, kind) for kind in _CHAPTER)
+        session.chapters[chapter.source] = chapter
     return writes
+
+
+def _count_differing(old: object, new: object, kind: str) -> int:
+    before: tuple[DerivedRow, ...] = getattr(old, kind, ())
+    after: tuple[DerivedRow, ...] = getattr(new, kind)
+    same = sum(one == other for one, other in zip(before, after, strict=False))
+    return max(len(before), len(after)) - same

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.store.interface import Store
+import apsw
+
+from turnlog.store.care import CaredStore
 from turnlog.store.sqlite.store import SqliteStore
-from turnlog.testing.store_contract import StoreContract
+from turnlog.testing.store_contract import CaredStoreContract
 
 
-class TestContract(StoreContract):
-    def make_store(self, tmp_path: Path) -> Store:
+class TestContract(CaredStoreContract):
+    def make_store(self, tmp_path: Path) -> CaredStore:
         return SqliteStore.open(tmp_path / "turnlog.db")
 
-    def reopen(self, tmp_path: Path) -> Store:
+    def reopen(self, tmp_path: Path) -> CaredStore:
         return SqliteStore.open(tmp_path / "turnlog.db")
+
+    def spoil_rows(self, tmp_path: Path, key: str) -> None:
+        tamper(tmp_path, "DELETE FROM digests WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
+
+    def spoil_bytes(self, tmp_path: Path, source: str) -> None:
+        tamper(
+            tmp_path,
+            "UPDATE frames SET data = CAST(substr(data, 1, 20) || x'00' || substr(data, 22) AS BLOB) "
+            "WHERE generation = (SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source "
+            "WHERE s.source = ?)",
+            (source,),
+        )
+
+
+def tamper(tmp_path: Path, statement: str, values: tuple[str, ...]) -> None:
+    connection = apsw.Connection(str(tmp_path / "turnlog.db"))
+    connection.execute(statement, values)
+    assert connection.changes() > 0
+    connection.close()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from turnlog.store.batch import DerivedRows
 from turnlog.store.frames import compress
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind
+from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
@@ -31,14 +31,7 @@ def fill(store: SqliteStore, session_id: str, word: str) -> str:
     batch = make_batch(files, session_id=session_id)
     assert batch.derived is not None
     session = make_session_row(session_id, title=f"About {word}", project=f"/home/{word}")
-    rows = DerivedRows(
-        session=session,
-        messages=batch.derived.messages,
-        calls=batch.derived.calls,
-        turns=batch.derived.turns,
-        agents=batch.derived.agents,
-        sightings=batch.derived.sightings,
-    )
+    rows = replace(batch.derived, session=session)
     store.apply([make_batch(files, session_id=session_id, rows=rows)])
     return batch.key
 
@@ -91,55 +84,6 @@ def test_what_earlier_writes_left_behind_is_gone_too(store: SqliteStore, path: P
         store.apply([make_batch({"session-1.jsonl": data}, known=known, rows=rows)])
     store.forget(LOCAL, [make_key()])
     assert search(path, [NEEDLE.encode()]) == {}
-
-
-def test_other_sessions_stay_as_they_are(store: SqliteStore) -> None:
-    key, other = fill(store, "one", NEEDLE), fill(store, "two", KEPT)
-    kept = [known for known in store.list_known(LOCAL) if known.key == other]
-    before = collect_answers(store, LOCAL, kept)
-    store.forget(LOCAL, [key])
-    after = collect_answers(store, LOCAL)
-    every = {"list_known", "list_sessions", "list_changes", "find_last_change", "list_sightings"}
-    assert {name: after[name] for name in after.keys() - every} == {
-        name: before[name] for name in before.keys() - every
-    }
-    assert [known.key for known in store.list_known(LOCAL)] == [other]
-    assert [stored.row.title for stored in store.list_sessions(LOCAL)] == [f"About {KEPT}"]
-    assert store.list_flaws(LOCAL) == []
-
-
-def test_a_forgotten_session_is_in_the_feed_and_does_not_come_back(store: SqliteStore) -> None:
-    key = fill(store, "one", NEEDLE)
-    store.forget(LOCAL, [key])
-    last = store.list_changes(LOCAL)[-1]
-    assert (last.kind, last.session, last.revision) == (ChangeKind.SESSION_FORGOTTEN, key, 2)
-    fill(store, "one", NEEDLE)
-    assert collect_answers(store, LOCAL)["list_known"] == []
-    assert store.list_changes(LOCAL)[-1] == last
-    [tombstone] = store.list_tombstones(LOCAL)
-    assert (tombstone.key, tombstone.session_id) == (key, "one")
-    assert store.lift(LOCAL, [key]) == 1
-    assert store.lift(LOCAL, [key]) == 0
-    fill(store, "one", NEEDLE)
-    assert [known.key for known in store.list_known(LOCAL)] == [key]
-
-
-def test_of_an_id_that_a_copy_has_too_only_the_key_is_kept(store: SqliteStore) -> None:
-    for origin in ("here", "there"):
-        store.apply([make_batch({"session-1.jsonl": make_lines(2)}, origin=origin)])
-    store.forget(LOCAL, [make_key(origin="here")])
-    [tombstone] = store.list_tombstones(LOCAL)
-    assert (tombstone.key, tombstone.session_id) == (make_key(origin="here"), None)
-    assert len(list(store.list_known(LOCAL))) == 1
-
-
-def test_what_is_not_there_or_another_owners_is_not_forgotten(store: SqliteStore) -> None:
-    key = fill(store, "one", NEEDLE)
-    last = store.find_last_change(LOCAL)
-    assert store.forget(LOCAL, ["nobody"]).sessions == 0
-    assert store.forget(Scope("guest"), [key]).sessions == 0
-    assert store.find_last_change(LOCAL) == last
-    assert store.list_tombstones(LOCAL) == []
 
 
 def test_a_writer_beside_uses_no_words_that_are_gone(store: SqliteStore, path: Path) -> None:

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from turnlog.ingest.hook_facts import build_delivery
 from turnlog.store.hooks import HookDelivery, HookEvent
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind
+from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import SqliteStore
-from turnlog.testing.builders import make_batch, make_lines
 
 SECOND = 1_000_000_000
 
@@ -98,52 +95,9 @@ def test_each_event_of_the_spec_is_told_as_its_table_says(
     )
 
 
-def test_the_end_of_a_session_and_a_sign_in_are_kept_but_are_no_events(store: SqliteStore) -> None:
-    deliveries = [
-        make("SessionEnd", 1 * SECOND, reason="clear"),
-        make("Notification", 2 * SECOND, notification_type="auth_success"),
-        make("Stop", 3 * SECOND),
-    ]
-    store.add_deliveries(LOCAL, deliveries)
-    assert [event.event_name for event in store.list_hook_events(LOCAL, "s1")] == ["Stop"]
-    assert store.list_deliveries(LOCAL, "s1") == deliveries
-
-
 @pytest.mark.parametrize("name", ["SubagentStop", "TeammateIdle", "TaskCompleted"])
 def test_what_is_metadata_only_has_no_group_of_its_own(name: str) -> None:
     assert make(name).group_name is None
-
-
-def test_a_delivery_that_comes_twice_is_one_row(store: SqliteStore) -> None:
-    first = make("Stop", SECOND, "d1")
-    again = replace(first, received_ns=2 * SECOND)
-    assert store.add_deliveries(LOCAL, [first, again, make("Stop", SECOND, "d2")]) == 2
-    last = store.find_last_change(LOCAL)
-    assert store.add_deliveries(LOCAL, [again]) == 0
-    assert store.find_last_change(LOCAL) == last
-    assert [each.received_ns for each in store.list_deliveries(LOCAL)] == [SECOND, SECOND]
-
-
-def test_deliveries_are_in_the_feed_and_in_the_order_of_time(store: SqliteStore) -> None:
-    late, early = make("Stop", 5 * SECOND + 1), make("PreToolUse", 5 * SECOND)
-    store.add_deliveries(LOCAL, [late, early])
-    entries = store.list_changes(LOCAL)
-    assert [(each.kind, each.session, each.at_ns) for each in entries] == [
-        (ChangeKind.HOOK_DELIVERED, "s1", late.received_ns),
-        (ChangeKind.HOOK_DELIVERED, "s1", early.received_ns),
-    ]
-    assert store.list_deliveries(LOCAL) == [early, late]
-    names = [event.event_name for event in store.list_hook_events(LOCAL, "s1")]
-    assert names == ["PreToolUse", "Stop"]
-    assert [e.event_name for e in store.list_hook_events(LOCAL, "s1", first=1, count=5)] == ["Stop"]
-    assert store.list_deliveries(LOCAL, "s1", count=1) == [early]
-    assert store.list_hook_events(LOCAL, "s2") == []
-
-
-def test_another_owner_sees_nothing(store: SqliteStore) -> None:
-    store.add_deliveries(LOCAL, [make("Stop")])
-    assert store.list_deliveries(Scope("guest")) == []
-    assert store.list_hook_events(Scope("guest"), "s1") == []
 
 
 @pytest.mark.parametrize(
@@ -171,18 +125,6 @@ def test_labels_are_short(store: SqliteStore) -> None:
     label = make("UserPromptSubmit", prompt="x" * 10_000).label
     assert label is not None
     assert len(label) == 200
-
-
-def test_what_a_forgotten_session_was_told_is_forgotten_and_not_taken_again(store: SqliteStore) -> None:
-    batch = make_batch({"s1.jsonl": make_lines(2, session_id="s1")}, session_id="s1")
-    store.apply([batch])
-    other = replace(make("Stop", 1, "other"), session_id="s2")
-    store.add_deliveries(LOCAL, [make("UserPromptSubmit", prompt="secret"), other])
-    assert store.forget(LOCAL, [batch.key]).deliveries == 1
-    assert store.list_deliveries(LOCAL) == [other]
-    assert store.add_deliveries(LOCAL, [make("Stop")]) == 0
-    store.lift(LOCAL, [batch.key])
-    assert store.add_deliveries(LOCAL, [make("Stop")]) == 1
 
 
 def test_every_payload_of_the_corpus_has_a_name_and_a_label(

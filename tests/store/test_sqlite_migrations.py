@@ -1,16 +1,30 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import apsw
 import pytest
 
-from turnlog.errors import NewerStoreError, StoreError
+from turnlog.errors import NewerStoreError, OlderStoreError
+from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.store.sqlite.connection import open_to_write
 from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
+from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_lines
+from turnlog.transcripts.files.locate import locate_path
+
+ROWS = (
+    "list_lines",
+    "list_messages",
+    "list_placements",
+    "list_calls",
+    "list_turns",
+    "list_agents",
+    "list_sightings",
+)
 
 
 def make_version(path: Path, count: int) -> None:
@@ -38,7 +52,7 @@ def test_every_earlier_version_is_brought_up_to_date(tmp_path: Path, count: int)
     SqliteStore.open(fresh).close()
     store = SqliteStore.open(path)
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
-    assert len(store.list_sessions(LOCAL)) == 1
+    assert len(store.list_sessions(LOCAL).sessions) == 1
     store.close()
     assert read_schema(path) == read_schema(fresh)
 
@@ -51,6 +65,67 @@ def test_what_an_earlier_version_kept_stays(tmp_path: Path) -> None:
     connection.close()
     store = SqliteStore.open(path)
     assert [entry.seq for entry in store.list_changes(LOCAL)] == [7]
+    store.close()
+
+
+def make_former(path: Path, source: Path) -> None:
+    """Make a database as it was before rows were grouped by chapter, with the sessions of another one."""
+    make_version(path, 3)
+    connection = apsw.Connection(str(path))
+    connection.execute("ATTACH ? AS now", (str(source),))
+    kept = (
+        "words sources source_paths generations checkpoints frames tail_frames lines changes sessions summaries"
+    )
+    for table in kept.split():
+        columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+        connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}")
+    connection.execute(
+        """
+        INSERT INTO main.digests SELECT session, kind, chunk, whole, digests FROM now.digests WHERE kind = 0;
+        INSERT INTO main.messages (session, idx, revision, id, source, number)
+            SELECT session, idx, 1, 'as it was', source, idx FROM now.messages WHERE source = 1;
+        INSERT INTO main.turns (session, idx, revision, prompt) SELECT session, idx, 1, 0 FROM now.turns;
+        """
+    )
+    connection.close()
+
+
+def write_sessions(folder: Path) -> None:
+    for name in ("one", "two"):
+        agent = folder / name / "subagents" / "agent-a1.jsonl"
+        agent.parent.mkdir(parents=True)
+        agent.write_bytes(make_lines(4, session_id=name, agent_id="a1"))
+        (folder / f"{name}.jsonl").write_bytes(make_lines(6, session_id=name))
+
+
+def sync_all(store: SqliteStore, place: Path, folder: Path) -> SyncReport:
+    return sync(store, place, locate_path(folder).sessions, origin="here", within=[folder], workers=1)
+
+
+def test_what_was_derived_before_chapters_is_derived_again_by_the_next_sync(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-work"
+    write_sessions(folder)
+    cold, former = tmp_path / "cold.db", tmp_path / "former.db"
+    store = SqliteStore.open(cold)
+    sync_all(store, cold, folder)
+    expected = collect_answers(store, LOCAL)
+    store.close()
+    make_former(former, cold)
+    shutil.rmtree(folder / "two")  # one is there as it was, one is gone
+    (folder / "two.jsonl").unlink()
+    store = SqliteStore.open(former)
+    meanwhile = collect_answers(store, LOCAL)
+    assert meanwhile["read_all"] == expected["read_all"]
+    assert [found.derivation for found in store.list_known(LOCAL)] == [0, 0]
+    assert {found.row.title for found in store.find_sessions(LOCAL, "")} == {"line 0"}
+    assert (meanwhile["list_messages"], store.list_flaws(LOCAL)) == ([], [])
+    report = sync_all(store, former, folder)
+    assert (report.sessions, report.rederived, report.gone) == (1, 2, 1)
+    after = collect_answers(store, LOCAL)
+    for name in ROWS:
+        assert after[name] == expected[name], name
+    assert store.list_flaws(LOCAL) == []
+    assert sync_all(store, former, folder).rederived == 0
     store.close()
 
 
@@ -114,7 +189,7 @@ def test_an_older_database_is_not_changed_by_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
     make_version(path, 1)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="older version"):
+    with pytest.raises(OlderStoreError, match="older version"):
         SqliteStore.open(path, read_only=True)
     assert path.read_bytes() == before
 

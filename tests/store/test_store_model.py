@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from store.memory_reference import MemoryStore, Shared
 from turnlog.errors import StoreError
-from turnlog.store.batch import DerivedRows, SessionBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, Store
 from turnlog.store.rows import SessionRow
@@ -127,16 +127,14 @@ class StoreModel(RuleBasedStateMachine):
             assert ask(self.store, Scope(batch.owner)) == before
 
     @precondition(lambda self: self.applied)
-    @rule(row=rows, keep=st.integers(0, 3))
-    def derive_anew(self, row: SessionRow, keep: int) -> None:
+    @rule(row=rows, keep=st.integers(0, 3), skip=st.integers(0, 3))
+    def derive_anew(self, row: SessionRow, keep: int, skip: int) -> None:
+        """Of one of the chapters nothing is said."""
         last = self.applied[-1]
         derived = DerivedRows(session=row) if last.derived is None else replace(last.derived, session=row)
-        derived = replace(derived, messages=derived.messages[:keep], sightings=derived.sightings[keep:])
-        derived = replace(
-            derived,
-            sightings=tuple(replace(row, index=index) for index, row in enumerate(derived.sightings)),
-        )
-        self.apply([replace(last, sources=(), derived=derived)])
+        chapters = [chapter for number, chapter in enumerate(derived.chapters) if number != skip]
+        derived = replace(derived, chapters=tuple(_cut(chapter, keep) for chapter in chapters))
+        self.apply([replace(last, sources=(), derived=derived, derivation=keep)])
 
     @precondition(lambda self: any(self.files.values()))
     @rule(data=st.data(), name=st.sampled_from(["here", "there"]))
@@ -189,6 +187,15 @@ class StoreModel(RuleBasedStateMachine):
             return store.apply(batches)
         except StoreError:
             return None
+
+
+def _cut(chapter: ChapterRows, keep: int) -> ChapterRows:
+    return replace(
+        chapter,
+        messages=chapter.messages[:keep],
+        placements=chapter.placements[:keep],
+        sightings=tuple(replace(row, index=index) for index, row in enumerate(chapter.sightings[keep:])),
+    )
 
 
 def ask(store: Store, scope: Scope) -> Answers:

@@ -23,6 +23,9 @@ def know(batch: SessionBatch) -> KnownSession:
     return KnownSession(
         key=batch.key,
         revision=1,
+        session_id=batch.session_id,
+        project_folder=batch.project_folder,
+        derivation=batch.derivation,
         sources=tuple(
             KnownSource(
                 source=source.source,
@@ -68,11 +71,12 @@ def test_every_field_of_rows_and_facts_differs_from_its_default_somewhere() -> N
     assert more.derived is not None
     groups = (
         [fact for source in batch.sources for fact in source.lines],
-        batch.derived.messages,
-        batch.derived.calls,
+        [row for chapter in batch.derived.chapters for row in chapter.messages],
+        [row for chapter in batch.derived.chapters for row in chapter.calls],
+        [row for chapter in batch.derived.chapters for row in chapter.placements],
         batch.derived.turns,
         more.derived.agents,
-        [*batch.derived.sightings, *more.derived.sightings],
+        [row for made in (batch.derived, more.derived) for each in made.chapters for row in each.sightings],
     )
     for rows in groups:
         for field in fields(type(rows[0])):

@@ -282,6 +282,12 @@ def test_a_prompt_without_words_leaves_the_last_prompt_as_it_is() -> None:
     assert build_summary([user("a"), user("<command-name>/brew</command-name>")]).last_prompt == "/brew"
 
 
+def test_the_first_prompt_is_the_first_that_has_words() -> None:
+    image = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]
+    assert build_summary([user(image), user("Boil.\nNow."), user("And pour.")]).first_prompt == "Boil."
+    assert build_summary([user(image)]).first_prompt is None
+
+
 def test_synthetic_answers_are_neither_answers_nor_models() -> None:
     summary = build_summary([answer(model="<synthetic>", id="m-1"), answer(model=None, id="m-2")])
 

@@ -6,31 +6,45 @@ from a session follows from all of its lines. Facts are made of lines behind wha
 
 from __future__ import annotations
 
-from turnlog.ingest.facts import build_fact
+from turnlog.ingest.facts import build_fact, time_of
 from turnlog.ingest.slim import slim
 from turnlog.messages import Line
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
 from turnlog.store.rows import LineFact
+from turnlog.store.search.packing import TextPacker, build_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.files.sidecar_files import META_LIMIT, RECORD_LIMIT
+from turnlog.transcripts.lines.passages import list_passages
 
-__all__ = ["Content", "DERIVED_FROM"]
+__all__ = ["CHAPTERS", "Content", "DERIVED_FROM"]
 
 _LIMITS = {SourceKind.AGENT_META: META_LIMIT, SourceKind.WORKFLOW: RECORD_LIMIT}
 DERIVED_FROM = frozenset(kind for kind in SourceKind if kind.has_lines) | _LIMITS.keys()
 """The kinds of files that rows are derived from; others are only kept."""
+_PER_LINE = 5_000
+"""What lines, messages and rows weigh besides their texts, as was measured."""
+CHAPTERS = frozenset({SourceKind.TRANSCRIPT, SourceKind.AGENT})
+"""The kinds of files whose lines are a conversation."""
 
 
 class Content:
     """What the bytes of one file amount to, fed in pieces of any size."""
 
     def __init__(
-        self, source: str, kind: SourceKind, known: KnownSource | None = None, *, is_large: bool = False
+        self,
+        source: str,
+        kind: SourceKind,
+        known: KnownSource | None = None,
+        *,
+        is_large: bool = False,
+        retold: bool = False,
+        is_new: bool = True,
     ) -> None:
         """Begin with nothing; `known` is of the same generation, and lines that it has get no facts again.
 
-        Of a session that `is_large`, lines are kept without their long texts.
+        Of a session that `is_large`, lines are kept without their long texts. If it is `retold`, what is
+        searched of known lines is gathered again. If nothing `is_new`, there are no facts.
         """
         self.source = source
         self.lines: list[Line] = []
@@ -41,6 +55,20 @@ class Content:
         self._limit = _LIMITS.get(kind, -1) + 1
         self._text = bytearray()
         self._is_large = is_large
+        self._is_new = is_new
+        self._is_searched = kind in CHAPTERS
+        self._packer = TextPacker() if kind in CHAPTERS and (is_new or retold) else None
+        self.texts_from = None if self._packer is None else 0 if retold else self._number
+        """The first line whose texts are gathered; None for files that are not searched."""
+        self.first_new = 0
+        """The first line that came since it was resumed."""
+        self._timed = 0, 0
+        self._size = 0
+
+    @property
+    def texts(self) -> tuple[bytes, ...]:
+        """What is searched of lines, packed; none before all bytes are there."""
+        return () if self._packer is None else self._packer.finish()
 
     @property
     def text(self) -> bytes:
@@ -57,6 +85,28 @@ class Content:
         """Whether `consumed` is between the items of an array."""
         return self._splitter is not None and self._splitter.in_array
 
+    @property
+    def weight(self) -> int:
+        """How much memory it takes about, with all that is made of its lines."""
+        return 2 * self._size + _PER_LINE * len(self.lines) + len(self._text)
+
+    def is_at(self, known: KnownSource) -> bool:
+        """Tell whether it has exactly the lines that are known; of a small file, whether it is as long."""
+        if self._splitter is None:
+            return known.length == len(self._text) or known.length >= self._limit
+        return (self.consumed, self.in_array, len(self.lines)) == (known.consumed, known.in_array, known.lines)
+
+    def resume(self, known: KnownSource) -> None:
+        """Go on where lines end, which is where the store's do; the bytes behind them come next."""
+        self.first_new = len(self.lines)
+        self.facts = []
+        self._is_new = True
+        self._consumed, self._number = known.consumed, known.lines
+        if self._splitter is not None:
+            self._splitter = LineSplitter(self.source, known.consumed, known.in_array)
+        if self._is_searched:
+            self._packer, self.texts_from = TextPacker(), self._number
+
     def add(self, piece: bytes) -> None:
         """Take the next bytes."""
         if self._splitter is not None:
@@ -70,8 +120,30 @@ class Content:
             self._take(self._splitter.finish())
 
     def _take(self, lines: list[Line]) -> None:
+        first = len(self.lines)
         self.lines += map(slim, lines) if self._is_large else lines
-        for line in lines:
-            if line.at is not None and line.at.offset >= self._consumed:
+        self._size += sum(len(line.raw) for line in self.lines[first:])
+        for number, line in enumerate(lines, first):
+            if self._is_new and line.at is not None and line.at.offset >= self._consumed:
                 self.facts.append(build_fact(line, self._number))
                 self._number += 1
+            if self.texts_from is not None and number >= self.texts_from:
+                self._pack(line, number)
+
+    def _pack(self, line: Line, number: int) -> None:
+        passages = list_passages(line)
+        if passages and self._packer is not None:
+            time = self._find_time(number)
+            for ordinal, passage in enumerate(passages):
+                self._packer.add(build_text(number, ordinal, passage, time))
+
+    def _find_time(self, number: int) -> int:
+        """Return the time of a line, else that of the last one before it that has one; 0 if none has."""
+        known, time = self._timed
+        for at in range(number, known - 1, -1):
+            found = time_of(self.lines[at])
+            if found is not None:
+                time = found
+                break
+        self._timed = number + 1, time
+        return time

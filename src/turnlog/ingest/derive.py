@@ -1,32 +1,36 @@
 """From a session, read from all of its files, to the rows that are kept of it.
 
 The rows follow from the lines alone: whatever the pieces in which they came, the same lines give equal rows.
-Messages and calls are those of the transcript, then those of each agent's file in the order of sources; what
-a forked agent has from its parent stands in its file and is kept with it.
+Each file of lines is a chapter, the transcript first and then those of agents; what a forked agent has from its
+parent stands in its file and is kept with it. When the rules change, `DERIVATION` is raised, and the next sync
+derives all sessions again from the archive.
+
+A session that grows while somebody follows it is derived on: by the same rules, but only what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from turnlog.ingest.conversation_rows import RowBuilder
-from turnlog.ingest.facts import bounded, microseconds
-from turnlog.store.batch import DerivedRows
-from turnlog.store.rows import AgentRow, SessionRow, SightingRow, TurnRow
+from turnlog.ingest.answer_homes import AnswerHomes
+from turnlog.ingest.conversation_rows import ChapterBuilder
+from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.session_rows import build_agent, build_session
+from turnlog.ingest.turn_rows import TurnRows
+from turnlog.messages import Line
+from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.rows import AgentRow, TurnRow
 from turnlog.transcripts.agents.agent import Agent, AgentSource
-from turnlog.transcripts.conversation.conversation import Conversation
-from turnlog.transcripts.conversation.turns import Turn
-from turnlog.transcripts.session import Session
-from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.sightings import Sighting
+from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.turns import AgentWork
+from turnlog.transcripts.session import Session, SessionGrowth
+from turnlog.transcripts.sources import Sources
+from turnlog.transcripts.usage.tokens import Sighting
 
-__all__ = ["Chapter", "derive"]
-
-_encode = msgspec.json.Encoder().encode
+__all__ = ["DERIVATION", "Chapter", "Deriver", "derive"]
 
 
 class Chapter(Struct, frozen=True, gc=False):
@@ -38,129 +42,160 @@ class Chapter(Struct, frozen=True, gc=False):
 
 
 def derive(
-    session: Session, transcript: str, chapters: Sequence[Chapter], generations: Mapping[str, int]
+    session: Session,
+    transcript: str | None,
+    chapters: Sequence[Chapter],
+    generations: Mapping[str, int],
+    emptied: Iterable[str] = (),
 ) -> DerivedRows:
-    """Return the rows of a session whose lines know their source by its id.
+    """Return all rows of a session whose lines know their source by its id.
 
-    `transcript` is the source of its main lines, `chapters` are its agents' files, and `generations` says of
-    which generation the lines of each source are.
+    `transcript` is the source of its main lines, None if it has none; `chapters` are its agents' files,
+    `generations` says of which generation the lines of each source are, and `emptied` are files that had
+    chapters and have none any more.
     """
-    turn_of = {message.index: turn.index for turn in session.turns for message in turn.messages}
-    builder = RowBuilder(generations)
-    builder.add(transcript, session.conversation, None, turn_of)
-    for chapter in chapters:
-        builder.add(chapter.source, chapter.conversation, chapter.agent.agent_id, {})
-    sources = {chapter.agent.path: chapter.source for chapter in chapters}
-    agents = tuple(
-        _build_agent(index, agent, None if agent.path is None else sources.get(agent.path), builder)
-        for index, agent in enumerate(session.agents)
-    )
-    return DerivedRows(
-        session=_build_session(session),
-        messages=tuple(builder.messages),
-        calls=tuple(builder.calls),
-        turns=tuple(_build_turn(turn, builder) for turn in session.turns),
-        agents=agents,
-        sightings=tuple(_list_sightings(session.usage.list_sightings())),
-    )
+    return Deriver(session, transcript, chapters, generations).build(emptied)
 
 
-def _build_session(session: Session) -> SessionRow:
-    summary = session.summary
-    counts, tokens = summary.counts, summary.totals.tokens
-    return SessionRow(
-        index=0,
-        session_id=summary.id,
-        title=None if summary.title is None else summary.title.text,
-        project=summary.project,
-        first_time=microseconds(summary.first_time),
-        last_time=microseconds(summary.last_time),
-        prompts=counts.prompts,
-        answers=counts.answers,
-        calls=counts.calls,
-        agents=len(session.agents),
-        lines=counts.lines,
-        problems=len(session.problems),
-        input_tokens=bounded(tokens.prompt),
-        output_tokens=bounded(tokens.output),
-        cost=None if _is_unpriced(summary) else _money(summary.cost or Decimal(0)),
-        summary=_encode(summary),
-    )
+class Deriver:
+    """The rows of a session, kept up as it grows."""
 
+    def __init__(
+        self,
+        session: Session,
+        transcript: str | None,
+        chapters: Sequence[Chapter],
+        generations: Mapping[str, int],
+    ) -> None:
+        """Take a session as `derive` does."""
+        self._session = session
+        self._transcript = transcript
+        self._generations = generations
+        self._chapters = {chapter.source: chapter for chapter in chapters}
+        self._builders: dict[str, ChapterBuilder] = {}
+        if transcript is not None:
+            self._builders[transcript] = self._begin(transcript)
+        self._builders |= {source: self._begin(source) for source in self._chapters}
+        self._turns = self._begin_turns()
+        self._agents = self._build_agents()
+        self._homes: AnswerHomes | None = None
 
-def _build_turn(turn: Turn, builder: RowBuilder) -> TurnRow:
-    bill, duration = turn.bill, turn.duration
-    tokens = bill.totals.tokens
-    unpriced = sum(totals.messages for totals in bill.unpriced.values())
-    calls = [builder.calls[builder.call_at[id(call)]] for call in turn.calls]
-    return TurnRow(
-        index=turn.index,
-        prompt=turn.prompt.index,
-        messages=len(turn.messages),
-        calls=len(calls),
-        agents=len(turn.agents),
-        files_changed=len({call.path for call in calls if call.changes_file}),
-        started=microseconds(turn.started),
-        ended=microseconds(turn.ended),
-        duration_ms=None if duration is None else round(duration.total_seconds() * 1000),
-        input_tokens=bounded(tokens.prompt),
-        output_tokens=bounded(tokens.output),
-        cost=None if unpriced and unpriced == len(turn.usage) else _money(bill.cost),
-    )
-
-
-def _build_agent(index: int, agent: Agent, source: str | None, builder: RowBuilder) -> AgentRow:
-    return AgentRow(
-        index=index,
-        id=agent.id,
-        state=agent.state.value,
-        depth=agent.depth,
-        inline=agent.inline,
-        background=agent.background,
-        source=source,
-        parent_id=agent.parent_id,
-        run_id=agent.run_id,
-        type=agent.type,
-        description=agent.description,
-        call=None if agent.call is None else builder.call_at.get(id(agent.call)),
-        linked_by=None if agent.linked_by is None else agent.linked_by.value,
-    )
-
-
-def _list_sightings(sightings: Sequence[Sighting]) -> Iterator[SightingRow]:
-    for index, seen in enumerate(sightings):
-        tokens, terms, behalf = seen.tokens, seen.terms, seen.attribution
-        yield SightingRow(
-            index=index,
-            message_id=seen.message,
-            session_id=seen.session,
-            source=seen.source,
-            offset=seen.offset,
-            time=microseconds(seen.time),
-            model=seen.model,
-            input=bounded(tokens.input),
-            output=bounded(tokens.output),
-            cache_read=bounded(tokens.cache_read),
-            cache_write_5m=bounded(tokens.cache_write_5m),
-            cache_write_1h=bounded(tokens.cache_write_1h),
-            web_searches=bounded(tokens.web_searches),
-            ended=seen.ended,
-            service_tier=terms.service_tier,
-            speed=terms.speed,
-            inference_geo=terms.inference_geo,
-            agent=behalf.agent,
-            agent_id=behalf.agent_id,
-            skill=behalf.skill,
-            plugin=behalf.plugin,
-            mcp_server=behalf.mcp_server,
-            mcp_tool=behalf.mcp_tool,
+    def build(self, emptied: Iterable[str] = ()) -> DerivedRows:
+        """Return all rows; `emptied` are files that had chapters and have none any more."""
+        return DerivedRows(
+            session=build_session(self._session),
+            turns=tuple(self._turns.rows),
+            agents=tuple(self._agents),
+            chapters=(
+                *(builder.build() for builder in self._builders.values()),
+                *(ChapterRows(source) for source in emptied if source not in self._builders),
+            ),
         )
 
+    def extend(self, new: Mapping[str, Sequence[Line]]) -> DerivedRows:
+        """Take further lines of chapters that there are, and return the rows that are new or differ."""
+        session, transcript = self._session, self._transcript or ""
+        homes = self._homes = self._homes or AnswerHomes(session.conversation.live_messages)
+        former = session.work
+        grown = {
+            name: self._chapters[name].conversation.extend(new[name]) for name in self._chapters if name in new
+        }
+        others = [line for name in grown for line in new[name]]
+        growth = session.extend(new.get(transcript, ()), self._replace_sources(grown), others)
+        homes.extend(session.conversation.live_messages, growth.main.message)
+        if transcript in new:
+            grown[transcript] = growth.main
+        chapters = tuple(self._extend_chapter(name, each, growth) for name, each in grown.items())
+        agents = self._build_agents() if growth.agents else self._agents
+        before, self._agents = self._agents, agents
+        if not growth.main.message and transcript in new:
+            self._turns = self._begin_turns()
+            return DerivedRows(
+                session=build_session(session),
+                turns=tuple(self._turns.rows),
+                agents=tuple(agents),
+                chapters=chapters,
+            )
+        return DerivedRows(
+            session=build_session(session),
+            turns=tuple(self._extend_turns(growth, former)),
+            agents=tuple(row for row in agents if row not in before[row.index : row.index + 1]),
+            chapters=chapters,
+            sizes=(len(self._turns.rows), len(agents)),
+        )
 
-def _is_unpriced(summary: Summary) -> bool:
-    """Tell whether something was used, and nothing of it has a price."""
-    return bool(summary.model_totals) and all(each.cost is None for each in summary.model_totals)
+    def _begin(self, source: str) -> ChapterBuilder:
+        session = self._session
+        chapter = self._chapters.get(source)
+        builder = ChapterBuilder(
+            source,
+            self._generations[source],
+            session.conversation if chapter is None else chapter.conversation,
+            agent_id=None if chapter is None else chapter.agent.agent_id,
+            turn_of=session.division.turn_of if chapter is None else (),
+        )
+        builder.sightings.update(self._list_seen(source, session.usage.list_names()))
+        return builder
 
+    def _list_seen(self, source: str, names: Iterable[str]) -> dict[str, list[Sighting]]:
+        seen = ((name, self._session.usage.list_seen(name)) for name in names)
+        found = {name: [each for each in sightings if each.source == source] for name, sightings in seen}
+        return {name: sightings for name, sightings in found.items() if sightings}
 
-def _money(amount: Decimal) -> str:
-    return format(amount, "f")
+    def _extend_chapter(self, source: str, growth: Growth, session: SessionGrowth) -> ChapterRows:
+        if not growth.message:
+            builder = self._builders[source] = self._begin(source)
+            return builder.build()
+        moved = session.divided.messages if source == self._transcript else ()
+        return self._builders[source].extend(growth, moved, self._list_seen(source, session.answers))
+
+    def _replace_sources(self, grown: Mapping[str, Growth]) -> Sources | None:
+        """Return what lies beside the transcript, now that some chapters have grown; None if none has."""
+        if not grown:
+            return None
+        sources = self._session.sources
+        fresh: dict[int, AgentSource] = {}
+        for name in grown:
+            chapter = self._chapters[name]
+            lines, calls = chapter.conversation.lines, chapter.conversation.calls
+            agent = fresh[id(chapter.agent)] = replace(chapter.agent, lines=lines, calls=calls)
+            self._chapters[name] = replace(chapter, agent=agent)
+        return replace(sources, agents=tuple(fresh.get(id(agent), agent) for agent in sources.agents))
+
+    def _begin_turns(self) -> TurnRows:
+        main = self._builders.get(self._transcript or "")
+        return TurnRows(self._session, lambda message: () if main is None else main.list_changed(message))
+
+    def _extend_turns(self, growth: SessionGrowth, former: Mapping[int, AgentWork]) -> list[TurnRow]:
+        session, main, divided = self._session, growth.main, growth.divided
+        first = min((main.message, *divided.messages))
+        work = session.work
+        worked = {at for at in former.keys() | work.keys() if at < first and former.get(at) != work.get(at)}
+        touched = {*main.touched, *worked}
+        division = session.division
+        turns = {*divided.turns, *range(divided.turn, len(division.turns))}
+        concerned = {*touched, *self._find_homes(growth.answers)}
+        turns |= {division.turn_of[at] for at in concerned if division.turn_of[at] >= 0}
+        return self._turns.update(turns, first, sorted(touched), growth.answers)
+
+    def _find_homes(self, answers: frozenset[str]) -> set[int]:
+        found = set() if self._homes is None else self._homes.find(answers)
+        return found | {at for at, work in self._session.work.items() if not answers.isdisjoint(work.messages)}
+
+    def _build_agents(self) -> list[AgentRow]:
+        files = {chapter.agent.path: chapter.source for chapter in self._chapters.values()}
+        return [
+            build_agent(
+                index, agent, files.get(agent.path) if agent.path is not None else None, self._find_call(agent)
+            )
+            for index, agent in enumerate(self._session.agents)
+        ]
+
+    def _find_call(self, agent: Agent) -> tuple[str, int] | None:
+        """Return the chapter that has the call which started an agent, and which of its calls it is."""
+        at = None if agent.call is None else agent.call.place.line.at
+        builder = None if at is None else self._builders.get(at.source)
+        if builder is None or agent.call is None:
+            return None
+        position = builder.conversation.find_position(agent.call)
+        return None if position is None else (builder.source, position)

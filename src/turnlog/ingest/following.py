@@ -17,17 +17,16 @@ from pathlib import Path
 from msgspec import Struct
 
 from turnlog.errors import NewerStoreError
-from turnlog.ingest.acquaintance import Acquaintance
 from turnlog.ingest.agenda import Agenda
+from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.concerns import find_concern, is_transcript, locate_concern
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.handover import Answer, Request, answer_requests
 from turnlog.ingest.kinds import find_transcript
-from turnlog.ingest.pipeline import OnProgress, SyncReport, sync
+from turnlog.ingest.pipeline import OnProgress, SyncReport
 from turnlog.ingest.watcher import Watcher
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import KnownSession, Store
-from turnlog.transcripts.files.locate import locate_path, locate_sessions
+from turnlog.store.interface import Store
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["FULL_SECONDS", "Followed", "Occasion", "OnReport", "follow"]
@@ -95,39 +94,35 @@ def follow(
     it is done, those that found nothing new left out. What was `forgotten` meanwhile is asked each time. Raises
     `NewerStoreError`.
     """
-    follower = _Follower(
-        store, place, tuple(config_dirs), origin, watcher, on_report, exclusion, scope, forgotten
+
+    def check_stop(done: int, total: int) -> None:
+        if watcher.stopped:
+            raise _StoppedError
+
+    catching_up = CatchingUp(
+        store,
+        place,
+        tuple(config_dirs),
+        origin=origin,
+        exclusion=exclusion,
+        scope=scope,
+        forgotten=forgotten,
+        on_progress=check_stop,
     )
     try:
-        follower.run(full_seconds, on_progress)
+        _Follower(place, catching_up, watcher, on_report).run(full_seconds, on_progress)
     except _StoppedError:
         return
 
 
 class _Follower:
-    def __init__(
-        self,
-        store: Store,
-        place: Path,
-        config_dirs: tuple[Path, ...],
-        origin: str,
-        watcher: Watcher,
-        on_report: OnReport,
-        exclusion: Exclusion,
-        scope: Scope,
-        forgotten: Callable[[], Collection[str]],
-    ) -> None:
-        self._store = store
+    def __init__(self, place: Path, catching_up: CatchingUp, watcher: Watcher, on_report: OnReport) -> None:
         self._place = place
-        self._config_dirs = config_dirs
-        self._origin = origin
+        self._catching_up = catching_up
+        self._known = catching_up.known
         self._watcher = watcher
         self._on_report = on_report
-        self._exclusion = exclusion
-        self._scope = scope
-        self._forgotten = forgotten
         self._agenda = Agenda()
-        self._known = Acquaintance(store, scope, origin)
         self._rested = 0.0
         """Until when there is a rest."""
         self._missed: set[Path] = set()
@@ -150,34 +145,19 @@ class _Follower:
 
     def _serve(self, request: Request) -> Answer:
         """Do what another process asks for, which must not write itself."""
-        paths = [Path(path) for path in request.paths]
-        within = [path for path in paths or self._config_dirs if path.is_dir()]
-        located = [locate_path(path) for path in paths] or [locate_sessions(within)]
-        found = [files for one in located for files in one.sessions if not self._exclusion.excludes(files)]
         try:
-            report = sync(
-                self._store,
-                self._place,
-                found,
-                origin=self._origin,
-                within=within,
-                scope=self._scope,
-                forgotten=self._forgotten(),
-                on_progress=self._check_stop,
-            )
+            return Answer(self._catching_up.sync_asked([Path(path) for path in request.paths]))
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  whoever asked is told, and everything else goes on
-            return Answer(reason=str(error) or type(error).__name__)
-        finally:
-            self._known.load()
-        return Answer(report)
+            return Answer(reason=_explain(error))
 
     def _look_and_rest(self) -> None:
         started = time.monotonic()
         self._look(self._agenda.take(started))
         now = time.monotonic()
         self._rested = now + min(_REST * (now - started), _LONGEST_REST)
+        self._catching_up.rest()
 
     def _note(self, changed: set[Path]) -> bool:
         """Note what is to be looked at; tell whether it is everything."""
@@ -195,7 +175,7 @@ class _Follower:
         return everything
 
     def _look(self, concerns: list[Path]) -> None:
-        located = {concern: self._locate(concern) for concern in concerns}
+        located = {concern: self._catching_up.admit(locate_concern(concern)) for concern in concerns}
         ready = {
             concern: sessions for concern, sessions in located.items() if not self._misses(concern, sessions)
         }
@@ -214,7 +194,7 @@ class _Follower:
         else:
             self._tell(Occasion.CHANGE, report, tuple(ready))
 
-    def _look_at_one(self, concern: Path, sessions: tuple[SessionFiles, ...]) -> bool:
+    def _look_at_one(self, concern: Path, sessions: list[SessionFiles]) -> bool:
         try:
             report = self._sync({concern: sessions})
         except (_StoppedError, NewerStoreError):
@@ -225,15 +205,18 @@ class _Follower:
         self._tell(Occasion.CHANGE, report, (concern,))
         return True
 
+    def _sync(self, ready: dict[Path, list[SessionFiles]]) -> SyncReport:
+        report = self._catching_up.sync_some(ready, self._watcher.roots)
+        for concern in ready:
+            self._agenda.succeed(concern)
+        return report
+
     def _fail(self, concern: Path, error: Exception) -> None:
-        reason = str(error) or type(error).__name__
         again_in = self._agenda.fail(concern, time.monotonic())
-        self._on_report(Followed(occasion=Occasion.CHANGE, paths=(concern,), reason=reason, again_in=again_in))
+        failed = Followed(occasion=Occasion.CHANGE, paths=(concern,), reason=_explain(error), again_in=again_in)
+        self._on_report(failed)
 
-    def _locate(self, concern: Path) -> tuple[SessionFiles, ...]:
-        return tuple(files for files in locate_concern(concern) if not self._exclusion.excludes(files))
-
-    def _misses(self, concern: Path, sessions: tuple[SessionFiles, ...]) -> bool:
+    def _misses(self, concern: Path, sessions: list[SessionFiles]) -> bool:
         """Tell whether something is gone for the first time: then it is looked at again a little later."""
         if is_transcript(concern):
             gone = self._known.has_present(concern) and not any(files.path == concern for files in sessions)
@@ -246,61 +229,17 @@ class _Follower:
         self._missed.discard(concern)
         return False
 
-    def _sync(self, ready: dict[Path, tuple[SessionFiles, ...]]) -> SyncReport:
-        sessions = {self._known.name(files): files for found in ready.values() for files in found}
-        known: dict[str, KnownSession] = {}
-        for files in sessions.values():
-            known.update((session.key, session) for session in self._known.find(files))
-        for concern in ready:
-            known.update((session.key, session) for session in self._known.find_present(concern))
-        try:
-            report = sync(
-                self._store,
-                self._place,
-                sessions.values(),
-                origin=self._origin,
-                within=self._watcher.roots,
-                scope=self._scope,
-                known=known.values(),
-                forgotten=self._forgotten(),
-                on_progress=self._check_stop,
-            )
-        finally:
-            self._known.refresh(known.keys() | sessions.keys())
-        for concern in ready:
-            self._agenda.succeed(concern)
-        return report
-
     def _sync_all(self, occasion: Occasion, on_progress: OnProgress | None = None) -> bool:
         """Look at everything; tell whether that went well."""
-
-        def go_on(done: int, total: int) -> None:
-            self._check_stop(done, total)
-            if on_progress is not None:
-                on_progress(done, total)
-
-        there = [path for path in self._config_dirs if path.is_dir()]
-        sessions = [f for f in locate_sessions(there).sessions if not self._exclusion.excludes(f)]
+        sessions = self._catching_up.locate()
         try:
-            report = sync(
-                self._store,
-                self._place,
-                sessions,
-                origin=self._origin,
-                within=there,
-                scope=self._scope,
-                forgotten=self._forgotten(),
-                on_progress=go_on,
-            )
+            report = self._catching_up.sync_all(sessions, on_progress)
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  one by one it will be seen which of them it was
-            self._on_report(
-                Followed(occasion=occasion, reason=str(error) or type(error).__name__, again_in=_RETRY_SECONDS)
-            )
+            self._on_report(Followed(occasion=occasion, reason=_explain(error), again_in=_RETRY_SECONDS))
             self._sync_each(sessions)
             return False
-        self._known.load()
         self._tell(occasion, report)
         return True
 
@@ -308,15 +247,15 @@ class _Follower:
         failures = 0
         self._known.load()
         for files in sessions:
-            done = self._look_at_one(Path(find_transcript(files)), (files,))
+            done = self._look_at_one(Path(find_transcript(files)), [files])
             failures = 0 if done else failures + 1
             if failures == _ENOUGH:
                 return
 
     def _tell(self, occasion: Occasion, report: SyncReport, paths: tuple[Path, ...] = ()) -> None:
-        if occasion is Occasion.START or report.added or report.changed or report.gone:
+        if occasion is Occasion.START or report.added or report.changed or report.gone or report.rederived:
             self._on_report(Followed(occasion=occasion, paths=paths, report=report))
 
-    def _check_stop(self, done: int, total: int) -> None:
-        if self._watcher.stopped:
-            raise _StoppedError
+
+def _explain(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -15,7 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.ingest.looks import vanish
+from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.looks import is_outdated, vanish
 from turnlog.ingest.planning import Plan, Task, build_plan, measure
 from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
 from turnlog.store.batch import SessionBatch
@@ -30,6 +31,8 @@ OnProgress = Callable[[int, int], None]
 
 _WORTH_PROCESSES = 128 << 20
 """Below so many new bytes, starting other processes takes longer than the work."""
+_WORTH_SETTLING = 1 << 20
+"""After so many new bytes the store may have something to put in order."""
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.25
 
@@ -42,6 +45,8 @@ class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
     added: int = 0
     changed: int = 0
     unchanged: int = 0
+    rederived: int = 0
+    """Sessions of which nothing is new, but whose rows followed older rules."""
     gone: int = 0
     """Sessions that exist only here from now on."""
     bytes: int = 0
@@ -62,35 +67,42 @@ def sync(
     forgotten: Collection[str] = (),
     workers: int | None = None,
     on_progress: OnProgress | None = None,
+    hot: HotSessions | None = None,
 ) -> SyncReport:
     """Bring the store at `place` up to date with some sessions, and return what was done.
 
     Known sessions in the folders `within` that are not among them are gone: they are marked, and kept. Whoever
-    knows which known sessions these may be gives them as `known`; else the store is asked for all.
-    Sessions that were `forgotten` (`list_forgotten`) are left out.
+    knows which known sessions these may be gives them as `known`; else the store is asked for all. Known
+    sessions whose rows follow older rules are derived again from the archive.
+    Sessions that were `forgotten` (`list_forgotten`) are left out. What is `hot` is used, and kept up.
     """
     started = time.monotonic()
     known = store.list_known(scope) if known is None else known
     plan = build_plan(sessions, known, origin, within, forgotten)
     asker = Asker(scope.owner, origin, time.time_ns())
-    report = SyncReport(sessions=len(plan.tasks) + plan.unchanged, unchanged=plan.unchanged)
+    outside = sum(task.files is not None for task in plan.tasks)
+    report = SyncReport(sessions=outside + plan.unchanged, unchanged=plan.unchanged)
     done = 0
-    for group in _group(_look(plan, store, place, asker, workers)):
-        written = _write(store, [looked for looked in group if looked.batch is not None], asker)
+    for group in _group(_look(plan, store, place, asker, workers, hot)):
+        written = _write(store, group, asker, hot)
         report = _add(report, group, written)
         done += sum(looked.task.size for looked in group)
         if on_progress is not None:
             on_progress(done, plan.size)
     if plan.gone:
         store.apply([vanish(session, asker.owner, asker.origin, asker.now_ns) for session in plan.gone])
+    if report.bytes >= _WORTH_SETTLING or report.rederived:
+        store.settle()
     return replace(report, gone=len(plan.gone), seconds=time.monotonic() - started)
 
 
-def _look(plan: Plan, store: Store, place: Path, asker: Asker, workers: int | None) -> Iterator[Looked]:
+def _look(
+    plan: Plan, store: Store, place: Path, asker: Asker, workers: int | None, hot: HotSessions | None
+) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
     if count > 1 and (workers is not None or plan.size >= _WORTH_PROCESSES):
         return look_in_processes(plan.tasks, place, asker, count)
-    return look_here(plan.tasks, store, asker)
+    return look_here(plan.tasks, store, asker, hot)
 
 
 def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
@@ -107,38 +119,53 @@ def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
         yield group
 
 
-def _write(store: Store, looks: list[Looked], asker: Asker) -> list[SessionBatch]:
+def _write(store: Store, looks: list[Looked], asker: Asker, hot: HotSessions | None) -> list[SessionBatch]:
     """Write what some looks gave; where another writer was faster, look again at what is left to do."""
     batches = [looked.batch for looked in looks if looked.batch is not None]
     try:
         store.apply(batches)
     except StoreError:
-        batches = [batch for looked in looks for batch in _write_again(store, looked.task, asker)]
+        written = [_write_again(store, looked.task, looked.batch, asker) for looked in looks if looked.batch]
+        batches = [batch for batch in written if batch is not None]
+    else:
+        if hot is not None:
+            for looked in looks:
+                hot.put(looked.hot)
     return batches
 
 
-def _write_again(store: Store, task: Task, asker: Asker) -> list[SessionBatch]:
-    key = task.known.key if task.known is not None else None
-    known = store.find_known(Scope(asker.owner), key) if key is not None else None
-    size = measure(task.files, known)
-    if size is None:
-        return []
-    [looked] = look_here([Task(task.files, known, size)], store, asker)
-    if looked.batch is None:
-        return []
-    store.apply([looked.batch])
-    return [looked.batch]
+def _write_again(store: Store, task: Task, former: SessionBatch, asker: Asker) -> SessionBatch | None:
+    """Look at one session again, on top of what another writer has made of it, and write that."""
+    known = store.find_known(Scope(asker.owner), former.key)
+    if task.files is None:
+        if known is None or not is_outdated(known):
+            return None
+    elif measure(task.files, known) is None:
+        return None
+    [looked] = look_here([Task(task.files, known, task.size)], store, asker)
+    if looked.batch is not None:
+        store.apply([looked.batch])
+    return looked.batch
 
 
 def _add(report: SyncReport, group: list[Looked], written: list[SessionBatch]) -> SyncReport:
     known = {looked.task.known.key for looked in group if looked.task.known is not None}
     added = sum(batch.key not in known for batch in written)
+    rederived = sum(_is_retold(batch) for batch in written if batch.key in known)
+    inside = {looked.task.known.key for looked in group if looked.task.known and looked.task.files is None}
+    unchanged = len(group) - len(inside) - sum(batch.key not in inside for batch in written)
     sources = [source for batch in written for source in batch.sources]
     return replace(
         report,
         added=report.added + added,
-        changed=report.changed + len(written) - added,
-        unchanged=report.unchanged + len(group) - len(written),
+        changed=report.changed + len(written) - added - rederived,
+        unchanged=report.unchanged + unchanged,
+        rederived=report.rederived + rederived,
         bytes=report.bytes + sum(frame.length for source in sources for frame in source.frames),
         lines=report.lines + sum(len(source.lines) for source in sources),
     )
+
+
+def _is_retold(batch: SessionBatch) -> bool:
+    """Tell whether a batch has nothing that is new of any file."""
+    return all(source.texts_from == 0 and not source.frames for source in batch.sources)

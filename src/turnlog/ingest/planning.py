@@ -2,7 +2,8 @@
 
 A file that has the size, the time and the inode that it had is not opened. A transcript that is no longer
 where it was, while its inode has come up elsewhere with the same beginning, was moved: its session keeps its
-key. If the old one is still there, the new one is a copy, which is a session of its own.
+key. If the old one is still there, the new one is a copy, which is a session of its own. Sessions whose rows
+follow older rules are derived again, wherever their files are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.ingest.looks import key_of, list_kinds
+from turnlog.ingest.contents import DERIVED_FROM
+from turnlog.ingest.looks import is_outdated, key_of, list_kinds
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
 from turnlog.transcripts.files.session_files import SessionFiles
@@ -24,24 +26,25 @@ __all__ = ["Plan", "Task", "build_plan", "find_former", "measure"]
 class Task(Struct, frozen=True, gc=False):
     """A session to look at."""
 
-    files: SessionFiles
+    files: SessionFiles | None
+    """None if only its rows are to be derived again."""
     known: KnownSession | None
     size: int
-    """How many bytes its files have that the archive has not, at a glance."""
+    """How many bytes are to be read: those that the archive has not, at a glance, or all to be derived from."""
 
 
 class Plan(Struct, frozen=True, gc=False):
     """What a sync has to do."""
 
     tasks: tuple[Task, ...]
-    """In the order of paths."""
+    """In the order of paths; those without files last."""
     gone: tuple[KnownSession, ...]
     """Sessions whose files are all gone from where the sync looked."""
     unchanged: int
 
     @property
     def size(self) -> int:
-        """How many new bytes there are."""
+        """How many bytes there are to read."""
         return sum(task.size for task in self.tasks)
 
 
@@ -80,11 +83,15 @@ def build_plan(
         for key, session in by_key.items()
         if key not in seen and _is_within(session, roots) and _is_gone(session)
     )
+    left = [session for key, session in by_key.items() if key not in seen and is_outdated(session)]
+    tasks += (Task(None, session, _measure_archived(session)) for session in left)
     return Plan(tuple(tasks), gone, unchanged)
 
 
 def measure(files: SessionFiles, session: KnownSession | None) -> int | None:
-    """Return how many bytes are new at a glance; None if every file is as it was."""
+    """Return how many bytes are to be read at a glance; None if every file is as it was."""
+    if session is not None and is_outdated(session):
+        return _measure_archived(session)
     known = {source.path: source for source in session.sources} if session is not None else {}
     new = 0
     changed = session is None
@@ -99,6 +106,10 @@ def measure(files: SessionFiles, session: KnownSession | None) -> int | None:
             changed = True
             new += max(status.st_size - (0 if source is None else source.length), 0)
     return new if changed or any(source.present for source in known.values()) else None
+
+
+def _measure_archived(session: KnownSession) -> int:
+    return sum(source.length for source in session.sources if source.kind in DERIVED_FROM)
 
 
 def _is_same(source: KnownSource, status: os.stat_result) -> bool:

@@ -11,12 +11,15 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
+from turnlog.errors import StoreError
+from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.verification import Disagreement, Subject, Verified, verify_session
 from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.usage.recounting import RecountedUsage, list_differences
 
-__all__ = ["Checked", "check_session", "describe_flaw", "repair_session"]
+__all__ = ["Checked", "check_session", "check_usage", "describe_flaw", "repair_session"]
 
 _ATTEMPTS = 3
 """How often a session is checked that changes meanwhile."""
@@ -39,7 +42,7 @@ def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verif
             break
         now = store.find_known(scope, known.key)
         if now is None:
-            return Verified((), {}, None)
+            return Verified((), {}, None, {})
         if now.revision == known.revision:
             break
         known = now
@@ -65,11 +68,31 @@ def repair_session(
     if damaged and _mend(store, scope, known):
         verified = verify_session(store, scope, known)
     lines = verified.lines if _has(verified.disagreements, Subject.LINES) else {}
-    if lines or (verified.derived is not None and (flaws or _has(verified.disagreements, Subject.ROWS))):
-        store.rewrite(scope, known.key, known.revision, lines, verified.derived)
+    differs = verified.derived is not None and (flaws or _has(verified.disagreements, Subject.ROWS))
+    if lines or differs or verified.texts:
+        derived = verified.derived if lines or differs else None
+        store.rewrite(scope, known.key, known.revision, lines, derived, DERIVATION, texts=verified.texts)
     left = verify_session(store, scope, store.find_known(scope, known.key) or known).disagreements
     mended = tuple(each for each in found if each not in left)
     return Checked(tuple(_explain(each, known) for each in left), mended)
+
+
+def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Checked:
+    """Count all usage anew, compare it with what the store has kept up, and mend that if it is to be."""
+    found = _compare_usage(store, scope)
+    if not found or not repair:
+        return Checked(found)
+    store.recount()
+    left = _compare_usage(store, scope)
+    return Checked(left, tuple(each for each in found if each not in left))
+
+
+def _compare_usage(store: CaredStore, scope: Scope) -> tuple[Disagreement, ...]:
+    try:
+        told = list_differences(store.read_usage(scope), RecountedUsage(store, scope))
+    except StoreError as error:
+        told = [str(error)]
+    return tuple(Disagreement("", Subject.ROWS, "usage", message) for message in told)
 
 
 def _has(found: Iterable[Disagreement], subject: Subject) -> bool:

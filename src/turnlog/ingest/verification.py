@@ -16,11 +16,13 @@ from msgspec import Struct
 
 from turnlog.errors import StoreError
 from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import DERIVED_FROM, Content
+from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
 from turnlog.ingest.derive import derive
-from turnlog.store.batch import DerivedRows
+from turnlog.ingest.looks import is_outdated
+from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.rows import DerivedRow, LineFact
 from turnlog.transcripts.usage.pricing import Prices
 
@@ -36,7 +38,7 @@ _UNREADABLE = (StoreError, KeyError, ValueError, msgspec.MsgspecError)
 """What comes of rows that are damaged themselves."""
 
 
-Row = TypeVar("Row", LineFact, DerivedRow)
+Row = TypeVar("Row", LineFact, DerivedRow, str)
 
 
 class Subject(StrEnum):
@@ -49,6 +51,8 @@ class Subject(StrEnum):
     """The archive has not what it was given."""
     LINES = "lines"
     """Facts are not what the bytes say."""
+    TEXTS = "texts"
+    """What is searched is not what the lines say."""
     ROWS = "rows"
     """Derived rows do not follow from the lines."""
 
@@ -70,21 +74,26 @@ class Verified(Struct, frozen=True):
     """By source and generation, as the bytes say."""
     derived: DerivedRows | None
     """None where bytes are missing, so that nothing follows."""
+    texts: dict[tuple[str, int], tuple[bytes, ...]]
+    """What is searched of generations, where that disagrees."""
 
 
-def verify_session(store: Store, scope: Scope, known: KnownSession, prices: Prices | None = None) -> Verified:
+def verify_session(
+    store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None = None
+) -> Verified:
     """Check one session."""
     return _Verification(store, scope, known, prices).run()
 
 
 class _Verification:
-    def __init__(self, store: Store, scope: Scope, known: KnownSession, prices: Prices | None) -> None:
+    def __init__(self, store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None) -> None:
         self._store = store
         self._scope = scope
         self._known = known
         self._prices = prices
         self._found: list[Disagreement] = []
         self._lines: dict[tuple[str, int], tuple[LineFact, ...]] = {}
+        self._texts: dict[tuple[str, int], tuple[bytes, ...]] = {}
         self._is_large = sum(source.length for source in known.sources) > _LARGE
 
     def run(self) -> Verified:
@@ -97,9 +106,11 @@ class _Verification:
                 if content is not None and generation == source.generation:
                     contents[source.source] = content
         derived = self._derive(contents) if whole and contents else None
-        if derived is not None:
+        if derived is not None and is_outdated(self._known):
+            self._report(Subject.ROWS, "session", "follows older rules; the next sync derives it again")
+        elif derived is not None:
             self._compare_rows(derived)
-        return Verified(tuple(self._found), self._lines, derived)
+        return Verified(tuple(self._found), self._lines, derived, self._texts)
 
     def _read(self, source: KnownSource, generation: int, length: int) -> Content | None:
         content = Content(source.source, source.kind, is_large=self._is_large)
@@ -122,46 +133,67 @@ class _Verification:
         )
         if stored is not None:
             self._compare(Subject.LINES, where, stored, facts, lambda fact: f"line {fact.number + 1}")
+        if not is_outdated(self._known):
+            # Only the newest generation is searched.
+            texts = content.texts if generation == source.generation else ()
+            self._compare_texts(where, source.source, generation, texts)
         return content
+
+    def _compare_texts(self, where: str, source: str, generation: int, texts: tuple[bytes, ...]) -> None:
+        told = self._load(
+            Subject.TEXTS, where, lambda: self._store.check_texts(self._scope, source, generation, texts)
+        )
+        if told is None or told:
+            self._texts[source, generation] = texts
+        for message in told or ():
+            self._report(Subject.TEXTS, where, message)
 
     def _derive(self, contents: dict[str, Content]) -> DerivedRows:
         # As when the session was last looked at: what is there comes before what is gone.
         sources = sorted(self._known.sources, key=lambda source: not source.present)
         parts: list[Part] = []
-        main = ""
+        main: str | None = None
         for source in sources:
-            if source.kind not in DERIVED_FROM or (main and source.kind is SourceKind.TRANSCRIPT):
+            if source.kind not in DERIVED_FROM or (main is not None and source.kind is SourceKind.TRANSCRIPT):
                 continue
             if source.kind is SourceKind.TRANSCRIPT:
                 main = source.source
             parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
-        built = assemble(parts, self._find_folder(), self._prices)
-        return derive(built.session, main, built.chapters, {each.source: each.generation for each in sources})
-
-    def _find_folder(self) -> str:
-        """Return the name of the project's folder, from the transcript's path if its row is damaged."""
-        try:
-            [stored] = self._store.find_sessions(self._scope, self._known.key)
-        except _UNREADABLE:
-            sources = self._known.sources
-            home = next((each for each in sources if each.source == self._known.key), sources[0])
-            return Path(home.path).parent.name
-        return stored.project_folder
+        built = assemble(parts, self._known.project_folder, self._prices)
+        generations = {each.source: each.generation for each in sources}
+        emptied = [each.source for each in sources if each.kind in CHAPTERS]
+        return derive(built.session, main, built.chapters, generations, emptied)
 
     def _compare_rows(self, derived: DerivedRows) -> None:
         store, scope, key = self._store, self._scope, self._known.key
+        self._compare_kind("session", self._list_sessions, (derived.session,))
+        self._compare_kind("turn", lambda: store.list_turns(scope, key), derived.turns)
+        self._compare_kind("agent", lambda: store.list_agents(scope, key), derived.agents)
+        for chapter in derived.chapters:
+            self._compare_chapter(chapter)
+
+    def _compare_chapter(self, rows: ChapterRows) -> None:
+        store, scope, key, source = self._store, self._scope, self._known.key, rows.source
         asked: tuple[tuple[str, Callable[[], Sequence[DerivedRow]], Sequence[DerivedRow]], ...] = (
-            ("session", self._list_sessions, (derived.session,)),
-            ("message", lambda: store.list_messages(scope, key), derived.messages),
-            ("call", lambda: store.list_calls(scope, key), derived.calls),
-            ("turn", lambda: store.list_turns(scope, key), derived.turns),
-            ("agent", lambda: store.list_agents(scope, key), derived.agents),
-            ("sighting", lambda: list(store.list_sightings(scope, key)), derived.sightings),
+            ("message", lambda: store.list_messages(scope, key, source=source), rows.messages),
+            ("call", lambda: store.list_calls(scope, key, source=source), rows.calls),
+            ("placement", lambda: store.list_placements(scope, key, source), rows.placements),
+            ("sighting", lambda: [*store.list_sightings(scope, key, source=source)], rows.sightings),
         )
-        for name, ask, rows in asked:
-            stored = self._load(Subject.ROWS, name, ask)
-            if stored is not None:
-                self._compare(Subject.ROWS, name, stored, rows, lambda row: f"row {row.index}")
+        for name, ask, expected in asked:
+            self._compare_kind(self._name(name, rows), ask, expected)
+
+    def _name(self, kind: str, chapter: ChapterRows) -> str:
+        """Return what rows of a chapter are called: those of agents by their file."""
+        found = next(source for source in self._known.sources if source.source == chapter.source)
+        return kind if found.kind is SourceKind.TRANSCRIPT else f"{kind} of {Path(found.path).name}"
+
+    def _compare_kind(
+        self, name: str, ask: Callable[[], Sequence[DerivedRow]], expected: Sequence[DerivedRow]
+    ) -> None:
+        stored = self._load(Subject.ROWS, name, ask)
+        if stored is not None:
+            self._compare(Subject.ROWS, name, stored, expected, lambda row: f"row {row.index}")
 
     def _list_sessions(self) -> list[DerivedRow]:
         found = self._store.find_sessions(self._scope, self._known.key)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from pathlib import Path
 
 from msgspec import Struct, msgpack
 
-from turnlog.ingest.looks import look
+from turnlog.ingest.hot import HotSession, HotSessions
+from turnlog.ingest.looks import Look, derive_again, look_on
 from turnlog.ingest.planning import Task
 from turnlog.store.batch import SessionBatch
-from turnlog.store.interface import Store
+from turnlog.store.interface import Archive, Store
 from turnlog.store.opening import open_store
 
 __all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
@@ -36,26 +37,35 @@ class Asker(Struct, frozen=True, gc=False):
     now_ns: int
 
 
-class Looked(Struct, frozen=True, gc=False):
+class Looked(Struct, frozen=True):
     """What a look at a session gave."""
 
     task: Task
     batch: SessionBatch | None
     """None if nothing had changed after all."""
+    hot: HotSession | None = None
+    """The session as it is when the batch is written; None if it is not to be kept at hand."""
 
 
-def look_here(tasks: Iterable[Task], store: Store, asker: Asker) -> Iterator[Looked]:
-    """Look at sessions one by one in this process."""
+def look_here(
+    tasks: Sequence[Task], store: Store, asker: Asker, hot: HotSessions | None = None
+) -> Iterator[Looked]:
+    """Look at sessions one by one in this process; go on from what is `hot`, if anything may be kept so."""
     for task in tasks:
-        batch = look(
-            task.files,
-            task.known,
-            store.archive,
-            owner=asker.owner,
-            origin=asker.origin,
-            now_ns=asker.now_ns,
-        )
-        yield Looked(task, batch)
+        found = _look_at(task, store.archive, asker, hot)
+        # Of many that are new, as in a first sync, hardly any is being written to.
+        is_live = hot is not None and (task.known is not None or len(tasks) == 1)
+        yield Looked(task, found.batch, found.hot if is_live else None)
+
+
+def _look_at(task: Task, archive: Archive, asker: Asker, hot: HotSessions | None) -> Look:
+    owner, origin, now_ns = asker.owner, asker.origin, asker.now_ns
+    if task.files is not None:
+        known = None if hot is None else hot.take(task.known)
+        return look_on(task.files, task.known, archive, known, owner=owner, origin=origin, now_ns=now_ns)
+    if task.known is None:
+        return Look(None)
+    return Look(derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns))
 
 
 def look_in_processes(tasks: Iterable[Task], place: Path, asker: Asker, workers: int) -> Iterator[Looked]:

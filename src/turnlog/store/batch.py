@@ -14,13 +14,14 @@ from turnlog.store.rows import (
     CallRow,
     LineFact,
     MessageRow,
+    PlacementRow,
     SessionRow,
     SightingRow,
     TurnRow,
 )
-from turnlog.transcripts.files.reader import Change, Checkpoint
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
-__all__ = ["DerivedRows", "Frame", "SessionBatch", "SourceBatch"]
+__all__ = ["ChapterRows", "DerivedRows", "Frame", "SessionBatch", "SourceBatch"]
 
 
 class Frame(Struct, frozen=True, gc=False, array_like=True):
@@ -57,21 +58,45 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """By which the next look tells what changed; of a file that is gone, as it was."""
     lines: tuple[LineFact, ...] = ()
     """The new lines."""
+    texts: tuple[bytes, ...] = ()
+    """What is searched of lines, packed (`turnlog.store.search.packing`)."""
+    texts_from: int | None = None
+    """The first line that `texts` are of: what there is of lines before it stays. None if they say nothing."""
     agent_id: str | None = None
     run_id: str | None = None
     copied_from: str | None = None
     """The source of which the file was a copy when it was first seen."""
 
 
-class DerivedRows(Struct, frozen=True, gc=False, kw_only=True):
-    """All that follows from a session's facts; each kind in the order of `index`, from 0 without gaps."""
+class ChapterRows(Struct, frozen=True, gc=False):
+    """What follows from one file of lines; each kind in the order of `index`, without gaps if it is all."""
 
-    session: SessionRow
+    source: str
+    """A source of the session; all rows have the same."""
     messages: tuple[MessageRow, ...] = ()
     calls: tuple[CallRow, ...] = ()
+    placements: tuple[PlacementRow, ...] = ()
+    sightings: tuple[SightingRow, ...] = ()
+    sizes: tuple[int, int, int, int] | None = None
+    """None if these are all of its rows. Else how many there are of each kind from now on: then only those are
+    here that are new or may differ from what there was at the batch's `base_revision`; the others stay."""
+
+
+class DerivedRows(Struct, frozen=True, gc=False, kw_only=True):
+    """What follows from a session's facts; turns and agents in the order of `index`, from 0 without gaps."""
+
+    session: SessionRow
     turns: tuple[TurnRow, ...] = ()
     agents: tuple[AgentRow, ...] = ()
-    sightings: tuple[SightingRow, ...] = ()
+    chapters: tuple[ChapterRows, ...] = ()
+    """Those that may have changed: one that is not named stays as it is, an empty one is emptied."""
+    sizes: tuple[int, int] | None = None
+    """As of a chapter: how many turns and agents there are, if not all of them are here."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it says only what is new, compared with some revision."""
+        return self.sizes is not None or any(chapter.sizes is not None for chapter in self.chapters)
 
 
 class SessionBatch(Struct, frozen=True, gc=False, kw_only=True):
@@ -89,3 +114,7 @@ class SessionBatch(Struct, frozen=True, gc=False, kw_only=True):
     """The files of which something is new, those that vanished included."""
     derived: DerivedRows | None = None
     """None if nothing is new."""
+    derivation: int = 0
+    """By which version of the rules they were derived; kept with them."""
+    base_revision: int | None = None
+    """The session's revision that the look was based on, 0 if it was not known; None if any will do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
@@ -14,7 +15,10 @@ from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.rows import LineFact
 
-__all__ = ["Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
+__all__ = ["NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
+
+
+NO_TEXTS: Mapping[tuple[str, int], tuple[bytes, ...]] = MappingProxyType({})
 
 
 class Flaw(Struct, frozen=True, gc=False):
@@ -77,12 +81,22 @@ class CaredStore(Store, Protocol):
         revision: int,
         lines: Mapping[tuple[str, int], Sequence[LineFact]],
         derived: DerivedRows | None,
+        derivation: int = 0,
+        texts: Mapping[tuple[str, int], tuple[bytes, ...]] = NO_TEXTS,
     ) -> int:
         """Write facts and derived rows of a session anew, whatever is there, and return its new revision.
 
-        `lines` are all facts of some generations, by source and number; without derived rows, those that are
-        there stay. Raises `StoreError` if the session is not there in this revision.
+        `lines` are all facts of some generations, by source and number. `derived` are all rows, with every
+        chapter, and `derivation` says by which rules they were made; without them, those that are there stay.
+        `texts` are what is searched of some generations, packed. Raises `StoreError` if the session is not
+        there in this revision.
         """
+
+    def clear_texts(self) -> None:
+        """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
+
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: tuple[bytes, ...]) -> list[str]:
+        """Return how what is searched of a generation differs from `texts`, which it should be."""
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
         """Put bytes back in the place of damaged ones, and return how many stretches were mended.
@@ -90,6 +104,9 @@ class CaredStore(Store, Protocol):
         `find` takes a start and a length, and returns bytes that may be those, or None. Only what has the
         digest of what was kept is taken.
         """
+
+    def recount(self) -> None:
+        """Count all usage anew from what is known of answers, by the price list that is installed."""
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself; whether it is what the bytes say is not its business."""

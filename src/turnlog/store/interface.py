@@ -7,7 +7,7 @@ holds any store to what is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,8 +15,30 @@ from msgspec import Struct
 
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, SessionRow, SightingRow, TurnRow
-from turnlog.transcripts.files.reader import Checkpoint
+from turnlog.store.lists import (
+    EVERYTHING_SHOWN,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+)
+from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.rows import (
+    AgentRow,
+    CallRow,
+    LineFact,
+    MessageRow,
+    PlacementRow,
+    SightingRow,
+    TurnRow,
+)
+from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.search.language import Query
+from turnlog.store.usage.source import UsageSource
+from turnlog.store.windows import WindowedStore
+from turnlog.transcripts.files.fingerprints import Checkpoint
 
 __all__ = [
     "Archive",
@@ -58,29 +80,12 @@ class KnownSession(Struct, frozen=True, gc=False, kw_only=True):
 
     key: str
     revision: int
-    sources: tuple[KnownSource, ...]
-
-
-class StoredSession(Struct, frozen=True, gc=False, kw_only=True):
-    """A session in the lists."""
-
-    key: str
-    revision: int
+    session_id: str
+    """As its file is called."""
     project_folder: str
-    path: str
-    """Where its transcript was last seen."""
-    present: bool
-    """Whether its transcript still exists outside."""
-    row: SessionRow
-
-
-class SessionOrder(StrEnum):
-    """How sessions are listed."""
-
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    TITLE = "title"
-    COST = "cost"
+    derivation: int
+    """By which version of the rules its rows were derived; 0 if that was before versions were counted."""
+    sources: tuple[KnownSource, ...]
 
 
 class ChangeKind(StrEnum):
@@ -91,6 +96,8 @@ class ChangeKind(StrEnum):
     SESSION_GONE = "session-gone"
     """Its files are no longer outside; here they are still."""
     SESSION_FORGOTTEN = "session-forgotten"
+    SESSION_MARKED = "session-marked"
+    """Somebody said something about it; it is in the revision that it was in."""
     HOOK_DELIVERED = "hook-delivered"
 
 
@@ -118,7 +125,7 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Store(Protocol):
+class Store(WindowedStore, Protocol):
     """Facts and derived rows, by session and revision."""
 
     @property
@@ -129,7 +136,8 @@ class Store(Protocol):
         """Write batches, all or nothing, and return the last `seq` of the feed.
 
         A batch whose files the store already has as they are changes nothing and makes no entry. Raises
-        `StoreError` if a batch does not follow on what the store has (another writer was faster).
+        `StoreError` if a batch does not follow on what the store has, or would change a session that is no
+        longer in the revision which the batch is based on (another writer was faster).
         """
 
     def find_known(self, scope: Scope, key: str) -> KnownSession | None:
@@ -144,13 +152,36 @@ class Store(Protocol):
     def list_sessions(
         self,
         scope: Scope,
+        asked: SessionFilter = EVERYTHING_SHOWN,
         *,
-        project: str | None = None,
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
-        offset: int = 0,
-    ) -> list[StoredSession]:
-        """Return a page of sessions."""
+        cursor: str | None = None,
+    ) -> SessionPage:
+        """Return a page of sessions: the first, or the one that begins where another one ended.
+
+        Raises `CursorError` for a cursor that no list in this order ended with.
+        """
+
+    def list_projects(
+        self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
+    ) -> list[StoredProject]:
+        """Return all projects, or those with a text in their paths."""
+
+    def find_marks(self, scope: Scope, key: str) -> Marks | None:
+        """Return what people said about a session; None if they never did."""
+
+    def list_tags(self, scope: Scope) -> dict[str, int]:
+        """Return all tags in their order, each with the number of sessions that have it."""
+
+    def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
+        """Change the marks of sessions, and return those that are not as they were.
+
+        Sessions that are not there are left out. Raises `MarkError` for too many tags; then nothing is changed.
+        """
+
+    def undo_mark(self, scope: Scope) -> list[MarkedSession]:
+        """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
 
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
@@ -158,27 +189,56 @@ class Store(Protocol):
         """Return lines of a generation, in order."""
 
     def list_messages(
-        self, scope: Scope, key: str, *, first: int = 0, count: int | None = None
+        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
     ) -> list[MessageRow]:
-        """Return a window of a session's messages."""
+        """Return a window of the messages of a chapter: without `source`, of the transcript."""
 
-    def list_calls(self, scope: Scope, key: str) -> list[CallRow]:
-        """Return a session's calls."""
+    def list_placements(
+        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
+    ) -> list[PlacementRow]:
+        """Return where lines of a chapter went, from a line's number on."""
 
-    def list_turns(self, scope: Scope, key: str) -> list[TurnRow]:
-        """Return a session's turns."""
+    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
+        """Return the calls of a chapter; without `source`, of all: the transcript's first, then by source."""
+
+    def list_turns(self, scope: Scope, key: str, *, first: int = 0, count: int | None = None) -> list[TurnRow]:
+        """Return a session's turns, from one on."""
 
     def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
         """Return a session's agents."""
 
-    def list_sightings(self, scope: Scope, key: str | None = None) -> Iterator[SightingRow]:
-        """Yield what files say about usage: of one session, or of all."""
+    def list_sightings(
+        self, scope: Scope, key: str | None = None, *, source: str | None = None
+    ) -> Iterator[SightingRow]:
+        """Yield what files say about usage: of a chapter, of one session (as in `list_calls`), or of all."""
+
+    def read_usage(self, scope: Scope) -> UsageSource:
+        """Return what sessions used and cost, each answer once, whichever of them came first."""
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
 
     def find_last_change(self, scope: Scope) -> int:
         """Return the last `seq` of the feed; 0 if nothing happened yet."""
+
+    def search(
+        self,
+        scope: Scope,
+        query: Query,
+        *,
+        order: SearchOrder = SearchOrder.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> SearchPage:
+        """Return a page of the passages that match, each once, of the newest generation of each file.
+
+        By `NEWEST`, pages together have all of them; `cursor` is `next` of the page before. `cancelled` is asked
+        often, and ends the search when it says so: raises `SearchCancelledError`. Raises `CursorError`.
+        """
+
+    def settle(self) -> None:
+        """Put in order what much writing left behind, if that makes searching faster; else do nothing."""
 
     def close(self) -> None:
         """Let go of the store."""

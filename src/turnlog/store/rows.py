@@ -3,6 +3,10 @@
 Facts come from lines and never change. Derived rows follow from all facts of a session together; they are
 replaced, under a new revision, when the session changes. Bodies are not kept twice: rows say where the lines
 are, and the archive has them.
+
+Messages, calls, placements and sightings are rows of a *chapter*: one file of lines, the transcript or an
+agent's. They are counted from 0 in each, so that what is appended to one file leaves the rows of all others
+alone. The session, its turns and its agents are rows of the whole.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ from turnlog.store.identity import Place
 __all__ = [
     "AgentRow",
     "CallRow",
+    "ChapterRow",
     "DerivedRow",
     "LineFact",
     "MessageRow",
+    "PlacementRow",
     "SessionRow",
     "SightingRow",
     "TurnRow",
@@ -46,18 +52,22 @@ class LineFact(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
 
 
 class DerivedRow(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
-    """A row that is replaced when its session changes, known by its kind and its index."""
+    """A row that is replaced when its session changes, known by its kind, its chapter and its index."""
 
     index: int
 
 
-class MessageRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
+class ChapterRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A row of a chapter; indexes that it names are of the same one."""
+
+    source: str
+    """The file whose row it is."""
+
+
+class MessageRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
     """A message as people read it (`transcripts.Message`), of the transcript or of an agent's file."""
 
     id: str
-    source: str
-    """The file whose message it is; `number` counts the messages of that file."""
-    number: int
     lines: tuple[Place, ...]
     """What it is made of, then what is folded into it."""
     own_lines: int
@@ -71,7 +81,7 @@ class MessageRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=Tru
     category: str | None = None
     agent_id: str | None = None
     parent: int | None = None
-    """The message that it follows, by `number`."""
+    """The index of the message that it follows."""
     branch: int = 0
     active: bool = True
     """Whether it is on the way to the newest message."""
@@ -82,7 +92,7 @@ class MessageRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=Tru
     calls: int = 0
 
 
-class CallRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
+class CallRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
     """A tool call with what came of it."""
 
     id: str | None
@@ -95,6 +105,8 @@ class CallRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
     message: int | None = None
     """The index of the message that made it."""
     result_at: Place | None = None
+    result_block: int | None = None
+    """Which block of that line the result is."""
     agent_id: str | None = None
     path: str | None = None
     """The file that it works on, where it works on one."""
@@ -103,11 +115,18 @@ class CallRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
     ended: int | None = None
 
 
+class PlacementRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
+    """Where a line went: `index` is its number in the newest generation."""
+
+    message: int | None = None
+    """The index of the message that it was made into or is folded into; None if it is not shown."""
+
+
 class TurnRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
     """A prompt and all that answers it."""
 
     prompt: int
-    """The index of its first message."""
+    """The index of its first message, among those of the transcript."""
     messages: int
     calls: int
     agents: int
@@ -129,22 +148,23 @@ class AgentRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True)
     depth: int
     inline: bool
     background: bool
-    source: str | None = None
+    file: str | None = None
+    """The source of its own lines, where it has a file."""
     parent_id: str | None = None
     run_id: str | None = None
     type: str | None = None
     description: str | None = None
     call: int | None = None
-    """The index of the call that started it."""
+    """The index of the call that started it, among those of `call_source`."""
+    call_source: str | None = None
     linked_by: str | None = None
 
 
-class SightingRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):
+class SightingRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
     """What one file of the session says about the usage of one answer (`transcripts.Sighting`)."""
 
     message_id: str
     session_id: str
-    source: str
     offset: int
     time: int | None
     model: str | None
@@ -185,3 +205,10 @@ class SessionRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=Tru
     cost: str | None
     summary: bytes
     """All of it: `transcripts.Summary` as JSON."""
+    messages: int = 0
+    """Of the transcript."""
+    errors: int = 0
+    """Calls and requests that failed."""
+    models: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    """Of git."""

@@ -6,8 +6,9 @@ turnlog imports this package.
 
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.merging import merge_rows
 from turnlog.testing.row_builders import make_message_row, make_rows, make_session_row
-from turnlog.testing.store_contract import StoreContract
+from turnlog.testing.store_contract import CaredStoreContract, StoreContract
 
 __all__ = [
     "make_line",
@@ -19,5 +20,7 @@ __all__ = [
     "make_message_row",
     "Answers",
     "collect_answers",
+    "merge_rows",
     "StoreContract",
+    "CaredStoreContract",
 ]

@@ -7,12 +7,19 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import KnownSession, SessionOrder, Store
+from turnlog.store.interface import KnownSession, Store
+from turnlog.store.lists import SessionOrder
+from turnlog.store.search.parsing import parse_query
+from turnlog.store.usage.cells import merge_cells
 
 __all__ = ["Answers", "collect_answers", "read_bytes", "sort_sources"]
 
 Answers = dict[str, list[object]]
 """By the name of the query, what it found; a query that finds nothing has an empty list."""
+
+
+_ANYTHING = parse_query("*e* OR *o*")
+_MANY = 10_000
 
 
 def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession] | None = None) -> Answers:
@@ -31,20 +38,56 @@ def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession]
         "list_known": [sort_sources(found) for found in store.list_known(scope)],
         "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
         "list_sessions": [
-            (order, found) for order in SessionOrder for found in store.list_sessions(scope, order=order)
+            (order, found)
+            for order in SessionOrder
+            for found in store.list_sessions(scope, order=order).sessions
         ],
+        "list_projects": [*store.list_projects(scope)],
+        "find_marks": [(key, marks) for key in keys if (marks := store.find_marks(scope, key))],
+        "list_tags": [*store.list_tags(scope).items()],
+        "search": sorted(
+            store.search(scope, _ANYTHING, limit=_MANY).hits,
+            key=lambda hit: (hit.source or "", hit.line or 0, hit.ordinal),
+        ),
         "list_lines": [
             (source, generation, fact)
             for source, generation in generations
             for fact in store.list_lines(scope, source, generation)
         ],
-        "list_messages": [(key, row) for key in keys for row in store.list_messages(scope, key)],
-        "list_calls": [(key, row) for key in keys for row in store.list_calls(scope, key)],
+        "list_messages": [
+            (key, source, row)
+            for key in keys
+            for source in (None, *sources)
+            for row in store.list_messages(scope, key, source=source)
+        ],
+        "list_placements": [
+            (key, row)
+            for key in keys
+            for source in sources
+            for row in store.list_placements(scope, key, source)
+        ],
+        "list_calls": [
+            (key, source, row)
+            for key in keys
+            for source in (None, *sources)
+            for row in store.list_calls(scope, key, source=source)
+        ],
         "list_turns": [(key, row) for key in keys for row in store.list_turns(scope, key)],
         "list_agents": [(key, row) for key in keys for row in store.list_agents(scope, key)],
         "list_sightings": [
-            *((key, row) for key in keys for row in store.list_sightings(scope, key)),
+            *(
+                (key, source, row)
+                for key in keys
+                for source in (None, *sources)
+                for row in store.list_sightings(scope, key, source=source)
+            ),
             *sorted(store.list_sightings(scope), key=lambda row: (row.source, row.index)),
+        ],
+        "read_usage": [
+            *merge_cells(store.read_usage(scope).list_cells()),
+            *sorted(store.read_usage(scope).list_answers(), key=lambda answer: answer.message),
+            *store.read_usage(scope).list_calls(),
+            *store.read_usage(scope).list_reported(),
         ],
         "list_changes": [*store.list_changes(scope)],
         "find_last_change": [seq for seq in (store.find_last_change(scope),) if seq],

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from turnlog.ingest.contents import Content
 from turnlog.ingest.facts import build_fact
 from turnlog.messages import Line
 from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
@@ -20,7 +21,7 @@ from turnlog.store.identity import SourceKind, name_source
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.rows import LineFact
 from turnlog.testing.row_builders import TIME, SourceLines, make_rows
-from turnlog.transcripts.files.reader import Change, Checkpoint
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.files.records import LineSplitter
 
 __all__ = ["ORIGIN", "OWNER", "make_batch", "make_key", "make_line", "make_lines"]
@@ -112,7 +113,10 @@ def make_batch(
         looks.append(_Look(source, kind, _full_path(project_folder, path), data, before.pop(source, None)))
     gone = [_vanish(source) for source in before.values() if source.present]
     if rows is None and any(look.is_new for look in looks):
-        rows = make_rows(session_id, tuple(look.lines() for look in looks), folder=project_folder)
+        emptied = tuple(source.source for source in before.values() if source.kind.has_lines)
+        rows = make_rows(
+            session_id, tuple(look.lines() for look in looks), folder=project_folder, emptied=emptied
+        )
     return SessionBatch(
         key=make_key(session_id, origin=origin, project_folder=project_folder),
         owner=owner,
@@ -152,6 +156,9 @@ class _Look:
     def batch(self) -> SourceBatch:
         start = self.base.length if self.base else 0
         facts, consumed, in_array = self._read(self.base)
+        content = Content(self.source, self.kind, self.base)
+        content.add(self.data)
+        content.finish()
         frames = tuple(cut_frames(self.data[start:], start)) if len(self.data) > start else ()
         agent = self.path.rpartition("/agent-")[2].partition(".")[0]
         return SourceBatch(
@@ -168,6 +175,8 @@ class _Look:
             in_array=in_array,
             checkpoint=self._checkpoint(consumed, in_array),
             lines=facts,
+            texts=content.texts,
+            texts_from=content.texts_from,
             agent_id=agent if self.kind in (SourceKind.AGENT, SourceKind.AGENT_META) else None,
         )
 

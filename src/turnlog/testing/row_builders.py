@@ -1,26 +1,28 @@
 """Derived rows for tests: simple rules instead of the real ones, but every field is used.
 
-A line is a message, a prompt opens a turn, an answer makes a call and a sighting. As in real sessions a new
-line changes older rows too: which message is the newest, how long the last turn is.
+Each file of lines is a chapter. A line is a message, a prompt of the transcript opens a turn, an answer makes
+a call and a sighting. As in real sessions a new line changes older rows too: which message is the newest, how
+long the last turn is.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import ChapterRows, DerivedRows
 from turnlog.store.identity import Place, SourceKind
 from turnlog.store.rows import (
     AgentRow,
     CallRow,
     LineFact,
     MessageRow,
+    PlacementRow,
     SessionRow,
     SightingRow,
     TurnRow,
 )
 
-__all__ = ["TIME", "SourceLines", "make_message_row", "make_rows", "make_session_row"]
+__all__ = ["TIME", "SourceLines", "make_chapter", "make_message_row", "make_rows", "make_session_row"]
 
 TIME = 1_767_322_800_000_000
 """When tests happen, in microseconds since 1970."""
@@ -42,7 +44,6 @@ def make_message_row(index: int, source: str, offset: int, **changes: object) ->
         "index": index,
         "id": f"message-{index}",
         "source": source,
-        "number": index,
         "lines": (Place(source, 0, offset),),
         "own_lines": 1,
         "rule": "a line of its own",
@@ -79,12 +80,16 @@ def make_session_row(session_id: str | None = "session-1", **changes: object) ->
     return SessionRow(**{**row, **changes})  # type: ignore[arg-type]
 
 
-def make_rows(session_id: str, files: tuple[SourceLines, ...], *, folder: str = "") -> DerivedRows:
-    """Return rows for the lines of a session's files."""
-    lines = [(file, fact) for file in files for fact in file.facts]
-    answers = [number for number, (_, fact) in enumerate(lines) if fact.type == "assistant"]
-    prompts = [number for number, (_, fact) in enumerate(lines) if fact.type == "user"]
-    times = [fact.time for _, fact in lines if fact.time is not None]
+def make_rows(
+    session_id: str, files: tuple[SourceLines, ...], *, folder: str = "", emptied: tuple[str, ...] = ()
+) -> DerivedRows:
+    """Return rows for the lines of a session's files; `emptied` are chapters that are there no more."""
+    chapters = tuple(make_chapter(session_id, file) for file in files if file.kind.has_lines)
+    facts = [fact for file in files for fact in file.facts]
+    main = next((file.facts for file in files if file.kind is SourceKind.TRANSCRIPT), ())
+    prompts = [fact.number for fact in main if fact.type == "user"]
+    answers = sum(fact.type == "assistant" for fact in facts)
+    times = [fact.time for fact in facts if fact.time is not None]
     return DerivedRows(
         session=make_session_row(
             session_id,
@@ -92,36 +97,48 @@ def make_rows(session_id: str, files: tuple[SourceLines, ...], *, folder: str = 
             first_time=min(times, default=None),
             last_time=max(times, default=None),
             prompts=len(prompts),
-            answers=len(answers),
-            calls=len(answers),
-            lines=len(lines),
-            problems=sum(fact.problems for _, fact in lines),
-            cost=f"{len(answers) / 100:.6f}" if answers else None,
+            answers=answers,
+            calls=answers,
+            lines=len(facts),
+            problems=sum(fact.problems for fact in facts),
+            cost=f"{answers / 100:.6f}" if answers else None,
         ),
-        messages=tuple(
-            _message(number, file, fact, number == len(lines) - 1) for number, (file, fact) in enumerate(lines)
-        ),
-        calls=tuple(_call(index, number, *lines[number]) for index, number in enumerate(answers)),
         turns=tuple(
-            _turn(index, prompt, (prompts[index + 1] if index + 1 < len(prompts) else len(lines)) - prompt)
+            _turn(index, prompt, (prompts[index + 1] if index + 1 < len(prompts) else len(main)) - prompt)
             for index, prompt in enumerate(prompts)
         ),
         agents=tuple(
             _agent(index, file)
             for index, file in enumerate(file for file in files if file.kind is SourceKind.AGENT)
         ),
-        sightings=tuple(_sighting(index, session_id, *lines[number]) for index, number in enumerate(answers)),
+        chapters=(*chapters, *map(ChapterRows, emptied)),
     )
 
 
-def _message(index: int, file: SourceLines, fact: LineFact, newest: bool) -> MessageRow:
+def make_chapter(session_id: str, file: SourceLines) -> ChapterRows:
+    """Return rows for the lines of one file."""
+    answers = [fact for fact in file.facts if fact.type == "assistant"]
+    return ChapterRows(
+        file.source,
+        tuple(_message(file, fact) for fact in file.facts),
+        tuple(_call(index, file, fact) for index, fact in enumerate(answers)),
+        tuple(
+            PlacementRow(
+                index=fact.number, source=file.source, message=None if fact.number % 7 == 6 else fact.number
+            )
+            for fact in file.facts
+        ),
+        tuple(_sighting(index, session_id, file, fact) for index, fact in enumerate(answers)),
+    )
+
+
+def _message(file: SourceLines, fact: LineFact) -> MessageRow:
     place = Place(file.source, file.generation, fact.offset)
     return make_message_row(
-        index,
+        fact.number,
         file.source,
         fact.offset,
         id=fact.uuid or f"{file.source}:{fact.offset}",
-        number=fact.number,
         lines=(place, place) if fact.message_id else (place,),
         role=fact.type,
         types=(fact.type, "text") if fact.message_id else (fact.type,),
@@ -131,7 +148,7 @@ def _message(index: int, file: SourceLines, fact: LineFact, newest: bool) -> Mes
         agent_id=fact.agent_id,
         parent=fact.number - 1 if fact.parent_uuid else None,
         branch=fact.number % 3,
-        active=newest,
+        active=fact == file.facts[-1],
         turn=fact.number // 2,
         time=fact.time,
         model="claude-test-1" if fact.message_id else None,
@@ -140,18 +157,20 @@ def _message(index: int, file: SourceLines, fact: LineFact, newest: bool) -> Mes
     )
 
 
-def _call(index: int, message: int, file: SourceLines, fact: LineFact) -> CallRow:
+def _call(index: int, file: SourceLines, fact: LineFact) -> CallRow:
     at = Place(file.source, file.generation, fact.offset)
     return CallRow(
         index=index,
+        source=file.source,
         id=f"call-{fact.uuid}" if fact.uuid else None,
         name="Edit" if index % 2 else "Bash",
         category="builtin",
         state="done" if index % 2 else "open",
         at=at,
         block=index % 3,
-        message=message,
+        message=fact.number,
         result_at=at if index % 2 else None,
+        result_block=index % 3 if index % 2 else None,
         agent_id=fact.agent_id,
         path="/home/ada/project/a.py" if index % 2 else None,
         changes_file=index % 2 == 1,
@@ -186,12 +205,13 @@ def _agent(index: int, file: SourceLines) -> AgentRow:
         depth=1 + index % 2,
         inline=False,
         background=index % 2 == 1,
-        source=file.source,
+        file=file.source,
         parent_id=f"agent-{index - 1}" if index else None,
         run_id=f"wf_{index}" if index else None,
         type="general-purpose" if file.facts else None,
         description="looks around" if file.facts else None,
         call=index if file.facts else None,
+        call_source=file.source if file.facts else None,
         linked_by="prompt" if file.facts else None,
     )
 

@@ -9,6 +9,9 @@ A store's test module has a class of its own with two methods, and every store r
         def reopen(self, tmp_path):
             return MyStore.open(tmp_path / "store")
 
+A store that can be mended and made to forget takes `CaredStoreContract`, which has more; one that only keeps
+and answers takes `StoreContract`.
+
 pytest collects it; nothing here imports pytest. For telling messages, call
 `pytest.register_assert_rewrite("turnlog.testing")` in a conftest.
 """
@@ -17,13 +20,40 @@ from __future__ import annotations
 
 from turnlog.testing.contracts.archive import ArchiveContract
 from turnlog.testing.contracts.batches import BatchContract
+from turnlog.testing.contracts.chapters import ChapterContract
 from turnlog.testing.contracts.feed import FeedContract
+from turnlog.testing.contracts.forgetting import ForgetContract
+from turnlog.testing.contracts.hooks import HookContract
+from turnlog.testing.contracts.lists import ListContract
 from turnlog.testing.contracts.looks import LookContract
+from turnlog.testing.contracts.marks import MarkContract
+from turnlog.testing.contracts.mending import MendContract
+from turnlog.testing.contracts.news import NewsContract
 from turnlog.testing.contracts.queries import QueryContract
+from turnlog.testing.contracts.search import SearchContract
+from turnlog.testing.contracts.searched_care import SearchedCareContract
 from turnlog.testing.contracts.values import ValueContract
+from turnlog.testing.contracts.windows import WindowContract
 
-__all__ = ["StoreContract"]
+__all__ = ["CaredStoreContract", "StoreContract"]
 
 
-class StoreContract(ArchiveContract, BatchContract, QueryContract, FeedContract, ValueContract, LookContract):
+class StoreContract(
+    ArchiveContract,
+    BatchContract,
+    ChapterContract,
+    NewsContract,
+    QueryContract,
+    WindowContract,
+    ListContract,
+    MarkContract,
+    FeedContract,
+    ValueContract,
+    LookContract,
+    SearchContract,
+):
     """All contracts of a store."""
+
+
+class CaredStoreContract(SearchedCareContract, MendContract, ForgetContract, HookContract, StoreContract):
+    """All contracts of a store that can be taken care of, too (`turnlog.store.care`)."""

@@ -1,62 +1,71 @@
-"""From files to a conversation that a person can follow: no database, no network."""
+"""From files to a conversation that a person can follow: no database, no network.
 
-from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
-from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
-from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
-from turnlog.transcripts.calls.call import Call, Pairing
-from turnlog.transcripts.calls.extraction import extract, map_parents
-from turnlog.transcripts.calls.notices import TaskNotice, find_notice
-from turnlog.transcripts.calls.results import CallState, Place, Result
-from turnlog.transcripts.calls.touched import Touched, list_touched
-from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
-from turnlog.transcripts.conversation.conversation import Conversation
-from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Fate, Placement, Rule
-from turnlog.transcripts.conversation.sidechains import Panel, SidechainGroup, build_panel
-from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
-from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
-from turnlog.transcripts.conversation.turns import Turn, build_turns
-from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
-from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
-from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
-from turnlog.transcripts.files.reader import Change, Checkpoint, LineReader, Reading, read_lines, read_new
-from turnlog.transcripts.files.records import LineSplitter, Tail
-from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
-from turnlog.transcripts.lines.authors import Author, author_of
-from turnlog.transcripts.lines.categories import (
-    Category,
-    MessageType,
-    Role,
-    find_category,
-    is_known_tool,
-    list_message_types,
-    role_of,
-    tool_category,
-)
-from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
-from turnlog.transcripts.migration.migration import migrate, plan_migration
-from turnlog.transcripts.migration.report import Migration
-from turnlog.transcripts.session import LineProblem, Session, Sources, read
-from turnlog.transcripts.summary.fold import Counts, ModelTotals, Summary, SummaryFold, build_summary
-from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource
-from turnlog.transcripts.usage.fold import (
-    MessageUsage,
-    SessionUsage,
-    Totals,
-    UsageFold,
-    build_total,
-    find_reported_cost,
-    group_by_attribution,
-    group_by_day,
-    group_by_model,
-    group_by_session,
-)
-from turnlog.transcripts.usage.pricing import Bill, Price, Prices, PriceTable, Rates, find_table
-from turnlog.transcripts.usage.sightings import Attribution, Sighting, Terms, Tokens, find_sighting
-from turnlog.transcripts.validation import Finding, Severity, Validator, validate
+The names are loaded when they are first used: whoever needs to know where sessions are, or what their tokens
+cost, should not wait for all the types of lines.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
+    from turnlog.transcripts.agents.assembly import Agents, build_agents
+    from turnlog.transcripts.agents.states import AgentState
+    from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
+    from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
+    from turnlog.transcripts.calls.call import Call, Pairing
+    from turnlog.transcripts.calls.extraction import extract, map_parents
+    from turnlog.transcripts.calls.notices import TaskNotice, find_notice
+    from turnlog.transcripts.calls.results import CallState, Place, Result
+    from turnlog.transcripts.calls.touched import Touched, list_touched
+    from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
+    from turnlog.transcripts.conversation.conversation import Conversation
+    from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
+    from turnlog.transcripts.conversation.message import Lane, Message
+    from turnlog.transcripts.conversation.placements import Fate, Placement, Rule
+    from turnlog.transcripts.conversation.sidechains import Panel, SidechainGroup, build_panel
+    from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
+    from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
+    from turnlog.transcripts.conversation.turns import Turn, build_turns
+    from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
+    from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
+    from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
+    from turnlog.transcripts.files.reader import Change, Checkpoint, LineReader, Reading, read_lines, read_new
+    from turnlog.transcripts.files.records import LineSplitter, Tail
+    from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
+    from turnlog.transcripts.lines.authors import Author, author_of
+    from turnlog.transcripts.lines.categories import (
+        Category,
+        MessageType,
+        Role,
+        find_category,
+        is_known_tool,
+        list_message_types,
+        role_of,
+        tool_category,
+    )
+    from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
+    from turnlog.transcripts.migration.migration import migrate, plan_migration
+    from turnlog.transcripts.migration.report import Migration
+    from turnlog.transcripts.session import LineProblem, Session, Sources, read
+    from turnlog.transcripts.summary.fold import Counts, ModelTotals, Summary, SummaryFold, build_summary
+    from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource
+    from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
+    from turnlog.transcripts.usage.fold import (
+        SessionUsage,
+        UsageFold,
+        find_reported_cost,
+        group_by_attribution,
+        group_by_day,
+        group_by_model,
+        group_by_session,
+    )
+    from turnlog.transcripts.usage.pricing import Bill, Price, Prices, PriceTable, Rates, find_table
+    from turnlog.transcripts.usage.sightings import find_sighting
+    from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+    from turnlog.transcripts.validation import Finding, Severity, Validator, validate
 
 __all__ = [
     "Agent",
@@ -179,3 +188,76 @@ __all__ = [
     "tool_category",
     "validate",
 ]
+
+_HOMES = {
+    "agents.agent": ("Agent", "AgentLink", "AgentSource"),
+    "agents.assembly": ("Agents", "build_agents"),
+    "agents.states": ("AgentState",),
+    "agents.workflows": ("Workflow", "WorkflowSource"),
+    "calls.builder": ("CallBuilder", "Calls", "build_calls"),
+    "calls.call": ("Call", "Pairing"),
+    "calls.extraction": ("extract", "map_parents"),
+    "calls.notices": ("TaskNotice", "find_notice"),
+    "calls.results": ("CallState", "Place", "Result"),
+    "calls.touched": ("Touched", "list_touched"),
+    "conversation.compactions": ("Compaction", "CompactionState", "build_compactions"),
+    "conversation.conversation": ("Conversation",),
+    "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),
+    "conversation.message": ("Lane", "Message"),
+    "conversation.placements": ("Fate", "Placement", "Rule"),
+    "conversation.sidechains": ("Panel", "SidechainGroup", "build_panel"),
+    "conversation.timeline": ("Timeline", "build_timeline"),
+    "conversation.tree": ("Branch", "Tree", "build_tree"),
+    "conversation.turns": ("Turn", "build_turns"),
+    "files.folders": ("Obstacle", "ObstacleKind"),
+    "files.locate": ("Located", "list_config_dirs", "locate_path", "locate_sessions"),
+    "files.projects": ("is_named_after", "project_folder_name", "project_name"),
+    "files.reader": ("Change", "Checkpoint", "LineReader", "Reading", "read_lines", "read_new"),
+    "files.records": ("LineSplitter", "Tail"),
+    "files.session_files": ("AgentFiles", "SessionFiles", "WorkflowFiles", "find_offloaded"),
+    "lines.authors": ("Author", "author_of"),
+    "lines.categories": (
+        "Category",
+        "MessageType",
+        "Role",
+        "find_category",
+        "is_known_tool",
+        "list_message_types",
+        "role_of",
+        "tool_category",
+    ),
+    "lines.prompts": ("Prompt", "PromptKind", "read_prompt"),
+    "migration.migration": ("migrate", "plan_migration"),
+    "migration.report": ("Migration",),
+    "session": ("LineProblem", "Session", "Sources", "read"),
+    "summary.fold": ("Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary"),
+    "summary.titles": ("Title", "TitleFold", "TitleSource"),
+    "usage.election": ("MessageUsage", "Totals", "build_total"),
+    "usage.fold": (
+        "SessionUsage",
+        "UsageFold",
+        "find_reported_cost",
+        "group_by_attribution",
+        "group_by_day",
+        "group_by_model",
+        "group_by_session",
+    ),
+    "usage.pricing": ("Bill", "Price", "PriceTable", "Prices", "Rates", "find_table"),
+    "usage.sightings": ("find_sighting",),
+    "usage.tokens": ("Attribution", "Sighting", "Terms", "Tokens"),
+    "validation": ("Finding", "Severity", "Validator", "validate"),
+}
+"""The names, by the module that each lives in."""
+
+if not TYPE_CHECKING:  # else any name at all would seem to be there
+    _home_of = {name: home for home, names in _HOMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _home_of:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_home_of[name]}"), name)
+        return globals().setdefault(name, found)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

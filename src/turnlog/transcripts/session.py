@@ -7,55 +7,50 @@ files of sub-agents are not even read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 
-from turnlog.messages import Line, Position, Problem, ProblemKind, Unknown, View
-from turnlog.transcripts.agents.agent import Agent, AgentSource
+from turnlog.messages import Line
+from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
-from turnlog.transcripts.calls.builder import build_calls
+from turnlog.transcripts.agents.concerns import concerns_agents
+from turnlog.transcripts.agents.work import WorkList
+from turnlog.transcripts.agents.workflows import Workflow
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
 from turnlog.transcripts.conversation.compactions import Compaction
-from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.division import Divided, Division
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement
 from turnlog.transcripts.conversation.sidechains import Panel, build_panel
 from turnlog.transcripts.conversation.tree import Tree
-from turnlog.transcripts.conversation.turns import AgentWork, Turn, build_turns
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.conversation.turns import AgentWork, Turn, list_turns
 from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.files.session_files import AgentFiles, WorkflowFiles
-from turnlog.transcripts.files.sidecar_files import read_agent_meta, read_workflow_record
+from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
+from turnlog.transcripts.summary.call_tally import CallTally
 from turnlog.transcripts.summary.fold import Summary, SummaryFold
+from turnlog.transcripts.usage.book import UsageBook
 from turnlog.transcripts.usage.fold import UsageFold
 from turnlog.transcripts.usage.pricing import Bill, Prices
 
-__all__ = ["LineProblem", "Session", "Sources", "read"]
+__all__ = ["LineProblem", "Session", "SessionGrowth", "Sources", "read"]
 
 
-class LineProblem(Struct, frozen=True, gc=False):
-    """Something that is wrong in a line, and where that line stands."""
+class SessionGrowth(Struct, frozen=True, gc=False):
+    """What of a session is new, or may be another than it was."""
 
-    at: Position | None
-    problem: Problem
-
-
-class Sources(Struct, frozen=True, gc=False):
-    """What was read beside the transcript."""
-
-    agents: tuple[AgentSource, ...] = ()
-    workflows: tuple[WorkflowSource, ...] = ()
-    problems: tuple[LineProblem, ...] = ()
-
-
-_NOTHING = Sources()
-_T = TypeVar("_T")
+    main: Growth
+    """Of the transcript."""
+    divided: Divided
+    """Of the turns; from the first one on if all were divided anew."""
+    answers: frozenset[str] = frozenset()
+    """Answers of which lines tell that came now."""
+    agents: bool = False
+    """Whether agents were built anew."""
 
 
 class Session:
@@ -72,7 +67,7 @@ class Session:
         *,
         path: Path | None = None,
         folder: str = "",
-        load: Callable[[], Sources] = lambda: _NOTHING,
+        load: Callable[[], Sources] = lambda: NOTHING,
         prices: Prices | None = None,
     ) -> None:
         """Take the lines of a transcript.
@@ -154,69 +149,128 @@ class Session:
         """The main conversation in spec 003's two columns."""
         return build_panel(self.messages, self.tree)
 
-    @cached_property
+    @property
     def usage(self) -> UsageFold:
         """What the model's answers used, each counted once, those of sub-agents included."""
-        fold = UsageFold(self.lines)
-        for source in self._sources.agents:
-            for line in source.lines:
-                fold.add(line)
-        return fold
+        return self.book.fold
 
-    @cached_property
+    @property
     def bill(self) -> Bill:
         """What it all cost, and what of that is not known."""
-        return self.prices.build_bill(self.usage.list_messages())
+        return self.book.build_bill() or self.prices.build_bill(())
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """Each prompt of the main conversation, with all that answers it."""
-        usage = {message.message: message for message in self.usage.list_messages()}
-        return build_turns(self.lines, self.messages, self.tree, usage, self._list_work(), self.prices)
+        return list_turns(self.division, self.messages, self.book.messages, self.work, self.prices)
 
     @cached_property
     def summary(self) -> Summary:
         """The session at a glance."""
-        fold = SummaryFold(self._folder, usage=self.usage, calls=self.calls)
-        for line in self.lines:
-            fold.add(line)
-        return fold.build(self.prices)
+        return self._summary_fold.build(self.prices)
 
     @cached_property
     def problems(self) -> tuple[LineProblem, ...]:
         """What is wrong or unknown, in all files of the session."""
-        others = (line for source in self._sources.agents for line in source.lines)
-        journals = (line for source in self._sources.workflows for line in source.journal)
+        others = (line for source in self.sources.agents for line in source.lines)
+        journals = (line for source in self.sources.workflows for line in source.journal)
         found = (
             LineProblem(line.at, problem)
             for line in (*self.lines, *others, *journals)
             for problem in line.problems
         )
-        return (*found, *self._sources.problems)
+        return (*found, *self.sources.problems)
+
+    def count_problems(self) -> int:
+        """Return how many problems there are, without listing them."""
+        return self.summary.counts.problems + self._other_problems
 
     @cached_property
-    def _sources(self) -> Sources:
+    def book(self) -> UsageBook:
+        """What each answer used and cost; it is kept up when the session is extended."""
+        fold = UsageFold(self.conversation.live_lines)
+        for source in self.sources.agents:
+            for line in source.lines:
+                fold.add(line)
+        return UsageBook(fold, self.prices)
+
+    @cached_property
+    def division(self) -> Division:
+        """Which messages are in which turn; it is kept up when the session is extended."""
+        conversation, edges = self.conversation, self.conversation.live_tree.edges
+        found = Division(conversation.live_lines, conversation.live_messages, edges.parents, edges.nearest)
+        found.extend()
+        return found
+
+    @cached_property
+    def work(self) -> Mapping[int, AgentWork]:
+        """What the agents did that each message started, by the message's index."""
+        return self._work_list.build(self.agents, self.conversation.find_caller)
+
+    def extend(
+        self, lines: Sequence[Line] = (), sources: Sources | None = None, others: Iterable[Line] = ()
+    ) -> SessionGrowth:
+        """Take further lines of the transcript, and return what is new.
+
+        Where anything else has changed, `sources` is what lies beside the transcript now, and `others` are the
+        lines of sub-agents that came. What the session says then is what it would say of all at once.
+        """
+        book, fold, division, tally = self.book, self._summary_fold, self.division, self._call_tally
+        former = self._built_agents
+        main = self.conversation.extend(lines)
+        for name in self.__dict__.keys() & _OUTDATED:
+            del self.__dict__[name]
+        for position in main.calls:
+            tally.put(position, self.conversation.live_calls[position])
+        for line in lines:
+            fold.add(line)
+        if sources is not None:
+            self.__dict__.pop("_other_problems", None)
+            self.sources = sources
+        changed = [self.conversation.live_calls[position] for position in main.calls]
+        is_concerned = sources is not None or concerns_agents(lines, changed, former)
+        if not is_concerned:
+            self._built_agents = former
+        if main.message:
+            divided = division.extend(main.message, main.anchored)
+        else:
+            self.__dict__.pop("division", None)
+            divided = Divided(0)
+        return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What lies beside the transcript."""
         return self._load()
 
     @cached_property
-    def _built_agents(self) -> Agents:
-        return build_agents(self.lines, self.calls, self._sources.agents, self._sources.workflows)
+    def _other_problems(self) -> int:
+        agents = (line for source in self.sources.agents for line in source.lines)
+        journals = (line for source in self.sources.workflows for line in source.journal)
+        return sum(len(line.problems) for line in (*agents, *journals)) + len(self.sources.problems)
 
-    def _list_work(self) -> dict[int, AgentWork]:
-        """Return what the agents did that each message started, by the message's index."""
-        home = {id(call): message.index for message in self.messages for call in message.calls}
-        children: dict[str | None, list[Agent]] = {}
-        for agent in self.agents:
-            children.setdefault(agent.parent_id, []).append(agent)
-        work: dict[int, tuple[list[str], list[str]]] = {}
-        for agent in children.get(None, ()):
-            at = None if agent.call is None else home.get(id(agent.call))
-            if at is not None:
-                names, answers = work.setdefault(at, ([], []))
-                for one in _list_below(agent, children):
-                    names.append(one.id)
-                    answers += _list_answers(one)
-        return {at: AgentWork(tuple(names), tuple(answers)) for at, (names, answers) in work.items()}
+    @cached_property
+    def _built_agents(self) -> Agents:
+        return build_agents(self.lines, self.calls, self.sources.agents, self.sources.workflows)
+
+    @cached_property
+    def _summary_fold(self) -> SummaryFold:
+        fold = SummaryFold(self._folder, usage=self.book, calls=self._call_tally)
+        for line in self.conversation.live_lines:
+            fold.add(line)
+        return fold
+
+    @cached_property
+    def _call_tally(self) -> CallTally:
+        return CallTally(self.conversation.live_calls)
+
+    @cached_property
+    def _work_list(self) -> WorkList:
+        return WorkList()
+
+
+_OUTDATED = frozenset({"_built_agents", "panel", "problems", "summary", "turns", "work"})
+"""What is made anew of a session that was extended, when somebody asks for it."""
 
 
 def read(path: str | os.PathLike[str], *, prices: Prices | None = None) -> Session:
@@ -228,63 +282,4 @@ def read(path: str | os.PathLike[str], *, prices: Prices | None = None) -> Sessi
     place = Path(path)
     lines = tuple(read_lines(place))
     folder = Path(os.path.abspath(place)).parent.name
-    return Session(lines, path=place, folder=folder, load=lambda: _load(place), prices=prices)
-
-
-def _load(path: Path) -> Sources:
-    """Read what lies beside a transcript; what cannot be read is left out, and is a problem."""
-    found = locate_path(path).sessions
-    if not found:  # a sub-agent's transcript is nobody's session
-        return _NOTHING
-    files = found[0]
-    problems: list[LineProblem] = []
-    agents = tuple(_load_agent(agent, problems) for agent in files.agents)
-    workflows = tuple(_load_workflow(run, problems) for run in files.workflows)
-    return Sources(agents, workflows, tuple(problems))
-
-
-def _load_agent(files: AgentFiles, problems: list[LineProblem]) -> AgentSource:
-    lines = _load_lines(files.path, problems)
-    meta = None if files.meta is None else _load_sidecar(files.meta, read_agent_meta(files.meta), problems)
-    calls = build_calls(lines).calls
-    return AgentSource(files.agent_id, lines, calls, meta, files.run_id, files.path)
-
-
-def _load_workflow(files: WorkflowFiles, problems: list[LineProblem]) -> WorkflowSource:
-    journal = _load_lines(files.journal, problems)
-    path = files.record
-    record = None if path is None else _load_sidecar(path, read_workflow_record(path), problems)
-    return WorkflowSource(files.run_id, journal, record)
-
-
-def _load_lines(path: Path | None, problems: list[LineProblem]) -> tuple[Line, ...]:
-    if path is None:
-        return ()
-    try:
-        return tuple(read_lines(path))
-    except OSError as error:
-        unreadable = Problem(ProblemKind.MALFORMED, "a file that can be read", str(error.strerror or error), ())
-        problems.append(LineProblem(Position(os.fspath(path), 0), unreadable))
-        return ()
-
-
-def _load_sidecar(path: Path, seen: View[_T], problems: list[LineProblem]) -> _T | None:
-    problems += (LineProblem(Position(os.fspath(path), 0), problem) for problem in seen.problems)
-    return None if isinstance(seen.value, Unknown) else seen.value
-
-
-def _list_below(agent: Agent, children: Mapping[str | None, list[Agent]]) -> list[Agent]:
-    """Return an agent and all that it started, at any depth."""
-    found = [agent]
-    seen = {agent.id}
-    for one in found:
-        below = [child for child in children.get(one.id, ()) if child.id not in seen]
-        seen |= {child.id for child in below}
-        found += below
-    return found
-
-
-def _list_answers(agent: Agent) -> list[str]:
-    """Return the ids of the answers that an agent got from the model."""
-    ids = (getattr(getattr(line.entry, "message", None), "id", None) for line in agent.lines[agent.inherited :])
-    return [each for each in ids if isinstance(each, str)]
+    return Session(lines, path=place, folder=folder, load=lambda: load_sources(place), prices=prices)

@@ -14,6 +14,8 @@ from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 __all__ = ["check_pages", "list_flaws"]
 
 _MOST = 20
+_INDEX = ("FTS5 table main.cells", 'table "cells"')
+"""How SQLite names the index of words, which follows from the bytes."""
 
 # What belongs to a session that is there can be told by its key.
 _LOST = """
@@ -50,10 +52,10 @@ def list_flaws(connection: apsw.Connection, scope: Scope) -> list[Flaw]:
     """Return what contradicts itself in a database, as far as one owner's data and the file are concerned."""
     try:
         with reading(connection):
-            pages = [Flaw(None, message) for message in check_pages(connection)]
+            pages = [_describe(message) for message in check_pages(connection)]
             return [*pages, *_list_lost(connection, scope), *_list_miscounted(connection, scope)]
     except apsw.CorruptError as error:
-        return [Flaw(None, str(error))]
+        return [_describe(str(error))]
 
 
 def _list_lost(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
@@ -67,6 +69,10 @@ def _list_lost(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
             query = f"SELECT 1 FROM {table} WHERE generation NOT IN (SELECT id FROM generations) LIMIT 1"
             if connection.execute(query).fetchall():
                 yield Flaw(None, f"{what} ({table})")
+    for table in ("digests", *DERIVED_TABLES):
+        query = f"SELECT 1 FROM {table} WHERE session NOT IN (SELECT id FROM sessions) LIMIT 1"
+        if connection.execute(query).fetchall():
+            yield Flaw(None, f"rows belong to no session ({table})")
 
 
 def _list_miscounted(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
@@ -75,7 +81,11 @@ def _list_miscounted(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw
         query = f"""
         SELECT e.key FROM sessions AS e WHERE e.owner = ? AND
             (SELECT count(*) FROM {table} WHERE session = e.id) <>
-            (SELECT ifnull(sum(length(digests)), 0) / 8 FROM digests WHERE session = e.id AND kind = {number})
+            (SELECT ifnull(sum(rows), 0) FROM digests WHERE session = e.id AND kind = {number})
         """
         for (key,) in connection.execute(query, (scope.owner,)):
             yield Flaw(key, f"there are not as many digests as rows ({table})", True)
+
+
+def _describe(message: str) -> Flaw:
+    return Flaw(None, message, any(name in message for name in _INDEX))

@@ -20,6 +20,7 @@ from turnlog.errors import BusyStoreError, StoreError
 __all__ = [
     "APPLICATION_ID",
     "Options",
+    "break_off",
     "open_to_read",
     "open_to_write",
     "reading",
@@ -96,6 +97,25 @@ def _connect(path: Path, address: str, flags: int, options: Options, pragmas: Se
             return connection
 
 
+def break_off(connection: apsw.Connection, seconds: float = 1.0) -> None:
+    """Close a connection; what another thread asks it just now fails.
+
+    If that thread does not let go of it in time, the end of the process does.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            connection.close()
+        except apsw.ThreadingViolationError:
+            if time.monotonic() >= deadline:
+                return
+            # Not before it is needed: it would also keep the log from being written back.
+            connection.interrupt()
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
 @contextmanager
 def translate(path: Path) -> Iterator[None]:
     """Raise what goes wrong with a database as `StoreError`, in a sentence."""
@@ -124,6 +144,7 @@ _REASONS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.IOError, StoreError, "cannot be read or written"),
     (apsw.BusyError, BusyStoreError, "is being written by another process, which did not end in time"),
     (apsw.LockedError, BusyStoreError, "is being written by another process, which did not end in time"),
+    (apsw.InterruptError, StoreError, "was closed meanwhile"),
     (apsw.ConstraintError, StoreError, "already has other rows in that place"),
 )
 

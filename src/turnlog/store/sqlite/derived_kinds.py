@@ -16,6 +16,7 @@ from turnlog.store.rows import (
     AgentRow,
     CallRow,
     MessageRow,
+    PlacementRow,
     SessionRow,
     SightingRow,
     TurnRow,
@@ -31,28 +32,28 @@ from turnlog.store.sqlite.values import (
     unpack_uuid,
 )
 
-__all__ = ["AGENTS", "CALLS", "DERIVED_TABLES", "MESSAGES", "SESSIONS", "SIGHTINGS", "TURNS"]
+__all__ = ["AGENTS", "CALLS", "DERIVED_TABLES", "MESSAGES", "PLACEMENTS", "SESSIONS", "SIGHTINGS", "TURNS"]
 
 
 def _pack_message(row: MessageRow, to: PackContext) -> tuple[Any, ...]:
     number = to.numbers
     generation, start, more = pack_places(row.lines, row.source, to.sources)
     return (
-        pack_uuid(row.id), to.source(row.source), row.number, generation, start, more, row.own_lines,
-        number[row.rule], number[row.role], number[_join(row.types)], number[row.author], number[row.lane],
-        row.is_sidechain, number[row.category], number[row.agent_id], row.parent, row.branch, row.active,
-        row.turn, row.time, number[row.model], row.aborted, row.calls,
+        pack_uuid(row.id), generation, start, more, row.own_lines, number[row.rule], number[row.role],
+        number[_join(row.types)], number[row.author], number[row.lane], row.is_sidechain, number[row.category],
+        number[row.agent_id], row.parent, row.branch, row.active, row.turn, row.time, number[row.model],
+        row.aborted, row.calls,
     )  # fmt: skip
 
 
 def _unpack_message(cells: Cells, of: UnpackContext) -> MessageRow:
     (
-        index, id, source, number, generation, start, more, own_lines, rule, role, types, author, lane,
-        sidechain, category, agent, parent, branch, active, turn, time, model, aborted, calls,
+        index, source, id, generation, start, more, own_lines, rule, role, types, author, lane, sidechain,
+        category, agent, parent, branch, active, turn, time, model, aborted, calls,
     ) = cells  # fmt: skip
     word, name = of.words, of.source(source)
     return MessageRow(
-        index=index, id=unpack_uuid(id), source=name, number=number,
+        index=index, id=unpack_uuid(id), source=name,
         lines=unpack_places(generation, start, more, name, of.names), own_lines=own_lines, rule=word[rule],
         role=word[role], types=_split(word[types]), author=word[author], lane=word[lane],
         is_sidechain=bool(sidechain), category=word[category], agent_id=word[agent], parent=parent,
@@ -65,8 +66,8 @@ MESSAGES: Kind[MessageRow] = Kind(
     number=1,
     table="messages",
     columns=(
-        "id, source, number, generation, start, lines, own_lines, rule, role, types, author, lane, "
-        "sidechain, category, agent, parent, branch, active, turn, time, model, aborted, calls"
+        "id, generation, start, lines, own_lines, rule, role, types, author, lane, sidechain, category, "
+        "agent, parent, branch, active, turn, time, model, aborted, calls"
     ),
     pack=_pack_message,
     unpack=_unpack_message,
@@ -78,24 +79,26 @@ def _pack_call(row: CallRow, to: PackContext) -> tuple[Any, ...]:
     found = (
         (None, None, None) if result is None else (to.source(result.source), result.generation, result.offset)
     )
+    elsewhere = None if at.source == row.source else to.source(at.source)
     return (
-        row.id, number[row.name], number[row.category], number[row.state], to.source(at.source), at.generation,
-        at.offset, row.block, row.message, *found, number[row.agent_id], pack_text(row.path),
+        row.id, number[row.name], number[row.category], number[row.state], elsewhere, at.generation, at.offset,
+        row.block, row.message, *found, row.result_block, number[row.agent_id], pack_text(row.path),
         row.changes_file, row.started, row.ended,
     )  # fmt: skip
 
 
 def _unpack_call(cells: Cells, of: UnpackContext) -> CallRow:
     (
-        index, id, name, category, state, source, generation, start, block, message, result_source,
-        result_generation, result_start, agent, path, changes_file, started, ended,
+        index, source, id, name, category, state, elsewhere, generation, start, block, message, result_source,
+        result_generation, result_start, result_block, agent, path, changes_file, started, ended,
     ) = cells  # fmt: skip
     word = of.words
     return CallRow(
-        index=index, id=id, name=word[name], category=word[category], state=word[state],
-        at=Place(of.source(source), generation, start), block=block, message=message,
-        result_at=of.place(result_source, result_generation, result_start), agent_id=word[agent],
-        path=unpack_text(path), changes_file=bool(changes_file), started=started, ended=ended,
+        index=index, source=of.source(source), id=id, name=word[name], category=word[category],
+        state=word[state], at=Place(of.source(source if elsewhere is None else elsewhere), generation, start),
+        block=block, message=message, result_at=of.place(result_source, result_generation, result_start),
+        result_block=result_block, agent_id=word[agent], path=unpack_text(path),
+        changes_file=bool(changes_file), started=started, ended=ended,
     )  # fmt: skip
 
 
@@ -103,11 +106,26 @@ CALLS: Kind[CallRow] = Kind(
     number=2,
     table="calls",
     columns=(
-        "id, name, category, state, source, generation, start, block, message, result_source, "
-        "result_generation, result_start, agent, path, changes_file, started, ended"
+        "id, name, category, state, at_source, generation, start, block, message, result_source, "
+        "result_generation, result_start, result_block, agent, path, changes_file, started, ended"
     ),
     pack=_pack_call,
     unpack=_unpack_call,
+)
+
+
+def _unpack_placement(cells: Cells, of: UnpackContext) -> PlacementRow:
+    index, source, message = cells
+    return PlacementRow(index=index, source=of.source(source), message=message)
+
+
+PLACEMENTS: Kind[PlacementRow] = Kind(
+    number=6,
+    table="placements",
+    columns="message",
+    pack=lambda row, _: (row.message,),
+    unpack=_unpack_placement,
+    is_slight=True,
 )
 
 
@@ -119,7 +137,8 @@ def _pack_turn(row: TurnRow, _: PackContext) -> tuple[Any, ...]:
 
 
 def _unpack_turn(cells: Cells, _: UnpackContext) -> TurnRow:
-    return TurnRow(**dict(zip(("index", *TURNS.names), cells, strict=True)))
+    index, _source, *values = cells
+    return TurnRow(index=index, **dict(zip(TURNS.names, values, strict=True)))
 
 
 TURNS: Kind[TurnRow] = Kind(
@@ -137,23 +156,23 @@ TURNS: Kind[TurnRow] = Kind(
 def _pack_agent(row: AgentRow, to: PackContext) -> tuple[Any, ...]:
     number = to.numbers
     return (
-        pack_text(row.id), number[row.state], row.depth, row.inline, row.background, to.source(row.source),
+        pack_text(row.id), number[row.state], row.depth, row.inline, row.background, to.source(row.file),
         pack_text(row.parent_id), pack_text(row.run_id), number[row.type], row.description, row.call,
-        number[row.linked_by],
+        to.source(row.call_source), number[row.linked_by],
     )  # fmt: skip
 
 
 def _unpack_agent(cells: Cells, of: UnpackContext) -> AgentRow:
     (
-        index, id, state, depth, inline, background, source, parent_id, run_id, type, description, call,
-        linked_by,
+        index, _source, id, state, depth, inline, background, file, parent_id, run_id, type, description, call,
+        call_source, linked_by,
     ) = cells  # fmt: skip
     word = of.words
     return AgentRow(
         index=index, id=unpack_text(id), state=word[state], depth=depth, inline=bool(inline),
-        background=bool(background), source=of.source(source), parent_id=unpack_text(parent_id),
+        background=bool(background), file=of.source(file), parent_id=unpack_text(parent_id),
         run_id=unpack_text(run_id), type=word[type], description=description, call=call,
-        linked_by=word[linked_by],
+        call_source=of.source(call_source), linked_by=word[linked_by],
     )  # fmt: skip
 
 
@@ -161,7 +180,8 @@ AGENTS: Kind[AgentRow] = Kind(
     number=4,
     table="agents",
     columns=(
-        "id, state, depth, inline, background, source, parent_id, run_id, type, description, call, linked_by"
+        "id, state, depth, inline, background, file, parent_id, run_id, type, description, call, call_source, "
+        "linked_by"
     ),
     pack=_pack_agent,
     unpack=_unpack_agent,
@@ -171,9 +191,9 @@ AGENTS: Kind[AgentRow] = Kind(
 def _pack_sighting(row: SightingRow, to: PackContext) -> tuple[Any, ...]:
     number = to.numbers
     return (
-        row.message_id, number[row.session_id], to.source(row.source), row.offset, row.time, number[row.model],
-        row.input, row.output, row.cache_read, row.cache_write_5m, row.cache_write_1h, row.web_searches,
-        row.ended, number[row.service_tier], number[row.speed], number[row.inference_geo], number[row.agent],
+        row.message_id, number[row.session_id], row.offset, row.time, number[row.model], row.input, row.output,
+        row.cache_read, row.cache_write_5m, row.cache_write_1h, row.web_searches, row.ended,
+        number[row.service_tier], number[row.speed], number[row.inference_geo], number[row.agent],
         number[row.agent_id], number[row.skill], number[row.plugin], number[row.mcp_server],
         number[row.mcp_tool],
     )  # fmt: skip
@@ -181,7 +201,7 @@ def _pack_sighting(row: SightingRow, to: PackContext) -> tuple[Any, ...]:
 
 def _unpack_sighting(cells: Cells, of: UnpackContext) -> SightingRow:
     (
-        index, message_id, session_id, source, start, time, model, input, output, cache_read, cache_write_5m,
+        index, source, message_id, session_id, start, time, model, input, output, cache_read, cache_write_5m,
         cache_write_1h, web_searches, ended, service_tier, speed, inference_geo, agent, agent_id, skill, plugin,
         mcp_server, mcp_tool,
     ) = cells  # fmt: skip
@@ -200,7 +220,7 @@ SIGHTINGS: Kind[SightingRow] = Kind(
     number=5,
     table="sightings",
     columns=(
-        "message_id, session_id, source, start, time, model, input, output, cache_read, "
+        "message_id, session_id, start, time, model, input, output, cache_read, "
         "cache_write_5m, cache_write_1h, web_searches, ended, service_tier, speed, inference_geo, "
         "agent, agent_id, skill, plugin, mcp_server, mcp_tool"
     ),
@@ -215,19 +235,22 @@ def _pack_session(row: SessionRow, to: PackContext) -> tuple[Any, ...]:
         to.owner, pack_text(row.session_id), row.title, title_key, pack_text(row.project), row.first_time,
         row.last_time, row.prompts, row.answers, row.calls, row.agents, row.lines, row.problems,
         row.input_tokens, row.output_tokens, row.cost, len(row.summary), compress(row.summary),
+        row.messages, row.errors, _join(row.models), _join(row.branches),
     )  # fmt: skip
 
 
 def _unpack_session(cells: Cells, _: UnpackContext) -> SessionRow:
     (
-        index, _owner, session_id, title, _key, project, first_time, last_time, prompts, answers, calls, agents,
-        lines, problems, input_tokens, output_tokens, cost, length, summary,
+        index, _source, _owner, session_id, title, _key, project, first_time, last_time, prompts, answers,
+        calls, agents, lines, problems, input_tokens, output_tokens, cost, length, summary, messages, errors,
+        models, branches,
     ) = cells  # fmt: skip
     return SessionRow(
         index=index, session_id=unpack_text(session_id), title=title, project=unpack_text(project),
         first_time=first_time, last_time=last_time, prompts=prompts, answers=answers, calls=calls,
         agents=agents, lines=lines, problems=problems, input_tokens=input_tokens,
-        output_tokens=output_tokens, cost=cost, summary=decompress(summary, length),
+        output_tokens=output_tokens, cost=cost, summary=decompress(summary, length), messages=messages,
+        errors=errors, models=_split(models), branches=_split(branches),
     )  # fmt: skip
 
 
@@ -236,14 +259,15 @@ SESSIONS: Kind[SessionRow] = Kind(
     table="summaries",
     columns=(
         "owner, session_id, title, title_key, project, first_time, last_time, prompts, answers, "
-        "calls, agents, lines, problems, input_tokens, output_tokens, cost, summary_length, summary"
+        "calls, agents, lines, problems, input_tokens, output_tokens, cost, summary_length, summary, "
+        "messages, errors, models, branches"
     ),
     pack=_pack_session,
     unpack=_unpack_session,
 )
 
 DERIVED_TABLES: dict[str, int] = {
-    kind.table: kind.number for kind in (SESSIONS, MESSAGES, CALLS, TURNS, AGENTS, SIGHTINGS)
+    kind.table: kind.number for kind in (SESSIONS, MESSAGES, CALLS, PLACEMENTS, TURNS, AGENTS, SIGHTINGS)
 }
 """The tables of all kinds, with their numbers."""
 

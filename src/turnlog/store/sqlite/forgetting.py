@@ -8,7 +8,7 @@ still in it. A tombstone has the session's key, which is a digest, and its id, b
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
@@ -16,7 +16,9 @@ from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
+from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
 from turnlog.store.sqlite.values import pack_text, unpack_text
+from turnlog.store.sqlite.vocabulary import purge_index
 
 __all__ = [
     "bury",
@@ -34,7 +36,7 @@ _OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
 _OF_SOURCE = ("generations", "source_paths")
 _SOURCES = "SELECT id FROM sources WHERE session = ?"
-_OF_SESSION = ("sources", "digests", *DERIVED_TABLES)
+_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", *DERIVED_TABLES)
 
 _WORDS = {
     "lines": "dialect, type, session, agent",
@@ -45,6 +47,7 @@ _WORDS = {
         "session_id, model, service_tier, speed, inference_geo, agent, agent_id, skill, plugin, mcp_server, "
         "mcp_tool"
     ),
+    "usage_groups": "session_id, model, agent, skill, mcp_server",
 }
 """The columns that refer to words."""
 
@@ -89,12 +92,19 @@ def lift_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[st
     return lifted
 
 
-def forget_sessions(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
-    """Delete sessions and all that only they needed, in the transaction of the caller."""
+def forget_sessions(
+    connection: apsw.Connection, scope: Scope, keys: Sequence[str], settle: Callable[[], None]
+) -> Forgotten:
+    """Delete sessions and all that only they needed, in the transaction of the caller.
+
+    `settle` brings up to date what follows from the sessions together: what it lets go of is deleted, too.
+    """
     at_ns = time.time_ns()
     found = [_forget(connection, scope, key, at_ns) for key in keys]
     if any(each is not None for each in found):
+        settle()
         _delete_words(connection)
+        purge_index(connection)
     done = [each for each in found if each is not None]
     return Forgotten(
         sessions=len(done),
@@ -136,6 +146,7 @@ def _forget(connection: apsw.Connection, scope: Scope, key: str, at_ns: int) -> 
     [(files, size)] = [(int(files), int(size)) for files, size in counted]
     ids = _list_own_ids(connection, scope, session)
     deliveries = sum(_delete_deliveries(connection, scope, name) for name in ids)
+    delete_texts(connection, [number for (number,) in connection.execute(_GENERATIONS, (session,))])
     for table in _OF_GENERATION:
         connection.execute(f"DELETE FROM {table} WHERE generation IN ({_GENERATIONS})", (session,))
     for table in _OF_SOURCE:
@@ -169,10 +180,11 @@ def _list_own_ids(connection: apsw.Connection, scope: Scope, session: int) -> se
 
 
 def _delete_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> int:
-    connection.execute(
-        "DELETE FROM hook_deliveries WHERE owner = ? AND session_id = ?", (scope.owner, session_id)
-    )
-    return connection.changes()
+    where = "FROM hook_deliveries WHERE owner = ? AND session_id = ?"
+    numbers = [number for (number,) in connection.execute(f"SELECT id {where}", (scope.owner, session_id))]
+    delete_some_texts(connection, HOOKS, numbers)
+    connection.execute(f"DELETE {where}", (scope.owner, session_id))
+    return len(numbers)
 
 
 def _delete_words(connection: apsw.Connection) -> None:

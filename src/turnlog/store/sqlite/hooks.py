@@ -11,6 +11,7 @@ from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.sqlite.forgetting import is_forgotten_id
+from turnlog.store.sqlite.hook_texts import add_delivery_texts
 
 __all__ = ["add_deliveries", "list_deliveries", "list_hook_events"]
 
@@ -25,16 +26,20 @@ ON CONFLICT (delivery_id) DO NOTHING
 def add_deliveries(connection: apsw.Connection, scope: Scope, deliveries: Iterable[HookDelivery]) -> int:
     """Write deliveries that are not there yet, with an entry in the feed for each; return how many."""
     added = 0
+    new: list[tuple[int, int, bytes]] = []
     for delivery in deliveries:
         if is_forgotten_id(connection, scope.owner, delivery.session_id):
             continue
         connection.execute(_INSERT, (scope.owner, *astuple(delivery)))
         if connection.changes():
+            new.append((connection.last_insert_rowid(), delivery.received_ns, delivery.payload))
             connection.execute(
                 "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, 0, ?)",
                 (scope.owner, str(ChangeKind.HOOK_DELIVERED), delivery.session_id, delivery.received_ns),
             )
             added += 1
+    if new:
+        add_delivery_texts(connection, new)
     return added
 
 

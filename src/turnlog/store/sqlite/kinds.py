@@ -52,10 +52,12 @@ class Kind(Struct, Generic[R], frozen=True, kw_only=True):
     """By which `digests` knows it; it never changes."""
     table: str
     columns: str
-    """Those behind `session`, `idx` and `revision`, as SQL writes them."""
+    """Those behind `session`, `source`, `idx` and `revision`, as SQL writes them."""
     pack: Callable[[R, PackContext], tuple[Any, ...]]
     unpack: Callable[[Cells, UnpackContext], R]
-    """Takes `idx` and the columns."""
+    """Takes `idx`, `source` and the columns."""
+    is_slight: bool = False
+    """Whether a row is no larger than its digest would be: it is kept without one, and without a revision."""
 
     @property
     def names(self) -> list[str]:
@@ -64,11 +66,17 @@ class Kind(Struct, Generic[R], frozen=True, kw_only=True):
 
     @property
     def insert(self) -> str:
-        """The statement that inserts a row; its first values are session, index and revision."""
-        marks = ", ".join("?" * (3 + len(self.names)))
-        return f"INSERT INTO {self.table} (session, idx, revision, {self.columns}) VALUES ({marks})"
+        """The statement that inserts a row; its first values are session, source, index and revision."""
+        columns = f"session, source, idx, {'' if self.is_slight else 'revision, '}{self.columns}"
+        marks = ", ".join("?" * len(columns.split(", ")))
+        return f"INSERT INTO {self.table} ({columns}) VALUES ({marks})"
 
     @property
     def select(self) -> str:
         """The beginning of a query for whole rows, of the table as `t`."""
-        return f"SELECT t.idx, {', '.join(f't.{name}' for name in self.names)} FROM {self.table} AS t"
+        return f"SELECT {self.cells} FROM {self.table} AS t"
+
+    @property
+    def cells(self) -> str:
+        """What `unpack` takes, of the table as `t`."""
+        return ", ".join(f"t.{name}" for name in ("idx", "source", *self.names))

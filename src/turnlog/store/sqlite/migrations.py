@@ -13,8 +13,15 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import NewerStoreError
+from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
 from turnlog.store.sqlite.connection import APPLICATION_ID, writing
+from turnlog.store.sqlite.hook_texts import index_deliveries
+from turnlog.store.sqlite.list_schema import LIST_TABLES
+from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_TABLES
+from turnlog.store.sqlite.search_schema import SEARCH_TABLES
+from turnlog.store.sqlite.usage_schema import USAGE_TABLES
+from turnlog.store.sqlite.window_schema import WINDOW_INDEXES
 
 __all__ = [
     "MIGRATIONS",
@@ -22,9 +29,15 @@ __all__ = [
     "check_known",
     "create_backup_table",
     "create_hook_tables",
+    "create_mark_table",
+    "create_search_tables",
     "create_tables",
+    "create_usage_tables",
+    "group_by_chapter",
+    "index_windows",
     "list_missing",
     "migrate",
+    "prepare_lists",
 ]
 
 Migration = Callable[[apsw.Connection], None]
@@ -47,7 +60,48 @@ def create_backup_table(connection: apsw.Connection) -> None:
     connection.execute(BACKUP_TABLE)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables, create_hook_tables, create_backup_table)
+def group_by_chapter(connection: apsw.Connection) -> None:
+    """Drop what was derived of sessions, and make tables that group it by chapter; a sync fills them."""
+    connection.execute(CHAPTER_TABLES)
+
+
+def create_mark_table(connection: apsw.Connection) -> None:
+    """Make the table of marks."""
+    connection.execute(MARK_TABLE)
+
+
+def index_windows(connection: apsw.Connection) -> None:
+    """Add what windows of a conversation are found by."""
+    connection.execute(WINDOW_INDEXES)
+
+
+def prepare_lists(connection: apsw.Connection) -> None:
+    """Add what lists are filtered and ordered by; a sync fills it."""
+    connection.execute(LIST_TABLES)
+
+
+def create_usage_tables(connection: apsw.Connection) -> None:
+    """Make the tables of usage; whoever opens the file for writing next counts what there is."""
+    connection.execute(USAGE_TABLES)
+
+
+def create_search_tables(connection: apsw.Connection) -> None:
+    """Make the tables of search, with what hooks delivered so far; a sync fills in the rest."""
+    connection.execute(SEARCH_TABLES)
+    index_deliveries(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_tables,
+    create_hook_tables,
+    create_backup_table,
+    group_by_chapter,
+    create_mark_table,
+    prepare_lists,
+    index_windows,
+    create_usage_tables,
+    create_search_tables,
+)
 
 
 def check_known(connection: apsw.Connection, path: Path) -> None:

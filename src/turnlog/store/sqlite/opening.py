@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.errors import NewerStoreError, StoreError
+from turnlog.errors import NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.sqlite.connection import Options, open_to_read, open_to_write, translate
 from turnlog.store.sqlite.migrations import check_known, list_missing, migrate
 
@@ -14,9 +14,9 @@ __all__ = ["check_current", "open_migrated"]
 
 
 def check_current(path: Path, options: Options) -> None:
-    """Raise `StoreError` if a database cannot be read: it is missing, older or newer."""
+    """Raise `StoreError` if a database cannot be read: it is missing, or newer or older (`OlderStoreError`)."""
     if _look(path, options):
-        raise StoreError(f"The store {path} is of an older version; open it once for writing to bring it up")
+        raise OlderStoreError(f"The store {path} is of an older version; `turnlog sync` brings it up to date")
 
 
 def open_migrated(path: Path, options: Options) -> apsw.Connection:

@@ -10,24 +10,17 @@ from typing import Any, TypeVar
 import apsw
 
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import (
-    ChangeEntry,
-    ChangeKind,
-    KnownSession,
-    KnownSource,
-    SessionOrder,
-    StoredSession,
-)
+from turnlog.store.interface import ChangeEntry, ChangeKind, KnownSession, KnownSource
 from turnlog.store.rows import DerivedRow, LineFact, SightingRow
-from turnlog.store.sqlite.derived_kinds import SESSIONS, SIGHTINGS
+from turnlog.store.sqlite.derived_kinds import SIGHTINGS
 from turnlog.store.sqlite.kinds import Kind, UnpackContext
+from turnlog.store.sqlite.lists import Lists
 from turnlog.store.sqlite.sources import NEWEST
 from turnlog.store.sqlite.values import (
     Cells,
     Names,
     Words,
     decode_checkpoint,
-    pack_text,
     unpack_text,
     unpack_uuid,
 )
@@ -39,12 +32,13 @@ R = TypeVar("R", bound=DerivedRow)
 _ALL = -1
 """A limit that is none, for SQLite."""
 
-_ORDERS = {
-    SessionOrder.NEWEST: "t.last_time DESC, e.key",
-    SessionOrder.OLDEST: "t.last_time IS NULL, t.last_time, e.key",
-    SessionOrder.TITLE: "t.title_key IS NULL, t.title_key, e.key",
-    SessionOrder.COST: "CAST(t.cost AS REAL) DESC, e.key",
-}
+_SESSION = "(SELECT id FROM sessions WHERE owner = ?1 AND key = ?2)"
+_MAIN = f"""(
+    SELECT id FROM sources AS s WHERE session = {_SESSION} AND kind = '{SourceKind.TRANSCRIPT}'
+    ORDER BY EXISTS (SELECT 1 FROM messages WHERE session = s.session AND source = s.id) DESC, source = ?2 DESC
+    LIMIT 1
+)"""
+"""The transcript: of several, the one that is read."""
 
 
 class Queries:
@@ -52,33 +46,30 @@ class Queries:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self._context = UnpackContext(Words(connection), Names(connection))
+        self.context = UnpackContext(Words(connection), Names(connection))
+        self.lists = Lists(connection, self.context)
 
     def list_known(self, scope: Scope, key: str | None = None) -> Iterator[KnownSession]:
         """Yield what is known of the files of one session, or of all."""
         query = f"""
-        SELECT e.key, e.revision, s.source, s.kind, p.path, p.present, g.generation, c.length, c.consumed,
-            c.in_array, c.lines, c.checkpoint, s.agent_id, s.run_id, s.copied_from
+        SELECT e.key, e.revision, e.session_id, e.project_folder, e.derivation, s.source, s.kind, p.path,
+            p.present, g.generation, c.length, c.consumed, c.in_array, c.lines, c.checkpoint, s.agent_id,
+            s.run_id, s.copied_from
         {NEWEST.replace("FROM sources AS s", "FROM sessions AS e JOIN sources AS s ON s.session = e.id")}
         WHERE e.owner = ?{"" if key is None else " AND e.key = ?"} ORDER BY e.key, s.source
         """
         rows = self.connection.execute(query, (scope.owner,) if key is None else (scope.owner, key))
-        for (found, revision), group in groupby(rows, itemgetter(0, 1)):
-            yield KnownSession(key=found, revision=revision, sources=tuple(map(_unpack_known, group)))
-
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        """Return the sessions whose id or key begins with a prefix."""
-        clauses = [_begins(column) for column in ("e.key", "e.session_id", "t.session_id")]
-        query = f"({' OR '.join(clauses)})"
-        return self._list_stored(scope, query, (pack_text(prefix),) * 6, SessionOrder.NEWEST, _ALL, 0)
-
-    def list_sessions(
-        self, scope: Scope, project: str | None, order: SessionOrder, limit: int, offset: int
-    ) -> list[StoredSession]:
-        """Return a page of sessions."""
-        if project is None:
-            return self._list_stored(scope, "true", (), order, limit, offset)
-        return self._list_stored(scope, "t.project = ?", (pack_text(project),), order, limit, offset)
+        for (found, revision, session_id, folder, derivation), group in groupby(
+            rows, itemgetter(0, 1, 2, 3, 4)
+        ):
+            yield KnownSession(
+                key=found,
+                revision=revision,
+                session_id=unpack_text(session_id),
+                project_folder=unpack_text(folder),
+                derivation=derivation,
+                sources=tuple(map(_unpack_known, group)),
+            )
 
     def list_lines(
         self, scope: Scope, source: str, generation: int, first: int, count: int | None
@@ -94,26 +85,43 @@ class Queries:
         rows = self.connection.execute(query, (scope.owner, source, generation, first, limit))
         return [self._unpack_line(row) for row in rows]
 
-    def list_rows(
-        self, kind: Kind[R], scope: Scope, key: str, first: int = 0, count: int | None = None
-    ) -> list[R]:
-        """Return derived rows of a session, from an index on."""
+    def list_rows(self, kind: Kind[R], scope: Scope, key: str) -> list[R]:
+        """Return derived rows of a session: of all chapters, the transcript's first."""
         query = f"""
-        {kind.select} WHERE t.session = (SELECT id FROM sessions WHERE owner = ? AND key = ?)
-        AND t.idx >= ? ORDER BY t.idx LIMIT ?
+        {kind.select} LEFT JOIN sources AS s ON s.id = t.source WHERE t.session = {_SESSION}
+        ORDER BY s.kind <> '{SourceKind.TRANSCRIPT}', s.source, t.idx
         """
-        limit = _ALL if count is None else count
-        rows = self.connection.execute(query, (scope.owner, key, first, limit))
-        unpack, context = kind.unpack, self._context
-        return [unpack(row, context) for row in rows]
+        return self._unpack(kind, query, (scope.owner, key))
+
+    def list_chapter(
+        self,
+        kind: Kind[R],
+        scope: Scope,
+        key: str,
+        source: str | None,
+        first: int = 0,
+        count: int | None = None,
+    ) -> list[R]:
+        """Return rows of one chapter, from an index on; without `source`, of the transcript."""
+        chapter = _MAIN if source is None else "(SELECT id FROM sources WHERE owner = ?1 AND source = ?3)"
+        query = f"""
+        {kind.select} WHERE t.session = {_SESSION} AND t.source = {chapter} AND t.idx >= ?4
+        ORDER BY t.idx LIMIT ?5
+        """
+        return self._unpack(kind, query, (scope.owner, key, source, first, _ALL if count is None else count))
+
+    def _unpack(self, kind: Kind[R], query: str, values: tuple[str | int | None, ...]) -> list[R]:
+        unpack, context = kind.unpack, self.context
+        return [unpack(row, context) for row in self.connection.execute(query, values)]
 
     def list_sightings(self, scope: Scope) -> Iterator[SightingRow]:
         """Yield the sightings of all sessions, by their keys."""
         query = f"""
-        {SIGHTINGS.select} JOIN sessions AS e ON e.id = t.session WHERE e.owner = ? ORDER BY e.key, t.idx
+        {SIGHTINGS.select} JOIN sessions AS e ON e.id = t.session WHERE e.owner = ?
+        ORDER BY e.key, t.source, t.idx
         """
         for row in self.connection.execute(query, (scope.owner,)):
-            yield SIGHTINGS.unpack(row, self._context)
+            yield SIGHTINGS.unpack(row, self.context)
 
     def list_changes(self, scope: Scope, after: int, limit: int) -> list[ChangeEntry]:
         """Return entries of the feed."""
@@ -133,44 +141,12 @@ class Queries:
         query = "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1"
         return next((int(seq) for (seq,) in self.connection.execute(query, (scope.owner,))), 0)
 
-    def _list_stored(
-        self,
-        scope: Scope,
-        where: str,
-        values: tuple[str | bytes | None, ...],
-        order: SessionOrder,
-        limit: int,
-        offset: int,
-    ) -> list[StoredSession]:
-        select = SESSIONS.select.replace(
-            "SELECT", "SELECT e.key, e.revision, e.project_folder, p.path, p.present,"
-        )
-        query = f"""
-        {select} JOIN sessions AS e ON e.id = t.session
-        LEFT JOIN sources AS s ON s.owner = e.owner AND s.source = e.key
-        LEFT JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
-        WHERE t.owner = ? AND {where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?
-        """
-        rows = self.connection.execute(query, (scope.owner, *values, limit, offset))
-        return [self._unpack_stored(row) for row in rows]
-
-    def _unpack_stored(self, cells: Cells) -> StoredSession:
-        key, revision, folder, path, present, *row = cells
-        return StoredSession(
-            key=key,
-            revision=revision,
-            project_folder=unpack_text(folder),
-            path=unpack_text(path) or "",
-            present=bool(present),
-            row=SESSIONS.unpack(tuple(row), self._context),
-        )
-
     def _unpack_line(self, cells: Cells) -> LineFact:
         (
             offset, length, number, dialect, type, uuid, parent, session, agent, message_id, time, sidechain,
             problems,
         ) = cells  # fmt: skip
-        word = self._context.words
+        word = self.context.words
         return LineFact(
             offset=offset, length=length, number=number, dialect=word[dialect], type=word[type],
             uuid=unpack_uuid(uuid), parent_uuid=unpack_uuid(parent), session_id=word[session],
@@ -179,16 +155,11 @@ class Queries:
         )  # fmt: skip
 
 
-def _begins(column: str) -> str:
-    # A range, unlike LIKE, is about exact characters and can use an index.
-    return f"({column} >= ? AND {column} < ? || char(1114111))"
-
-
 def _unpack_known(cells: tuple[Any, ...]) -> KnownSource:
     (
-        _key, _revision, source, kind, path, present, generation, length, consumed, in_array, lines, checkpoint,
-        agent_id, run_id, copied_from,
-    ) = cells  # fmt: skip
+        source, kind, path, present, generation, length, consumed, in_array, lines, checkpoint, agent_id,
+        run_id, copied_from,
+    ) = cells[5:]  # fmt: skip
     return KnownSource(
         source=source, kind=SourceKind(kind), path=unpack_text(path), present=bool(present),
         generation=generation, length=length, consumed=consumed, in_array=bool(in_array), lines=lines,

@@ -16,10 +16,12 @@ from turnlog.store.frames import make_frame, open_frame
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.rows import LineFact
+from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 from turnlog.store.sqlite.kinds import PackContext
 from turnlog.store.sqlite.sources import write_lines
+from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.values import Numbers
 
 __all__ = ["mend_frames", "rewrite_session"]
@@ -33,22 +35,32 @@ def rewrite_session(
     revision: int,
     lines: Mapping[tuple[str, int], Sequence[LineFact]],
     derived: DerivedRows | None,
+    derivation: int,
+    texts: Mapping[tuple[str, int], tuple[bytes, ...]],
 ) -> int:
     """Write facts and rows of a session anew, in the transaction of the caller; return the new revision."""
-    query = "SELECT * FROM sessions WHERE owner = ? AND key = ? AND revision = ?"
+    query = """
+    SELECT id, owner, key, origin, session_id, project_folder, derivation FROM sessions
+    WHERE owner = ? AND key = ? AND revision = ?
+    """
     found = connection.execute(query, (scope.owner, key, revision)).fetchone()
     if found is None:
         raise StoreError(f"Expected revision {revision} of the session {key}; it has changed, or is gone")
-    session = found[0]
+    session, *description, former = found
     for (source, generation), facts in lines.items():
         _rewrite_lines(connection, numbers, scope, source, generation, facts)
+    for (source, generation), packed in texts.items():
+        _rewrite_texts(connection, scope, source, generation, packed)
     if derived is not None:
         for table in ("digests", *DERIVED_TABLES):
             connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
         names = dict(connection.execute("SELECT source, id FROM sources WHERE session = ?", (session,)))
         write_derived(connection, session, revision + 1, derived, PackContext(scope.owner, numbers, names))
     connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
-    connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", (*found[:-1], revision + 1))
+    connection.execute(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (session, *description, revision + 1, former if derived is None else derivation),
+    )
     connection.execute(
         "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
         (scope.owner, str(ChangeKind.SESSION_CHANGED), key, revision + 1, time.time_ns()),
@@ -79,6 +91,18 @@ def _rewrite_lines(
         "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)",
         (number, length, sealed, consumed, in_array, len(facts), checkpoint),
     )
+
+
+def _rewrite_texts(
+    connection: apsw.Connection, scope: Scope, source: str, generation: int, packed: tuple[bytes, ...]
+) -> None:
+    query = """
+    SELECT g.id FROM sources AS s JOIN generations AS g ON g.source = s.id
+    WHERE s.owner = ? AND s.source = ? AND g.generation = ?
+    """
+    for (number,) in list(connection.execute(query, (scope.owner, source, generation))):
+        delete_texts(connection, [number], distrusted=True)
+        write_texts(connection, number, unpack_texts(packed))
 
 
 def mend_frames(

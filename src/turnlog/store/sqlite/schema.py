@@ -1,7 +1,8 @@
 """The tables, as the first version made them.
 
 Facts are inserted and stay. What is operational (how far a file was read, a session's revision) and what is
-derived is replaced by deleting and inserting; no row is updated. Words that repeat are kept once in `words`,
+derived is replaced by deleting and inserting; no row is updated. (`chapter_schema` has replaced the tables of
+derived rows.) Words that repeat are kept once in `words`,
 and only columns refer to them, so that SQL can tell which are still needed. UUIDs are 16 bytes where they are
 written as usual, else text as it stands. A `source` in a derived row is the number of a source of the same
 session, or the name of any other.

@@ -14,9 +14,12 @@ from turnlog.store.batch import SourceBatch
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import Archive
 from turnlog.store.rows import LineFact
+from turnlog.store.search.packing import unpack_texts
+from turnlog.store.sqlite.derived import delete_chapter
 from turnlog.store.sqlite.tail import TailWriter
+from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.values import Numbers, encode_checkpoint, pack_text, pack_uuid, unpack_text
-from turnlog.transcripts.files.reader import Change
+from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = ["NEWEST", "SourceWriter", "StoredSource", "write_lines"]
 
@@ -99,6 +102,8 @@ class SourceWriter:
         if batch.change is Change.UNREADABLE:
             return False
         if batch.change is Change.VANISHED:
+            if known is not None and known.number == batch.generation:
+                self._write_texts(known.generation, batch)
             return known is not None and known.present and self._write_path(known.id, known.path, False, at_ns)
         source, changed = self._write_source(session, batch, known)
         if known is None or known.path != batch.path or not known.present:
@@ -130,6 +135,8 @@ class SourceWriter:
         )
         if (session, merged) == (known.session, known.description):
             return known.id, False
+        if session != known.session:
+            delete_chapter(self._connection, known.session, known.id)
         self._connection.execute("DELETE FROM sources WHERE id = ?", (known.id,))
         self._connection.execute(_INSERT_SOURCE, (known.id, self._scope.owner, batch.source, session, *merged))
         return known.id, True
@@ -148,6 +155,9 @@ class SourceWriter:
         tail = TailWriter(self._connection, generation, before[1])
         tail.append(batch.frames, batch.sealed)
         write_lines(self._connection, generation, batch.lines, self._numbers)
+        if known is not None and not goes_on:
+            delete_texts(self._connection, [known.generation])  # only the newest generation is searched
+        self._write_texts(generation, batch)
         after = (
             batch.length,
             tail.sealed,
@@ -162,6 +172,12 @@ class SourceWriter:
                 "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", (generation, *after)
             )
         return bool(batch.frames) or not goes_on
+
+    def _write_texts(self, generation: int, batch: SourceBatch) -> None:
+        if batch.texts_from == 0:
+            delete_texts(self._connection, [generation])
+        if batch.texts_from is not None:
+            write_texts(self._connection, generation, unpack_texts(batch.texts))
 
     def _add_generation(self, source: int, batch: SourceBatch) -> int:
         self._connection.execute(

@@ -16,21 +16,23 @@ import apsw
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, KnownSession, SessionOrder, StoredSession
-from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, SightingRow, TurnRow
+from turnlog.store.interface import ChangeEntry, KnownSession
+from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, PlacementRow, SightingRow
 from turnlog.store.sqlite.archive import SqliteArchive
-from turnlog.store.sqlite.connection import Options, open_to_read, translate, writing
-from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, SIGHTINGS, TURNS
+from turnlog.store.sqlite.browsing import Browsing
+from turnlog.store.sqlite.connection import Options, break_off, open_to_read, translate, writing
+from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, PLACEMENTS, SIGHTINGS
 from turnlog.store.sqlite.opening import check_current, open_migrated
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.upkeep import Upkeep
+from turnlog.store.sqlite.searching import Searching
+from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 from turnlog.store.sqlite.writing import write_batch
 
 __all__ = ["SqliteStore"]
 
 
-class SqliteStore(Upkeep):
+class SqliteStore(Browsing, Searching):
     """A store in an SQLite file; `open` makes one."""
 
     def __init__(self, path: Path, options: Options, connection: apsw.Connection | None) -> None:
@@ -46,6 +48,7 @@ class SqliteStore(Upkeep):
         if connection is not None:
             self._own_archive = SqliteArchive(path, lambda: connection)
             self._numbers = Numbers(connection)
+            self._usage = UsageKeeper(connection)
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False, options: Options | None = None) -> SqliteStore:
@@ -58,7 +61,11 @@ class SqliteStore(Upkeep):
         if read_only:
             check_current(path, options)
             return cls(path, options, None)
-        return cls(path, options, open_migrated(path, options))
+        store = cls(path, options, open_migrated(path, options))
+        with translate(path):
+            if store._usage.is_outdated():
+                store.recount()
+        return store
 
     @property
     def archive(self) -> SqliteArchive:
@@ -88,24 +95,6 @@ class SqliteStore(Upkeep):
         with translate(self._path):
             yield from self._ask().list_known(scope)
 
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        """Return the sessions whose id or key begins with a prefix."""
-        with translate(self._path):
-            return self._ask().find_sessions(scope, prefix)
-
-    def list_sessions(
-        self,
-        scope: Scope,
-        *,
-        project: str | None = None,
-        order: SessionOrder = SessionOrder.NEWEST,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[StoredSession]:
-        """Return a page of sessions; those without what they are ordered by come last."""
-        with translate(self._path):
-            return self._ask().list_sessions(scope, project, order, limit, offset)
-
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
     ) -> list[LineFact]:
@@ -114,32 +103,40 @@ class SqliteStore(Upkeep):
             return self._ask().list_lines(scope, source, generation, first, count)
 
     def list_messages(
-        self, scope: Scope, key: str, *, first: int = 0, count: int | None = None
+        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
     ) -> list[MessageRow]:
-        """Return a window of a session's messages."""
+        """Return a window of the messages of a chapter: without `source`, of the transcript."""
         with translate(self._path):
-            return self._ask().list_rows(MESSAGES, scope, key, first, count)
+            return self._ask().list_chapter(MESSAGES, scope, key, source, first, count)
 
-    def list_calls(self, scope: Scope, key: str) -> list[CallRow]:
-        """Return a session's calls."""
+    def list_placements(
+        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
+    ) -> list[PlacementRow]:
+        """Return where lines of a chapter went, from a line's number on."""
         with translate(self._path):
-            return self._ask().list_rows(CALLS, scope, key)
+            return self._ask().list_chapter(PLACEMENTS, scope, key, source, first, count)
 
-    def list_turns(self, scope: Scope, key: str) -> list[TurnRow]:
-        """Return a session's turns."""
+    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
+        """Return the calls of a chapter; without `source`, of all."""
         with translate(self._path):
-            return self._ask().list_rows(TURNS, scope, key)
+            if source is None:
+                return self._ask().list_rows(CALLS, scope, key)
+            return self._ask().list_chapter(CALLS, scope, key, source)
 
     def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
         """Return a session's agents."""
         with translate(self._path):
             return self._ask().list_rows(AGENTS, scope, key)
 
-    def list_sightings(self, scope: Scope, key: str | None = None) -> Iterator[SightingRow]:
-        """Yield what files say about usage: of one session, or of all."""
+    def list_sightings(
+        self, scope: Scope, key: str | None = None, *, source: str | None = None
+    ) -> Iterator[SightingRow]:
+        """Yield what files say about usage: of a chapter, of one session, or of all."""
         with translate(self._path):
             if key is None:
                 yield from self._ask().list_sightings(scope)
+            elif source is not None:
+                yield from self._ask().list_chapter(SIGHTINGS, scope, key, source)
             else:
                 yield from self._ask().list_rows(SIGHTINGS, scope, key)
 
@@ -154,13 +151,13 @@ class SqliteStore(Upkeep):
             return self._ask().find_last_change(scope)
 
     def close(self) -> None:
-        """Let go of the store; again does nothing."""
+        """Let go of the store, whatever other threads ask it just now; again does nothing."""
         self._closed = True
         for reader in self._readers:
-            reader.close()
+            break_off(reader)
         self._readers.clear()
         if self._writer is not None:
-            self._writer.close()
+            break_off(self._writer)
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
@@ -172,10 +169,14 @@ class SqliteStore(Upkeep):
                     version = connection.pragma("data_version")
                     if version != self._data_version:  # another process may have forgotten words
                         self._numbers.reset()
+                        self._usage.reset()
                         self._data_version = version
+                    self._usage.watch()
                     yield connection
+                    self._usage.settle()
             except BaseException:
                 self._numbers.reset()
+                self._usage.reset()
                 raise
 
     def _get_writer(self) -> apsw.Connection:

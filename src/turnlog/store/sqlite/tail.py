@@ -17,6 +17,10 @@ from turnlog.store.frames import FRAME_SIZE, cut_frames, make_frame, open_frame
 
 __all__ = ["TailWriter"]
 
+_RATIO = 2
+"""How many times larger a frame may be than what it is merged with: the more, the better frames are compressed,
+and the more often."""
+
 
 class TailWriter:
     """Writes the bytes of one generation behind those that it has."""
@@ -67,11 +71,11 @@ class TailWriter:
         self._insert("tail_frames", rest)
 
     def _find_merge(self, rest: Sequence[Frame]) -> int:
-        """Return from where on frames of the tail are no larger than what follows them."""
+        """Return from where on frames of the tail are hardly larger than what follows them."""
         start, size = rest[0].start, sum(frame.length for frame in rest)
         query = "SELECT start, length FROM tail_frames WHERE generation = ? ORDER BY start DESC"
         for before, length in self._connection.execute(query, (self._generation,)):
-            if length > size:
+            if length > _RATIO * size:
                 break
             start, size = before, size + length
         return start

@@ -11,7 +11,7 @@ import apsw
 from msgspec.structs import replace
 
 from turnlog.store.batch import DerivedRows
-from turnlog.store.care import Backup, Flaw, Forgotten, Tombstone
+from turnlog.store.care import NO_TEXTS, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
 from turnlog.store.rows import LineFact
@@ -28,6 +28,8 @@ from turnlog.store.sqlite.forgetting import (
 from turnlog.store.sqlite.hooks import add_deliveries, list_deliveries, list_hook_events
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
+from turnlog.store.sqlite.usage_queries import SqliteUsage
+from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 
 __all__ = ["Upkeep"]
@@ -38,6 +40,7 @@ class Upkeep:
 
     _path: Path
     _numbers: Numbers
+    _usage: UsageKeeper
     _write_lock: threading.Lock
 
     def rewrite(
@@ -47,10 +50,14 @@ class Upkeep:
         revision: int,
         lines: Mapping[tuple[str, int], Sequence[LineFact]],
         derived: DerivedRows | None,
+        derivation: int = 0,
+        texts: Mapping[tuple[str, int], tuple[bytes, ...]] = NO_TEXTS,
     ) -> int:
         """Write facts and derived rows of a session anew, whatever is there, and return its new revision."""
         with self._writing() as connection:
-            return rewrite_session(connection, self._numbers, scope, key, revision, lines, derived)
+            return rewrite_session(
+                connection, self._numbers, scope, key, revision, lines, derived, derivation, texts
+            )
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
         """Put bytes back in the place of damaged ones that had the same digest; return how many stretches."""
@@ -62,13 +69,22 @@ class Upkeep:
         with translate(self._path):
             return list_flaws(self._ask().connection, scope)
 
+    def recount(self) -> None:
+        """Count all usage anew from what is known of answers, by the price list that is installed."""
+        with self._writing():
+            self._usage.recount()
+
+    def read_usage(self, scope: Scope) -> SqliteUsage:
+        """Return what sessions used and cost."""
+        return SqliteUsage(self._path, self._ask().connection, scope)
+
     def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
         with self._writing() as connection:
             # In a transaction, the pragma counts for what it deletes.
             connection.execute("PRAGMA secure_delete=ON")
             try:
-                forgotten = forget_sessions(connection, scope, keys)
+                forgotten = forget_sessions(connection, scope, keys, self._usage.settle)
             finally:
                 connection.execute("PRAGMA secure_delete=OFF")
         self._numbers.reset()

@@ -11,7 +11,7 @@ import apsw
 from msgspec import msgpack
 
 from turnlog.store.identity import Place
-from turnlog.transcripts.files.reader import Checkpoint
+from turnlog.transcripts.files.fingerprints import Checkpoint
 
 __all__ = [
     "Cells",

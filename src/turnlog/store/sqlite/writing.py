@@ -5,14 +5,16 @@ from __future__ import annotations
 import apsw
 from msgspec import Struct
 
+from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch, SourceBatch
 from turnlog.store.interface import Archive, ChangeKind
 from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.forgetting import is_forgotten
 from turnlog.store.sqlite.kinds import PackContext
+from turnlog.store.sqlite.lists import write_presence
 from turnlog.store.sqlite.sources import NEWEST, SourceWriter, StoredSource
 from turnlog.store.sqlite.values import Numbers, pack_text
-from turnlog.transcripts.files.reader import Change
+from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = ["write_batch"]
 
@@ -24,6 +26,7 @@ class _Session(Struct, frozen=True, gc=False):
     revision: int
     names: tuple[object, object]
     """Its id and its project's folder."""
+    derivation: int
 
 
 def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers, batch: SessionBatch) -> None:
@@ -45,6 +48,8 @@ def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers,
         if batch.derived is None and all(_is_nothing(source, known) for source, known in files):
             return
         session = _add_session(connection, batch)
+    if batch.derived is not None and batch.derived.is_partial:
+        _check_base(batch, session)
     changed = session.revision == 0 or session.names != _names(batch)
     for source, known in files:
         changed = writer.write(session.id, source, known, batch.seen_ns) or changed
@@ -52,9 +57,25 @@ def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers,
         found = connection.execute("SELECT source, id FROM sources WHERE session = ?", (session.id,))
         to = PackContext(batch.owner, numbers, dict(found))
         changed = write_derived(connection, session.id, session.revision + 1, batch.derived, to) or changed
+    derivation = session.derivation if batch.derived is None else batch.derivation
     if changed:
+        # A batch that changes nothing was applied before, whatever it is based on.
+        if batch.base_revision is not None:
+            _check_base(batch, session)
+        present = _is_present(connection, session.id)
+        write_presence(connection, session.id, present)
         vanished = any(source.change is Change.VANISHED for source in batch.sources)
-        _finish(connection, batch, session, vanished and not _is_present(connection, session.id))
+        _finish(connection, batch, session, derivation, vanished and not present)
+    elif derivation != session.derivation:
+        _replace_session(connection, batch, session, session.revision, derivation)
+
+
+def _check_base(batch: SessionBatch, session: _Session) -> None:
+    if batch.base_revision != session.revision:
+        raise StoreError(
+            f"Expected revision {batch.base_revision} of the session {batch.key}, "
+            f"found {session.revision}: another writer was faster"
+        )
 
 
 def _is_nothing(source: SourceBatch, known: StoredSource | None) -> bool:
@@ -66,24 +87,33 @@ def _names(batch: SessionBatch) -> tuple[object, object]:
 
 
 def _find_session(connection: apsw.Connection, batch: SessionBatch) -> _Session | None:
-    query = "SELECT id, revision, session_id, project_folder FROM sessions WHERE owner = ? AND key = ?"
-    for number, revision, *names in connection.execute(query, (batch.owner, batch.key)):
-        return _Session(number, revision, (names[0], names[1]))
+    query = """
+    SELECT id, revision, session_id, project_folder, derivation FROM sessions WHERE owner = ? AND key = ?
+    """
+    for number, revision, name, folder, derivation in connection.execute(query, (batch.owner, batch.key)):
+        return _Session(number, revision, (name, folder), derivation)
     return None
 
 
 def _add_session(connection: apsw.Connection, batch: SessionBatch) -> _Session:
-    _insert_session(connection, batch, None, 0)
-    return _Session(connection.last_insert_rowid(), 0, _names(batch))
+    _insert_session(connection, batch, None, 0, 0)
+    return _Session(connection.last_insert_rowid(), 0, _names(batch), 0)
 
 
 def _insert_session(
-    connection: apsw.Connection, batch: SessionBatch, number: int | None, revision: int
+    connection: apsw.Connection, batch: SessionBatch, number: int | None, revision: int, derivation: int
 ) -> None:
     connection.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, batch.owner, batch.key, batch.origin, *_names(batch), revision),
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (number, batch.owner, batch.key, batch.origin, *_names(batch), revision, derivation),
     )
+
+
+def _replace_session(
+    connection: apsw.Connection, batch: SessionBatch, session: _Session, revision: int, derivation: int
+) -> None:
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
+    _insert_session(connection, batch, session.id, revision, derivation)
 
 
 def _is_present(connection: apsw.Connection, session: int) -> bool:
@@ -91,11 +121,12 @@ def _is_present(connection: apsw.Connection, session: int) -> bool:
     return bool(connection.execute(query, (session,)).fetchall())
 
 
-def _finish(connection: apsw.Connection, batch: SessionBatch, session: _Session, gone: bool) -> None:
+def _finish(
+    connection: apsw.Connection, batch: SessionBatch, session: _Session, derivation: int, gone: bool
+) -> None:
     """Give the session its new revision, and the feed its entry."""
     revision = session.revision + 1
-    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
-    _insert_session(connection, batch, session.id, revision)
+    _replace_session(connection, batch, session, revision, derivation)
     if session.revision == 0:
         kind = ChangeKind.SESSION_ADDED
     else:

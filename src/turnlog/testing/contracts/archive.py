@@ -139,7 +139,7 @@ class ArchiveContract(ContractBase):
             assert not known.present
             assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).present
             keep(store, {})
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert not session.present
             assert read_bytes(store, LOCAL, known.source, 0) == files[agent]
             assert read_bytes(store, LOCAL, batch.key, 0) == files[_TRANSCRIPT]
@@ -152,7 +152,7 @@ class ArchiveContract(ContractBase):
             keep(store, files)
             keep(store, {})
             batch = keep(store, files)
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert session.present
             assert store.archive.list_generations(LOCAL, batch.key) == [(0, len(files[_TRANSCRIPT]))]
             assert read_bytes(store, LOCAL, batch.key, 0) == files[_TRANSCRIPT]
@@ -165,7 +165,7 @@ class ArchiveContract(ContractBase):
             [known] = store.find_known(LOCAL, batch.key).sources  # type: ignore[union-attr]
             assert (known.source, known.generation) == (batch.key, 0)
             assert known.path.endswith("/moved/here.jsonl")
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert (session.path, session.present) == (known.path, True)
             assert read_bytes(store, LOCAL, batch.key, 0) == data + make_line(3)
 

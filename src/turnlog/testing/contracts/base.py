@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch, SourceBatch
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
 
-__all__ = ["ContractBase", "find_source", "keep", "refused", "shift_source"]
+__all__ = ["ContractBase", "expect_rows", "find_source", "keep", "refused", "shift_source"]
 
 
 class ContractBase(ABC):
@@ -66,6 +66,28 @@ def find_source(session: KnownSession | None, path: str) -> KnownSource:
     assert session is not None
     [found] = [source for source in session.sources if source.path.endswith(f"/{path}")]
     return found
+
+
+def expect_rows(store: Store, key: str, rows: DerivedRows) -> None:
+    """Expect exactly these derived rows, if every chapter is among them."""
+    assert store.list_turns(LOCAL, key) == [*rows.turns]
+    assert store.list_agents(LOCAL, key) == [*rows.agents]
+    for chapter in rows.chapters:
+        source = chapter.source
+        assert store.list_messages(LOCAL, key, source=source) == [*chapter.messages]
+        assert store.list_calls(LOCAL, key, source=source) == [*chapter.calls]
+        assert store.list_placements(LOCAL, key, source) == [*chapter.placements]
+        assert [*store.list_sightings(LOCAL, key, source=source)] == [*chapter.sightings]
+    calls = sorted(store.list_calls(LOCAL, key), key=lambda row: (row.source, row.index))
+    assert calls == [row for chapter in _by_source(rows) for row in chapter.calls]
+    sightings = sorted(store.list_sightings(LOCAL, key), key=lambda row: (row.source, row.index))
+    assert sightings == [row for chapter in _by_source(rows) for row in chapter.sightings]
+    [session] = [found for found in store.find_sessions(LOCAL, key) if found.key == key]
+    assert session.row == rows.session
+
+
+def _by_source(rows: DerivedRows) -> list[ChapterRows]:
+    return sorted(rows.chapters, key=lambda chapter: chapter.source)
 
 
 @contextmanager

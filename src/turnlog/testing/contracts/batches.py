@@ -11,12 +11,12 @@ from unittest import SkipTest
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import DerivedRows, SessionBatch
+from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
 from turnlog.store.identity import LOCAL
 from turnlog.store.rows import MessageRow
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.base import ContractBase, find_source, keep, refused, shift_source
+from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep, refused, shift_source
 from turnlog.testing.row_builders import make_message_row, make_session_row
 
 __all__ = ["BatchContract"]
@@ -35,15 +35,10 @@ class BatchContract(ContractBase):
         assert derived is not None
         with self.opened(tmp_path) as store:
             store.apply([batch])
-            assert store.list_messages(LOCAL, batch.key) == [*derived.messages]
-            assert store.list_calls(LOCAL, batch.key) == [*derived.calls]
-            assert store.list_turns(LOCAL, batch.key) == [*derived.turns]
-            assert store.list_agents(LOCAL, batch.key) == [*derived.agents]
-            assert [*store.list_sightings(LOCAL, batch.key)] == [*derived.sightings]
+            expect_rows(store, batch.key, derived)
             for source in batch.sources:
                 assert store.list_lines(LOCAL, source.source, 0) == [*source.lines]
-            [session] = store.list_sessions(LOCAL)
-            assert session.row == derived.session
+            [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.project_folder) == (batch.key, batch.project_folder)
             assert (session.path, session.present) == (batch.sources[0].path, True)
 
@@ -102,7 +97,7 @@ class BatchContract(ContractBase):
                 assert store.find_known(LOCAL, good.key) is None
                 assert read_bytes(store, LOCAL, good.key, 0) is None
             store.apply([good])
-            assert len(store.list_sessions(LOCAL)) == 2
+            assert len(store.list_sessions(LOCAL).sessions) == 2
 
     def test_a_batch_whose_second_file_does_not_fit_leaves_nothing_of_the_first(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
@@ -164,7 +159,7 @@ class BatchContract(ContractBase):
         with self.opened(other) as store:
             store.apply([first, second])
             assert expected is not None
-            assert store.list_messages(LOCAL, first.key) == [*expected.messages]
+            expect_rows(store, first.key, expected)
             assert read_bytes(store, LOCAL, first.key, 0) == make_lines(4)
 
     def test_a_checkpoint_alone_is_kept_and_makes_no_entry(self, tmp_path: Path) -> None:
@@ -195,33 +190,29 @@ class BatchContract(ContractBase):
     def test_derived_rows_are_replaced_under_a_new_revision(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             old = keep(store, {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
-            [before] = store.list_sessions(LOCAL)
+            [before] = store.list_sessions(LOCAL).sessions
             new = keep(store, {_TRANSCRIPT: make_lines(2, first=20)})
-            [after] = store.list_sessions(LOCAL)
+            [after] = store.list_sessions(LOCAL).sessions
             assert new.derived is not None
             assert old.derived is not None
             assert after.revision == before.revision + 1
             known = store.find_known(LOCAL, old.key)
             assert known is not None
             assert known.revision == after.revision
-            assert after.row == new.derived.session
-            assert store.list_messages(LOCAL, old.key) == [*new.derived.messages]
-            assert store.list_calls(LOCAL, old.key) == [*new.derived.calls]
-            assert store.list_turns(LOCAL, old.key) == [*new.derived.turns]
-            assert store.list_agents(LOCAL, old.key) == []
-            assert [*store.list_sightings(LOCAL, old.key)] == [*new.derived.sightings]
+            expect_rows(store, old.key, new.derived)
 
     def test_rows_can_be_derived_anew_without_new_bytes(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: make_lines(4)})
             assert batch.derived is not None
-            rows = replace(batch.derived, session=make_session_row(title="better"), calls=())
+            [chapter] = batch.derived.chapters
+            rows = replace(
+                batch.derived, session=make_session_row(title="better"), chapters=(replace(chapter, calls=()),)
+            )
             anew = replace(batch, sources=(), derived=rows)
             seq = store.apply([anew])
-            [session] = store.list_sessions(LOCAL)
-            assert session.row == rows.session
             assert store.list_calls(LOCAL, batch.key) == []
-            assert store.list_messages(LOCAL, batch.key) == [*rows.messages]
+            expect_rows(store, batch.key, rows)
             assert store.apply([anew]) == seq
 
     def test_rows_may_change_in_the_middle_grow_and_shrink(self, tmp_path: Path) -> None:
@@ -262,4 +253,5 @@ def _with_messages(known: object, number: int, ids: str) -> SessionBatch:
     messages: tuple[MessageRow, ...] = tuple(
         make_message_row(index, batch.key, 0, id=name) for index, name in enumerate(ids)
     )
-    return replace(batch, derived=DerivedRows(session=make_session_row(lines=number), messages=messages))
+    chapter = ChapterRows(batch.key, messages)
+    return replace(batch, derived=DerivedRows(session=make_session_row(lines=number), chapters=(chapter,)))

@@ -149,13 +149,19 @@ def _mark(session_id: str, known: KnownSession | None, number: int) -> SessionBa
     lines = make_lines(2 * number, session_id=session_id)
     batch = make_batch({f"{session_id}.jsonl": lines}, session_id=session_id, known=known)
     assert batch.derived is not None
+    [chapter] = batch.derived.chapters
     return replace(
         batch,
         derived=DerivedRows(
             session=make_session_row(session_id, lines=number),
-            messages=tuple(
-                make_message_row(index, batch.key, 0, model=f"mark-{number}") for index in range(_ROWS)
+            chapters=(
+                replace(
+                    chapter,
+                    messages=tuple(
+                        make_message_row(index, batch.key, 0, model=f"mark-{number}") for index in range(_ROWS)
+                    ),
+                    sightings=tuple(replace(row, model=f"mark-{number}") for row in chapter.sightings),
+                ),
             ),
-            sightings=tuple(replace(row, model=f"mark-{number}") for row in batch.derived.sightings),
         ),
     )

@@ -11,7 +11,7 @@ from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import Store
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import ORIGIN, make_line, make_lines
-from turnlog.testing.contracts.base import ContractBase
+from turnlog.testing.contracts.base import ContractBase, expect_rows
 from turnlog.testing.row_builders import TIME
 from turnlog.transcripts.files.locate import locate_path
 
@@ -59,6 +59,7 @@ class LookContract(ContractBase):
         for name in (
             "list_lines",
             "list_messages",
+            "list_placements",
             "list_calls",
             "list_turns",
             "list_agents",
@@ -75,7 +76,7 @@ class LookContract(ContractBase):
             known = store.find_known(LOCAL, batch.key)
             assert known is not None
             store.apply([vanish(known, LOCAL.owner, ORIGIN, TIME)])
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert not session.present
             assert store.list_messages(LOCAL, batch.key) == rows
             for path, data in _FILES.items():
@@ -108,12 +109,7 @@ def _expect_kept(store: Store, folder: Path, batch: SessionBatch) -> None:
     """Expect all rows of a batch, and the bytes of all files as they are now."""
     rows = batch.derived
     assert rows is not None
-    assert store.list_messages(LOCAL, batch.key) == [*rows.messages]
-    assert store.list_calls(LOCAL, batch.key) == [*rows.calls]
-    assert store.list_turns(LOCAL, batch.key) == [*rows.turns]
-    assert store.list_agents(LOCAL, batch.key) == [*rows.agents]
-    assert [*store.list_sightings(LOCAL, batch.key)] == [*rows.sightings]
-    assert [session.row for session in store.list_sessions(LOCAL)] == [rows.session]
+    expect_rows(store, batch.key, rows)
     for path in folder.rglob("*.*"):
         if path.is_file():
             [*_, (generation, length)] = store.archive.list_generations(LOCAL, name_source(ORIGIN, str(path)))

@@ -9,7 +9,9 @@ from pathlib import Path
 from turnlog.errors import StoreError
 from turnlog.store.batch import DerivedRows
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Archive, SessionOrder, Store
+from turnlog.store.interface import Archive, Store
+from turnlog.store.lists import SessionFilter, SessionOrder
+from turnlog.store.marks import MarkChange
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
@@ -106,23 +108,8 @@ class QueryContract(ContractBase):
                 ("/home/ada/one/inner", ["b"]),
                 ("/home/ada", []),
             ):
-                found = store.list_sessions(LOCAL, project=project)
+                found = store.list_sessions(LOCAL, SessionFilter(project=project)).sessions
                 assert [session.row.session_id for session in found] == expected
-
-    def test_pages_put_together_hold_each_session_once(self, tmp_path: Path) -> None:
-        """Though all of them are equal in what they are ordered by: then their keys decide."""
-        with self.opened(tmp_path) as store:
-            keys = {_list(store, f"s{number}", title="same", cost="1") for number in range(11)}
-            for order in SessionOrder:
-                whole = store.list_sessions(LOCAL, order=order)
-                pages = [
-                    session
-                    for offset in range(0, 15, 3)
-                    for session in store.list_sessions(LOCAL, order=order, limit=3, offset=offset)
-                ]
-                assert pages == whole
-                assert [session.key for session in whole] == sorted(keys)
-            assert store.list_sessions(LOCAL, limit=0) == []
 
     def test_sessions_are_found_by_the_beginning_of_id_and_key(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -155,6 +142,7 @@ class QueryContract(ContractBase):
         with self.opened(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(4), "session-1/subagents/agent-a1.jsonl": make_lines(2)})
             sessions = list(store.list_known(LOCAL))
+            store.mark(LOCAL, [session.key for session in sessions], MarkChange(tags=("tag",)))
             own = collect_answers(store, LOCAL, sessions)
             assert [name for name, found in own.items() if not found] == []
             for scope in (_OTHER, Scope(""), Scope("%"), Scope("LOCAL")):
@@ -166,7 +154,7 @@ class QueryContract(ContractBase):
             keep(store, {_TRANSCRIPT: make_lines(4)})
             keep(store, {_TRANSCRIPT: make_lines(2)}, owner=_OTHER.owner, origin="there")
             for scope, count in ((LOCAL, 4), (_OTHER, 2)):
-                [session] = store.list_sessions(scope)
+                [session] = store.list_sessions(scope).sessions
                 assert len(store.list_messages(scope, session.key)) == count
                 assert [found.key for found in store.find_sessions(scope, "session-1")] == [session.key]
                 assert [entry.session for entry in store.list_changes(scope)] == [session.key]
@@ -185,7 +173,7 @@ class QueryContract(ContractBase):
 
 
 def _list_queries(protocol: type) -> list[str]:
-    return [name for name in vars(protocol) if name.startswith(("find_", "list_", "read"))]
+    return [name for name in vars(protocol) if name.startswith(("find_", "list_", "read", "search"))]
 
 
 def _fill(store: Store, count: int) -> list[str]:
@@ -204,4 +192,4 @@ def _list(store: Store, session_id: str, **changes: object) -> str:
 
 
 def _ids(store: Store, order: SessionOrder = SessionOrder.NEWEST) -> list[str | None]:
-    return [session.row.session_id for session in store.list_sessions(LOCAL, order=order)]
+    return [session.row.session_id for session in store.list_sessions(LOCAL, order=order).sessions]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import ChapterRows, DerivedRows
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import SessionOrder
+from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import ContractBase, find_source, keep
+from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep
 from turnlog.testing.row_builders import make_message_row, make_session_row
 
 __all__ = ["ValueContract"]
@@ -49,8 +49,10 @@ class ValueContract(ContractBase):
                 session = make_session_row(title=text, project=text, summary=text.encode())
                 known = store.find_known(LOCAL, batch.key)
                 batch = make_batch({_TRANSCRIPT: make_lines(index + 1)}, known=known)
-                store.apply([replace(batch, derived=DerivedRows(session=session, messages=rows))])
-                assert [found.row for found in store.list_sessions(LOCAL, project=text)] == [session]
+                derived = DerivedRows(session=session, chapters=(ChapterRows(batch.key, rows),))
+                store.apply([replace(batch, derived=derived)])
+                found = store.list_sessions(LOCAL, SessionFilter(project=text)).sessions
+                assert [each.row for each in found] == [session]
             assert store.list_messages(LOCAL, batch.key) == [*rows]
 
     def test_odd_texts_survive_in_what_is_known_of_files(self, tmp_path: Path) -> None:
@@ -68,12 +70,14 @@ class ValueContract(ContractBase):
             known = find_source(store.find_known(LOCAL, batch.key), path)
             assert read_bytes(store, LOCAL, known.source, 0) == b"x"
             assert batch.derived is not None
-            call = replace(batch.derived.calls[0], path=path)
+            [chapter] = batch.derived.chapters
+            call = replace(chapter.calls[0], path=path)
             session = replace(batch.derived.session, project="/caf\udce9")
-            rows = replace(batch.derived, session=session, calls=(call,))
+            rows = replace(batch.derived, session=session, chapters=(replace(chapter, calls=(call,)),))
             keep(store, {_TRANSCRIPT: make_lines(3), path: b"x"}, rows=rows)
             assert store.list_calls(LOCAL, batch.key) == [call]
-            assert [found.row for found in store.list_sessions(LOCAL, project="/caf\udce9")] == [session]
+            found = store.list_sessions(LOCAL, SessionFilter(project="/caf\udce9")).sessions
+            assert [each.row for each in found] == [session]
 
     def test_uuids_come_back_as_they_were_written(self, tmp_path: Path) -> None:
         plain = "0123abcd-45ef-4678-89ab-cdef01234567"
@@ -101,11 +105,8 @@ class ValueContract(ContractBase):
                 (Place(two, 0, 2),),
                 (Place("a file of another session", 0, 7), Place(one, 0, 1)),
             )
-            rows = tuple(
-                make_message_row(index, "elsewhere" if index == 3 else one, 0, lines=lines)
-                for index, lines in enumerate(places)
-            )
-            derived = DerivedRows(session=make_session_row(), messages=rows)
+            rows = tuple(make_message_row(index, one, 0, lines=lines) for index, lines in enumerate(places))
+            derived = DerivedRows(session=make_session_row(), chapters=(ChapterRows(one, rows),))
             keep(store, {_TRANSCRIPT: make_lines(4, first=9)}, rows=derived)
             assert store.list_messages(LOCAL, batch.key) == [*rows]
 
@@ -138,17 +139,20 @@ class ValueContract(ContractBase):
     def test_large_numbers_survive(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(2)})
         assert batch.derived is not None
-        [sighting] = batch.derived.sightings
+        [chapter] = batch.derived.chapters
+        [sighting] = chapter.sightings
+        chapter = replace(
+            chapter,
+            messages=(make_message_row(0, batch.key, 0, time=-_LARGEST, turn=_LARGEST),),
+            sightings=(replace(sighting, input=_LARGEST, offset=_LARGEST, time=-1),),
+        )
         rows = DerivedRows(
             session=make_session_row(input_tokens=_LARGEST, first_time=-1, last_time=_LARGEST, cost="9" * 40),
-            messages=(make_message_row(0, batch.key, 0, time=-_LARGEST, number=_LARGEST),),
-            sightings=(replace(sighting, input=_LARGEST, offset=_LARGEST, time=-1),),
+            chapters=(chapter,),
         )
         with self.opened(tmp_path) as store:
             store.apply([replace(batch, derived=rows)])
-            assert [found.row for found in store.list_sessions(LOCAL)] == [rows.session]
-            assert store.list_messages(LOCAL, batch.key) == [*rows.messages]
-            assert [*store.list_sightings(LOCAL)] == [*rows.sightings]
+            expect_rows(store, batch.key, rows)
 
     def test_rows_without_anything_optional_survive(self, tmp_path: Path) -> None:
         empty = make_session_row(
@@ -158,12 +162,12 @@ class ValueContract(ContractBase):
         with self.opened(tmp_path) as store:
             store.apply([batch])
             for order in SessionOrder:
-                assert [found.row for found in store.list_sessions(LOCAL, order=order)] == [empty]
+                assert [found.row for found in store.list_sessions(LOCAL, order=order).sessions] == [empty]
 
     def test_an_empty_session_is_a_session(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: b""})
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.present) == (batch.key, True)
             assert store.archive.list_generations(LOCAL, batch.key) == [(0, 0)]
             assert read_bytes(store, LOCAL, batch.key, 0) == b""
@@ -176,21 +180,22 @@ class ValueContract(ContractBase):
         with self.opened(tmp_path) as store:
             batch = keep(store, {agent: make_lines(2, agent_id="a1")})
             assert batch.key == make_key()
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.present) == (batch.key, False)
             assert [row.id for row in store.list_agents(LOCAL, batch.key)] == ["a1"]
             assert [found.key for found in store.find_sessions(LOCAL, "session-1")] == [batch.key]
             keep(store, {_TRANSCRIPT: make_lines(2), agent: make_lines(2, agent_id="a1")})
-            [session] = store.list_sessions(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
             assert session.present
-            assert len(store.list_messages(LOCAL, batch.key)) == 4
+            assert len(store.list_messages(LOCAL, batch.key)) == 2
 
     def test_a_session_may_have_ten_thousand_messages(self, tmp_path: Path) -> None:
         data = b"".join(b'{"n":%d}\n' % number for number in range(10_000))
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: data})
             assert batch.derived is not None
-            rows = batch.derived.messages
+            [chapter] = batch.derived.chapters
+            rows = chapter.messages
             assert len(rows) == 10_000
             assert store.list_messages(LOCAL, batch.key) == [*rows]
             window = store.list_messages(LOCAL, batch.key, first=5000, count=100)

@@ -20,11 +20,13 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
 from turnlog.transcripts.lines.categories import Category
 
-__all__ = ["MAIN", "CallIndex", "CallQueue", "Holder", "key_of"]
+__all__ = ["MAIN", "TELLING_TOOLS", "CallIndex", "CallQueue", "Holder", "key_of"]
 
 MAIN = -1
 """The main conversation, as the owner of calls."""
 _SEND_MESSAGE = "SendMessage"
+TELLING_TOOLS = frozenset({WORKFLOW_TOOL, _SEND_MESSAGE})
+"""The tools besides those that start agents whose results tell of some."""
 
 K = TypeVar("K")
 

@@ -2,69 +2,213 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from turnlog.messages import Line
-from turnlog.transcripts.calls.builder import Calls, build_calls
+from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
+from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.compactions import Compaction, build_compactions
 from turnlog.transcripts.conversation.line_index import LineIndex
-from turnlog.transcripts.conversation.lineage import build_lineage
+from turnlog.transcripts.conversation.lineage import LineageBuilder
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement
-from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
-from turnlog.transcripts.conversation.tree import Tree, build_tree
+from turnlog.transcripts.conversation.timeline import Stretch, TimelineBuilder
+from turnlog.transcripts.conversation.tree import Tree, TreeBuilder
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Growth"]
+
+
+class Growth(Struct, frozen=True, gc=False):
+    """What of a conversation is new, or may be another than it was."""
+
+    line: int
+    """From which line on lines are new."""
+    message: int
+    """From which message on messages are new: 0 if all of them were built anew."""
+    touched: frozenset[int] = frozenset()
+    """Messages before to which something was added."""
+    flipped: frozenset[int] = frozenset()
+    """Messages before that came on the active way, or off it."""
+    moved: tuple[int, ...] = ()
+    """Lines before that belong to other messages."""
+    calls: tuple[int, ...] = ()
+    """Calls that are new or have changed, in order."""
+    anchored: int = 0
+    """From which line on lines may stand at or below other messages than before."""
 
 
 class Conversation:
-    """The conversation in some lines of one file. Each part is built when it is first asked for, and kept."""
+    """The conversation in some lines of one file. Each part is built when it is first asked for, and kept.
+
+    What was asked for stays as it was when the conversation is extended.
+    """
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        self.lines = tuple(lines)
+        self._lines = list(lines)
 
-    @property
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines, in file order."""
+        return tuple(self._lines)
+
+    @cached_property
     def calls(self) -> tuple[Call, ...]:
         """All tool calls, in order of appearance, each with its result."""
-        return self._paired.calls
+        return tuple(self.live_calls)
 
     @property
     def orphans(self) -> tuple[Result, ...]:
         """Results whose call is not here."""
-        return self._paired.orphans
+        return tuple(self._paired.builder.list_orphans())
 
-    @property
+    @cached_property
     def messages(self) -> tuple[Message, ...]:
         """What people read, in file order."""
-        return self._timeline.messages
+        return tuple(self.live_messages)
 
-    @property
+    @cached_property
     def placements(self) -> tuple[Placement, ...]:
         """What became of each line."""
-        return self._timeline.placements
+        return tuple(self._timeline.placements)
 
     @cached_property
     def tree(self) -> Tree:
         """Which message follows which, with its branches."""
-        lineage = build_lineage(self.lines, self.calls, self._index)
-        return build_tree(self.lines, lineage, self.messages, self.placements)
+        return self.live_tree.build(self._lineage.build())
 
     @cached_property
     def compactions(self) -> tuple[Compaction, ...]:
         """Where the conversation was made shorter."""
         return build_compactions(self.messages)
 
+    @property
+    def live_lines(self) -> Sequence[Line]:
+        """All lines; more are added to these when the conversation is extended."""
+        return self._lines
+
+    @property
+    def live_calls(self) -> Sequence[Call]:
+        """All calls; these change when the conversation is extended."""
+        return self._paired.calls
+
+    @property
+    def live_messages(self) -> Sequence[Message]:
+        """All messages; these change when the conversation is extended."""
+        return self._timeline.messages
+
+    @property
+    def live_placements(self) -> Sequence[Placement]:
+        """The places of all lines; these change when the conversation is extended."""
+        return self._timeline.placements
+
+    @cached_property
+    def live_tree(self) -> TreeBuilder:
+        """Which message follows which; one that changes when the conversation is extended."""
+        lineage = self._lineage
+        timeline = self._timeline
+        tree = TreeBuilder(
+            self._lines, lineage.parents, lineage.forward, timeline.messages, timeline.placements
+        )
+        tree.extend(0, 0)
+        return tree
+
+    def extend(self, lines: Iterable[Line]) -> Growth:
+        """Take further lines, and return what is new: the same as if all had been taken at once."""
+        start, paired = len(self._lines), self._paired
+        self._lines += lines
+        built = self.__dict__.keys() & _PARTS
+        for name in self.__dict__.keys() & _COPIES:
+            del self.__dict__[name]
+        calls = paired.extend(self._lines[start:])
+        stretch: Stretch | None = None
+        if start and built == _PARTS:
+            late = self._index.extend(self._lines[start:])
+            late = self._places.update(calls, start) or late
+            stretch = None if late else self._timeline.extend(calls)
+        flipped: frozenset[int] | None = None
+        if stretch is not None and self._lineage.extend(calls):
+            flipped = self.live_tree.extend(stretch.message, stretch.line)
+        if stretch is None or flipped is None:
+            # Only what the lines themselves tell is left; all else is built anew when somebody asks for it.
+            for name in built:
+                del self.__dict__[name]
+            return Growth(start, 0, calls=calls)
+        return Growth(start, stretch.message, stretch.touched, flipped, stretch.moved, calls, stretch.line)
+
+    def list_made(self, message: Message) -> list[int]:
+        """Return the positions of the calls that a message makes."""
+        if not message.calls:
+            return []
+        lines = (self._index.find(line) for line in message.lines)
+        return [position for line in lines if line is not None for position in self._places.made.get(line, ())]
+
+    def find_position(self, call: Call) -> int | None:
+        """Return which of the calls one is, by identity."""
+        at = self._index.find(call.place.line)
+        made = () if at is None else self._places.made.get(at, ())
+        return next((position for position in made if self.live_calls[position] is call), None)
+
+    def find_caller(self, call: Call) -> int | None:
+        """Return the message that makes a call; None if none does that is shown."""
+        at = self._index.find(call.place.line)
+        message = None if at is None else self.live_placements[at].message
+        if message is None or not any(each is call for each in self.live_messages[message].calls):
+            return None
+        return message
+
+    @cached_property
+    def _paired(self) -> _Paired:
+        paired = _Paired()
+        paired.extend(self._lines)
+        return paired
+
     @cached_property
     def _index(self) -> LineIndex:
-        return LineIndex(self.lines)
+        return LineIndex(self._lines)
 
     @cached_property
-    def _paired(self) -> Calls:
-        return build_calls(self.lines)
+    def _places(self) -> CallPlaces:
+        return CallPlaces(self.live_calls, self._index)
 
     @cached_property
-    def _timeline(self) -> Timeline:
-        return build_timeline(self.lines, self.calls, self._index)
+    def _timeline(self) -> TimelineBuilder:
+        timeline = TimelineBuilder(self._lines, self._places, self._index)
+        timeline.extend()
+        return timeline
+
+    @cached_property
+    def _lineage(self) -> LineageBuilder:
+        lineage = LineageBuilder(self._lines, self.live_calls, self._index)
+        lineage.extend(range(len(self.live_calls)))
+        return lineage
+
+
+_COPIES = frozenset({"lines", "calls", "messages", "placements", "tree", "compactions"})
+_PARTS = frozenset({"_index", "_places", "_timeline", "_lineage", "live_tree"})
+"""What is built of lines and calls, and can be extended only together."""
+
+
+class _Paired:
+    """Calls with their results, as they are now."""
+
+    def __init__(self) -> None:
+        self.builder = CallBuilder()
+        self.calls: list[Call] = []
+
+    def extend(self, lines: Iterable[Line]) -> tuple[int, ...]:
+        """Take further lines; return the calls that are new or have changed, in order."""
+        builder, calls = self.builder, self.calls
+        touched: set[int] = set()
+        for line in lines:
+            found = builder.add(line)
+            if found:
+                touched.update(found)
+        ordered = sorted(touched)
+        for position in ordered:
+            calls[position : position + 1] = (builder.get_call(position),)
+        return tuple(ordered)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from turnlog.messages import Line
 from turnlog.messages.metadata import QueueOperation
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import FATES, Fate, Rule
 from turnlog.transcripts.lines.authors import is_sidechain
@@ -29,31 +30,92 @@ _MAIN_LANE, _TOOL_LANE = Lane.MAIN, Lane.TOOL
 
 
 class Draft:
-    """A message in the making."""
+    """A message in the making: what was gathered for it, and what it is for now."""
 
-    __slots__ = ("aborted", "folded", "lane", "lines", "prompt", "rule", "types")
+    __slots__ = (
+        "aborted", "first", "folded", "gathered", "gathered_types", "is_cut", "is_lone", "lane", "lines",
+        "number", "prompt", "rule", "taken", "taker", "types",
+    )  # fmt: skip
 
     def __init__(self, rule: Rule, line: int, lane: object, types: list[MessageType]) -> None:
         self.rule = rule
-        self.lines = [line]
+        self.first = line
+        """The line that began it, and by which messages are in order."""
+        self.gathered = [line]
+        """The lines that it is made of by itself."""
+        self.lines = self.gathered
+        """With the thinking that waited for it; none if it was itself handed to another."""
         self.lane = lane
+        self.gathered_types = types
         self.types = types
         self.folded: list[int] | None = None
         self.prompt: Prompt | None = None
         self.aborted = False
+        self.is_lone = False
+        """Whether it is thinking that no answer followed so far."""
+        self.is_cut = False
+        """Whether lines of it were replaced by others."""
+        self.taken: Draft | None = None
+        """The thinking that was handed to it."""
+        self.taker: Draft | None = None
+        """The answer that it was handed to."""
+        self.number: int | None = None
+        """Which message it is."""
+
+    def find_shown(self) -> Draft:
+        """Return the draft that is shown in its place."""
+        draft = self
+        while draft.taker is not None:
+            draft = draft.taker
+        return draft
+
+    def find_origin(self) -> Draft:
+        """Return the first draft of the thinking that was handed to it, if any was."""
+        draft = self
+        while draft.taken is not None:
+            draft = draft.taken
+        return draft
+
+    def list_folded(self) -> list[int]:
+        """Return the lines that are folded into it, those that came with its thinking included."""
+        if self.taken is None:
+            return self.folded or []
+        found: list[int] = []
+        draft: Draft | None = self
+        while draft is not None:
+            found += draft.folded or ()
+            draft = draft.taken
+        return sorted(found)
 
 
 class Board:
     """What becomes of each line, as far as it is known."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
+        """Begin with lines of which none has a place; more may come behind them."""
         self.lines = lines
-        self.rules: list[Rule] = [Rule.SYSTEM] * len(lines)
+        self.rules: list[Rule] = []
         self.drafts: list[Draft] = []
         """In file order; one that has lost all its lines is none."""
         self.draft_of: dict[int, Draft] = {}
         self.folds: list[tuple[int, int]] = []
-        """Lines that are folded into the message of another line."""
+        """Lines that are folded into the message of another line, and were not put there yet."""
+        self.grown: list[Draft] = []
+        """Those that got further lines."""
+        self.touched: list[Draft] = []
+        """Those of which anything else has changed."""
+
+    def find_ordinal(self, draft: Draft) -> int:
+        """Return which of the drafts one is."""
+        return self.find_place(draft.first)
+
+    def find_place(self, line: int) -> int:
+        """Return which draft begins with a line; if none does, the next one."""
+        return bisect_left(self.drafts, line, key=lambda draft: draft.first)
+
+    def grow(self) -> None:
+        """Make room for the lines that came."""
+        self.rules += [Rule.SYSTEM] * (len(self.lines) - len(self.rules))
 
     def start(self, index: int, rule: Rule, lane: object, types: list[MessageType]) -> Draft:
         """Begin a message with a line."""
@@ -64,6 +126,19 @@ class Board:
         if getattr(self.lines[index].entry, "is_aborted", None) is True:
             draft.aborted = True
         return draft
+
+    def join(self, index: int, draft: Draft, types: list[MessageType]) -> None:
+        """Add a further line to a message."""
+        self.rules[index] = Rule.PART
+        self.draft_of[index] = draft
+        draft.gathered.append(index)
+        draft.gathered_types += types
+        self.grown.append(draft)
+
+    def abort(self, draft: Draft) -> None:
+        """Note that a message was cut off."""
+        draft.aborted = True
+        self.touched.append(draft)
 
     def show(self, index: int, rule: Rule) -> None:
         """Give a line a place of its own, if its rule is to show it."""
@@ -89,12 +164,14 @@ class Board:
                 if draft.folded is None:
                     draft.folded = []
                 draft.folded.append(index)
+                self.touched.append(draft)
+        self.folds.clear()
 
-    def build_message(self, number: int, draft: Draft, made: Mapping[int, list[Call]]) -> Message:
-        """Make a message of a draft; `made` are the calls of each line."""
-        first = self.lines[draft.lines[0]]
-        at = self.lines[draft.lines[-1]]
-        answer = draft.rule is _ANSWER or draft.rule is _LONE_THINKING
+    def build_message(self, draft: Draft, number: int, places: CallPlaces) -> Message:
+        """Make a message of a draft."""
+        lines = self.lines
+        first, at = lines[draft.lines[0]], lines[draft.lines[-1]]
+        answer = draft.rule is _ANSWER
         types = tuple(draft.types)
         if len(types) > 1:
             types = tuple(dict.fromkeys(types))
@@ -102,7 +179,6 @@ class Board:
                 types = tuple([each for each in types if each is not _TOOL_USE])
         role = _answer_role(types) if answer else Role.USER if type(at.entry) is QueueOperation else role_of(at)
         agent = getattr(first.entry, "agent_id", None)
-        calls = [call for index in draft.lines for call in made.get(index, ())] if answer else []
         lane = _MAIN_LANE
         if draft.lane is not None:
             lane = Lane.AGENT
@@ -110,14 +186,14 @@ class Board:
             lane = _TOOL_LANE
         return Message(
             index=number,
-            rule=draft.rule,
+            rule=_LONE_THINKING if draft.is_lone else draft.rule,
             role=role,
             types=types,
             lane=lane,
             agent_id=agent if type(agent) is str else None,
-            lines=tuple([self.lines[index] for index in draft.lines]),
-            folded=tuple([self.lines[index] for index in draft.folded or ()]),
-            calls=tuple(calls),
+            lines=tuple([lines[index] for index in draft.lines]),
+            folded=tuple([lines[index] for index in draft.list_folded()]),
+            calls=tuple(places.list_made(draft.lines)) if answer else (),
             prompt=draft.prompt,
             aborted=draft.aborted,
         )

@@ -47,7 +47,7 @@ _SILENT = {
 }
 """Entries of which nothing is shown, whatever they say."""
 # Looking up a member of an enum takes as long as all else that is done with it.
-_ANSWER, _PART, _RESULT, _TOOL_RESULT = Rule.ANSWER, Rule.PART, Rule.RESULT, Role.TOOL_RESULT
+_ANSWER, _RESULT, _TOOL_RESULT = Rule.ANSWER, Rule.RESULT, Role.TOOL_RESULT
 
 
 class Gathering:
@@ -60,20 +60,23 @@ class Gathering:
         self.queue = PromptQueue()
         self.superseded: list[str] = []
         """The uuids of lines that others replace."""
+        self.is_entangled = False
+        """Whether what becomes of a line depends on the queue as it is when the file ends."""
         self._answers: dict[tuple[object, str], Draft] = {}
         self._last_answer: dict[object, Draft] = {}
         self._last_command: dict[object, Draft] = {}
 
-    def gather(self) -> None:
-        """Take all lines, in file order."""
-        copies, rules = self.index.copies, self.board.rules
-        for index, line in enumerate(self.board.lines):
+    def gather(self, first: int = 0) -> None:
+        """Take all lines from one on, in file order."""
+        copies, rules, lines = self.index.copies, self.board.rules, self.board.lines
+        for index in range(first, len(lines)):
+            line = lines[index]
             entry = line.entry
             silent = _SILENT.get(type(entry))
             if silent is not None:
                 rules[index] = silent
             elif index in copies:
-                self.board.fold(index, copies[index], Rule.COPY)
+                self._add_copy(index, copies[index])
             elif getattr(entry, "is_deleted", None) is True:
                 rules[index] = Rule.DELETED
             else:
@@ -82,6 +85,11 @@ class Gathering:
                     self.board.show(index, ENTRY_RULES.get(type(entry), Rule.SYSTEM))
                 else:
                     add(self, index, line, entry)
+
+    def _add_copy(self, index: int, first: int) -> None:
+        self.board.fold(index, first, Rule.COPY)
+        if type(self.board.lines[first].entry) is QueueOperation:
+            self.is_entangled = True
 
     def _add_user(self, index: int, line: Line, entry: Any) -> None:
         role = role_of(line)
@@ -118,14 +126,11 @@ class Gathering:
             if type(identity) is str:
                 self._answers[lane, identity] = draft
         else:
-            self.board.rules[index] = _PART
-            self.board.draft_of[index] = draft
-            draft.lines.append(index)
-            draft.types += types
+            self.board.join(index, draft, types)
         self._last_answer[lane] = draft
         self._last_command.pop(lane, None)
         if getattr(entry, "is_aborted_mid_stream", None) is True or getattr(entry, "is_aborted", None) is True:
-            draft.aborted = True
+            self.board.abort(draft)
 
     def _add_attachment(self, index: int, line: Line, entry: Any) -> None:
         carried = entry.attachment
@@ -136,7 +141,7 @@ class Gathering:
             return
         rule = ATTACHMENT_RULES.get(type(carried), Rule.CONTEXT)
         about = carried.tool_use_id if type(carried) is HookSuccess else None
-        home = self.calls.by_id.get(about) if type(about) is str else None
+        home = self.calls.look_for(about) if type(about) is str else None
         if home is not None:
             self.board.fold(index, home, Rule.HOOK_RAN)
         else:
@@ -144,7 +149,7 @@ class Gathering:
 
     def _add_progress(self, index: int, line: Line, entry: Any) -> None:
         for name in ("parent_tool_use_id", "tool_use_id"):
-            home = self.calls.by_id.get(getattr(entry, name, None) or "")
+            home = self.calls.look_for(getattr(entry, name, None) or "")
             if home is not None:
                 self.board.fold(index, home, Rule.PROGRESS)
                 return
@@ -164,7 +169,7 @@ class Gathering:
         self.board.show(index, Rule.HOOK if raised else Rule.FOOTER)
 
     def _add_summary(self, index: int, line: Line, entry: Any) -> None:
-        here = type(entry.leaf_uuid) is not str or entry.leaf_uuid in self.index.by_uuid
+        here = type(entry.leaf_uuid) is not str or self.index.look_for(entry.leaf_uuid) is not None
         self.board.show(index, Rule.SUMMARY if here else Rule.ELSEWHERE)
 
     def _add_queue_operation(self, index: int, line: Line, entry: Any) -> None:
@@ -189,7 +194,7 @@ class Gathering:
         if prompt.kind in _OUTPUTS:
             command = self._last_command.get(lane)
             if command is not None:
-                self.board.fold(index, command.lines[0], Rule.OUTPUT)
+                self.board.fold(index, command.first, Rule.OUTPUT)
             else:
                 self.board.start(index, Rule.LONE_OUTPUT, lane, [MessageType.SYSTEM]).prompt = prompt
             return
@@ -214,7 +219,7 @@ class Gathering:
         named = self._answers.get((lane, identity)) if isinstance(identity, str) else None
         answer = named or self._last_answer.get(lane)
         if answer is not None:
-            answer.aborted = True
+            self.board.abort(answer)
 
 
 _HANDLERS: dict[type, Callable[[Gathering, int, Line, Any], None]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turnlog.messages import Line
 
@@ -12,19 +12,41 @@ __all__ = ["LineIndex"]
 class LineIndex:
     """Where each line stands. Of lines with the same uuid the first is the line, the others are copies."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line] = ()) -> None:
         self.by_uuid: dict[str, int] = {}
         self.copies: dict[int, int] = {}
         """Of which earlier line a line is a copy."""
-        self._by_id = {id(line): position for position, line in enumerate(lines)}
-        by_uuid = self.by_uuid
-        for position, line in enumerate(lines):
+        self.awaited: set[str] = set()
+        """What somebody looked for in vain: a line of that name changes what was made of others."""
+        self._by_id: dict[int, int] = {}
+        self._count = 0
+        self.extend(lines)
+
+    def extend(self, lines: Iterable[Line]) -> bool:
+        """Take the next lines; tell whether any of them was looked for before it came."""
+        by_uuid, by_id, awaited = self.by_uuid, self._by_id, self.awaited
+        was_awaited = False
+        position = self._count
+        for line in lines:
+            by_id[id(line)] = position
             uuid = getattr(line.entry, "uuid", None)
             if type(uuid) is str:
                 first = by_uuid.setdefault(uuid, position)
                 if first != position:
                     self.copies[position] = first
+                elif uuid in awaited:
+                    was_awaited = True
+            position += 1
+        self._count = position
+        return was_awaited
 
     def find(self, line: Line) -> int | None:
         """Return the position of a line, by identity; None if it is not among them."""
         return self._by_id.get(id(line))
+
+    def look_for(self, uuid: str) -> int | None:
+        """Return the position of the line with a uuid; None if there is none so far, which is noted."""
+        found = self.by_uuid.get(uuid)
+        if found is None:
+            self.awaited.add(uuid)
+        return found

@@ -12,6 +12,9 @@
   uuid nor a parent, such as a prompt in the queue.
 
 Every parent that is not simply an edge is listed as a `Detour`, with its reason. Nothing here recurses.
+
+Lines that come later follow others, and as a rule that is all. Where one changes what an earlier line follows
+(it was missing, it is the call of a result, it is about a compaction), all is built anew.
 """
 
 from __future__ import annotations
@@ -26,13 +29,23 @@ from turnlog.messages import UNSET, Line
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.metadata import Summary
-from turnlog.messages.system import CompactBoundary, CompactMetadata, PreservedMessages, PreservedSegment
+from turnlog.messages.system import CompactBoundary, CompactMetadata
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place
 from turnlog.transcripts.conversation.line_index import LineIndex
+from turnlog.transcripts.conversation.relinking import Relinking
 from turnlog.transcripts.lines.blocks import find_stored_type
 
-__all__ = ["Detour", "Lineage", "Reason", "build_lineage", "cut_circles"]
+__all__ = [
+    "Detour",
+    "Lineage",
+    "LineageBuilder",
+    "Reason",
+    "build_lineage",
+    "cut_circles",
+    "is_forward",
+    "list_in_order",
+]
 
 
 class Reason(StrEnum):
@@ -73,28 +86,29 @@ class Lineage(Struct, frozen=True, gc=False):
 
     def list_in_order(self) -> Sequence[int]:
         """Return all lines, each behind the one that it follows; in file order as far as that goes."""
-        if not self.forward:
-            return range(len(self.parents))
-        order: list[int] = []
-        done = bytearray(len(self.parents))
-        for start in range(len(self.parents)):
-            trail: list[int] = []
-            at: int | None = start
-            while at is not None and not done[at]:
-                done[at] = True
-                trail.append(at)
-                at = self.parents[at]
-            order += reversed(trail)
-        return order
+        return list_in_order(self.parents) if self.forward else range(len(self.parents))
 
 
-def build_lineage(lines: Sequence[Line], calls: Iterable[Call], index: LineIndex | None = None) -> Lineage:
+def list_in_order(parents: Sequence[int | None]) -> list[int]:
+    """Return all lines, each behind the one that it follows; in file order as far as that goes."""
+    order: list[int] = []
+    done = bytearray(len(parents))
+    for start in range(len(parents)):
+        trail: list[int] = []
+        at: int | None = start
+        while at is not None and not done[at]:
+            done[at] = True
+            trail.append(at)
+            at = parents[at]
+        order += reversed(trail)
+    return order
+
+
+def build_lineage(lines: Sequence[Line], calls: Sequence[Call], index: LineIndex | None = None) -> Lineage:
     """Return which line follows which; `calls` and `index` are those of the same lines."""
-    growth = _Growth(lines, index or LineIndex(lines))
-    growth.follow_parents()
-    growth.hang_results(calls)
-    growth.relink_compactions()
-    return growth.build()
+    builder = LineageBuilder(lines, calls, index or LineIndex(lines))
+    builder.extend(range(len(calls)))
+    return builder.build()
 
 
 def cut_circles(parents: list[int | None]) -> list[int]:
@@ -115,27 +129,55 @@ def cut_circles(parents: list[int | None]) -> list[int]:
     return cut
 
 
-class _Growth:
-    """The edges in the making."""
+class LineageBuilder:
+    """The edges of lines that become more."""
 
-    def __init__(self, lines: Sequence[Line], index: LineIndex) -> None:
+    def __init__(self, lines: Sequence[Line], calls: Sequence[Call], index: LineIndex) -> None:
         self.lines = lines
-        self.find = index.find
-        self.parents: list[int | None] = [None] * len(lines)
-        self.copies = index.copies
-        self.reasons: dict[int, Reason] = {}
-        self.told: dict[int, str] = {}
-        self.boundaries: list[int] = []
-        self.children: dict[int, list[int]] = {}
-        """As the lines tell; made for compactions alone."""
-        self.by_uuid = index.by_uuid
+        self.parents: list[int | None] = []
+        self.forward = False
+        """Whether any line follows one that stands further down."""
+        self._calls = calls
+        self._index = index
+        self._reasons: dict[int, Reason] = {}
+        self._told: dict[int, str] = {}
+        self._boundaries: list[int] = []
+        self._anchors: frozenset[int | None] = frozenset()
+        """Lines whose followers a compaction has moved."""
+        self._known_calls = 0
+        self._previous: int | None = None  # in the main conversation
+        self._streamed: dict[object, int] = {}
 
-    def follow_parents(self) -> None:
+    def extend(self, calls: Iterable[int]) -> bool:
+        """Take the lines that came, and the calls that are new or changed with them.
+
+        Return False if lines before them now follow others, so that all has to be built anew.
+        """
+        start, boundaries = len(self.parents), len(self._boundaries)
+        self.parents += [None] * (len(self.lines) - start)
+        self._follow_parents(start)
+        steady = self._hang_results(calls, start)
+        if start:
+            new = self.parents[start:]
+            forward = any(map(is_forward, range(start, len(self.parents)), new))
+            steady = steady and not forward and self._anchors.isdisjoint(new)
+            return steady and len(self._boundaries) == boundaries
+        self._relink_compactions()
+        self.forward = any(map(is_forward, range(len(self.parents)), self.parents))
+        for index in cut_circles(self.parents) if self.forward else ():
+            self._note(index, self._told.get(index) or self._find_told(index), Reason.CYCLE)
+        return True
+
+    def build(self) -> Lineage:
+        """Return which line follows which."""
+        detours = [Detour(index, self._told[index], self._reasons[index]) for index in sorted(self._reasons)]
+        return Lineage(tuple(self.parents), dict(self._index.copies), tuple(detours), self.forward)
+
+    def _follow_parents(self, start: int) -> None:
         """Make the edges that the lines themselves tell of."""
-        by_uuid, parents, copies = self.by_uuid, self.parents, self.copies
-        previous: int | None = None  # in the main conversation
-        streamed: dict[object, int] = {}
-        for index, line in enumerate(self.lines):
+        by_uuid, parents, copies = self._index.by_uuid, self.parents, self._index.copies
+        for index in range(start, len(self.lines)):
+            line = self.lines[index]
             entry = line.entry
             told = getattr(entry, "parent_uuid", line)
             if index in copies:
@@ -146,50 +188,69 @@ class _Growth:
                 found = by_uuid.get(told)
                 parents[index] = found
                 if found is None:
-                    self._note(index, told, Reason.MISSING)
+                    self._miss(index, told)
                 elif type(entry) is CompactBoundary:
-                    self.boundaries.append(index)
+                    self._boundaries.append(index)
             elif told is line:  # nothing that has parents on disk
-                self._follow_stream(index, streamed)
+                self._follow_stream(index)
             else:
-                self._follow_order(index, previous)
+                self._follow_order(index, self._previous)
             if type(getattr(entry, "uuid", None)) is str and getattr(entry, "is_sidechain", None) is not True:
-                previous = index
+                self._previous = index
 
-    def hang_results(self, calls: Iterable[Call]) -> None:
-        """Hang results under their calls, and extracted calls under the lines that hold them."""
+    def _hang_results(self, calls: Iterable[int], start: int) -> bool:
+        """Hang results under their calls, and extracted calls under the lines that hold them.
+
+        Return False if that is about lines before `start`.
+        """
         homes: dict[int, list[int]] = {}
-        for call in calls:
-            home = self._home(call)
+        steady = True
+        for position in calls:
+            call = self._calls[position]
+            is_new = position >= self._known_calls
+            if start and not is_new and any(find_stored_type(copy.line) is not None for copy in call.copies):
+                steady = False
+            home = self._find_home(call)
             if home is None:
                 continue
             for result in (call.result, *call.other_results):
-                at = None if result is None else self.find(result.place.line)
-                if at is not None:
+                at = None if result is None else self._index.find(result.place.line)
+                if at is not None and at >= start:
                     homes.setdefault(at, []).append(home)
+                elif at is not None and is_new:
+                    steady = False
+        self._known_calls = len(self._calls)
+        copies = self._index.copies
         for index, found in homes.items():
-            if self.parents[index] not in found and index not in self.copies and index not in found:
+            if self.parents[index] not in found and index not in copies and index not in found:
                 self._move(index, found[0], Reason.CALL)
+        return steady
 
-    def relink_compactions(self) -> None:
+    def _relink_compactions(self) -> None:
         """Put what each compaction kept behind its summary."""
-        for index in self.boundaries:
-            entry = self.lines[index].entry
-            metadata = entry.compact_metadata if isinstance(entry, CompactBoundary) else None
+        relinking = Relinking(self.parents, self._index)
+        for index in self._boundaries:
+            entry: Any = self.lines[index].entry
+            metadata = entry.compact_metadata
             if isinstance(metadata, CompactMetadata):
-                self._relink(index, metadata)
-
-    def build(self) -> Lineage:
-        forward = any(parent is not None and parent >= index for index, parent in enumerate(self.parents))
-        for index in cut_circles(self.parents) if forward else ():
-            self._note(index, self.told.get(index) or self._told(index), Reason.CYCLE)
-        detours = tuple(Detour(index, self.told[index], self.reasons[index]) for index in sorted(self.reasons))
-        return Lineage(tuple(self.parents), self.copies, detours, forward)
+                for moved in relinking.relink(index, metadata):
+                    if moved != index or isinstance(entry.parent_uuid, str):
+                        self._note_told(moved, Reason.PRESERVED)
+        self._anchors = frozenset(relinking.anchors)
 
     def _note(self, index: int, told: str, reason: Reason) -> None:
-        self.told[index], self.reasons[index] = told, reason
+        self._told[index], self._reasons[index] = told, reason
 
-    def _told(self, index: int) -> str:
+    def _miss(self, index: int, told: str) -> None:
+        self._note(index, told, Reason.MISSING)
+        self._index.awaited.add(told)
+
+    def _note_told(self, index: int, reason: Reason) -> None:
+        told = self._find_told(index)
+        if told:
+            self._note(index, told, reason)
+
+    def _find_told(self, index: int) -> str:
         """Return the parent that a line names; empty if it names none."""
         entry = self.lines[index].entry
         links = (getattr(entry, name, None) for name in ("parent_uuid", "logical_parent_uuid", "leaf_uuid"))
@@ -197,16 +258,15 @@ class _Growth:
 
     def _move(self, index: int, parent: int, reason: Reason) -> None:
         self.parents[index] = parent
-        if self._told(index):
-            self._note(index, self._told(index), reason)
+        self._note_told(index, reason)
 
-    def _follow_stream(self, index: int, streamed: dict[object, int]) -> None:
+    def _follow_stream(self, index: int) -> None:
         entry = self.lines[index].entry
         if type(getattr(entry, "uuid", None)) is not str:
             return
         lane = getattr(entry, "parent_tool_use_id", None)
-        self.parents[index] = streamed.get(lane if isinstance(lane, str) else None)
-        streamed[lane if isinstance(lane, str) else None] = index
+        self.parents[index] = self._streamed.get(lane if isinstance(lane, str) else None)
+        self._streamed[lane if isinstance(lane, str) else None] = index
 
     def _follow_order(self, index: int, previous: int | None) -> None:
         """Link what may stand behind a gap; all else that names no parent is a root."""
@@ -215,20 +275,23 @@ class _Growth:
         if type(entry) is Summary:
             told, previous = entry.leaf_uuid, None
         elif type(entry) is CompactBoundary:
-            self.boundaries.append(index)
+            self._boundaries.append(index)
         elif type(entry) is not CompactionEntry and type(told) is not str:
             if entry.uuid is UNSET and entry.parent_uuid is UNSET:
                 self.parents[index] = previous
             return
-        found = self.by_uuid.get(told) if type(told) is str else None
+        found = self._index.by_uuid.get(told) if type(told) is str else None
         if found is None and type(told) is str:
-            self._note(index, told, Reason.MISSING)
+            self._miss(index, told)
         self.parents[index] = previous if found is None else found
 
-    def _home(self, call: Call) -> int | None:
+    def _find_home(self, call: Call) -> int | None:
         """Return the line under which a call's results hang: the call as a message of its own, if it is one."""
+        find = self._index.find
+        if not call.copies and call.place.line.wire is None:  # as nearly all
+            return find(call.place.line)
         places: tuple[Place, ...] = (call.place, *call.copies)
-        known = [at for place in places if (at := self.find(place.line)) is not None]
+        known = [at for place in places if (at := find(place.line)) is not None]
         for index in known:
             if find_stored_type(self.lines[index]) is StoredType.TOOL_USE:
                 self._hang_extracted(index)
@@ -237,60 +300,11 @@ class _Growth:
 
     def _hang_extracted(self, index: int) -> None:
         uuid = getattr(self.lines[index].entry, "uuid", None)
-        holder = self.by_uuid.get(uuid.rpartition("_tool_")[0]) if isinstance(uuid, str) else None
-        if holder is not None and self.parents[index] != holder and index not in self.copies:
+        holder = self._index.look_for(uuid.rpartition("_tool_")[0]) if isinstance(uuid, str) else None
+        if holder is not None and self.parents[index] != holder and index not in self._index.copies:
             self._move(index, holder, Reason.CALL)
 
-    def _relink(self, boundary: int, metadata: CompactMetadata) -> None:
-        kept = self._list_kept(metadata)
-        if not kept:
-            return
-        before = self.parents[kept[0]]
-        anchor = self._find_anchor(metadata)
-        last = boundary if anchor is None or anchor in kept else anchor
-        if self.parents[boundary] in kept:
-            self.parents[boundary] = None if before == boundary else before
-            told = getattr(self.lines[boundary].entry, "parent_uuid", None)
-            if isinstance(told, str):
-                self._note(boundary, told, Reason.PRESERVED)
-        followers = self._list_followers(last, boundary)
-        for index in kept:
-            if self.parents[index] != last:
-                self._move(index, last, Reason.PRESERVED)
-            last = index
-        for index in followers:  # they were written behind the summary, but the model had seen what was kept
-            if index not in kept:
-                self._move(index, last, Reason.PRESERVED)
 
-    def _list_followers(self, anchor: int, boundary: int) -> list[int]:
-        """Return the lines behind a boundary that follow its summary."""
-        if not self.children:
-            for index, parent in enumerate(self.parents):
-                if parent is not None:
-                    self.children.setdefault(parent, []).append(index)
-        return [index for index in self.children.get(anchor, ()) if index > boundary and index != anchor]
-
-    def _list_kept(self, metadata: CompactMetadata) -> list[int]:
-        messages, segment = metadata.preserved_messages, metadata.preserved_segment
-        if isinstance(messages, PreservedMessages) and isinstance(messages.uuids, tuple):
-            found = (self.by_uuid.get(uuid) for uuid in messages.uuids)
-            return list(dict.fromkeys(index for index in found if index is not None))
-        if not isinstance(segment, PreservedSegment):
-            return []
-        head, at = self._find(segment.head_uuid), self._find(segment.tail_uuid)
-        trail: dict[int, None] = {}
-        while at is not None and at not in trail:
-            trail[at] = None
-            if at == head:
-                return [*reversed(trail)]
-            at = self.parents[at]
-        return []
-
-    def _find_anchor(self, metadata: CompactMetadata) -> int | None:
-        for kept in (metadata.preserved_messages, metadata.preserved_segment):
-            if isinstance(kept, PreservedMessages | PreservedSegment):
-                return self._find(kept.anchor_uuid)
-        return None
-
-    def _find(self, uuid: object) -> int | None:
-        return self.by_uuid.get(uuid) if isinstance(uuid, str) else None
+def is_forward(index: int, parent: int | None) -> bool:
+    """Tell whether a parent stands further down."""
+    return parent is not None and parent >= index

@@ -28,9 +28,12 @@ class PromptQueue:
         self._removed: list[tuple[int, str]] = []
         self._recorded: dict[str, list[int]] = {}
         self._delivered: Counter[str] = Counter()
+        self.has_changed = False
+        """Whether anything was added or recorded; whoever has looked takes it back."""
 
     def add(self, position: int, entry: QueueOperation) -> None:
         """Take the next operation."""
+        self.has_changed = True
         text = content_text(entry.content).strip()
         if entry.operation is QueueAction.ENQUEUE:
             self._waiting[position] = text
@@ -46,8 +49,11 @@ class PromptQueue:
 
     def record(self, position: int, text: str, *, within: bool = False) -> None:
         """Note that a prompt stands in the transcript, be it that it was delivered within a turn."""
-        self._recorded.setdefault(text.strip(), []).append(position)
-        self._delivered[text.strip()] += within
+        text = text.strip()
+        self._recorded.setdefault(text, []).append(position)
+        if within:
+            self._delivered[text] += 1
+        self.has_changed = True
 
     def list_waiting(self) -> list[tuple[int, str]]:
         """Return what is still in the queue, and stands nowhere else: where it was put in, and its text."""

@@ -4,6 +4,9 @@ File order is the order of messages. A message stands where its first line stand
 (further blocks of the same `message.id`, results, progress) are folded into it. Some things can only be told
 from what comes later, so lines are first gathered, then placed: thinking waits for its answer (spec 002 §2.1),
 a result may come before its call, and a prompt may never leave the queue.
+
+A file that grows is gathered on; what was settled is settled anew from the first message that the new lines
+have to do with. What changes earlier ones in other ways is rare, and then all of it is built anew.
 """
 
 from __future__ import annotations
@@ -16,20 +19,15 @@ from turnlog.messages import Line
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.drafts import Board, Draft
-from turnlog.transcripts.conversation.gathering import PROMPT_RULES, Gathering, prompt_type
+from turnlog.transcripts.conversation.gathering import Gathering
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
-from turnlog.transcripts.conversation.prompt_queue import PromptQueue
-from turnlog.transcripts.lines.categories import MessageType
-from turnlog.transcripts.lines.prompts import read_prompt
+from turnlog.transcripts.conversation.settling import QueueSettler, ThinkingSettler, settle_superseded
 
-__all__ = ["Timeline", "build_timeline"]
+__all__ = ["Stretch", "Timeline", "TimelineBuilder", "build_timeline"]
 
-_ENDS_THINKING = (Rule.PROMPT, Rule.COMMAND, Rule.INTERRUPTION, Rule.RECAP)
-"""What comes between thinking and its answer."""
 _UNSHOWN = {rule: Placement(rule) for rule in Rule}
-_ANSWER, _LONE_THINKING, _THINKING = Rule.ANSWER, Rule.LONE_THINKING, MessageType.THINKING
 
 
 class Timeline(Struct, frozen=True, gc=False):
@@ -40,80 +38,107 @@ class Timeline(Struct, frozen=True, gc=False):
     """One for each line."""
 
 
-def build_timeline(lines: Sequence[Line], calls: Iterable[Call], index: LineIndex | None = None) -> Timeline:
+class Stretch(Struct, frozen=True, gc=False):
+    """What of a timeline is new: all messages from one on, and a few before."""
+
+    message: int
+    """From which message on all are new."""
+    line: int
+    """From which line on lines may have another place, or belong to another message."""
+    touched: frozenset[int] = frozenset()
+    """Messages before, to which something was added."""
+    moved: tuple[int, ...] = ()
+    """Lines before those that came now whose places were written anew."""
+
+
+def build_timeline(lines: Sequence[Line], calls: Sequence[Call], index: LineIndex | None = None) -> Timeline:
     """Return the messages of all lines of a file; `calls` and `index` are those of the same lines."""
     index = index or LineIndex(lines)
-    board, places = Board(lines), CallPlaces(calls, index)
-    gathering = Gathering(board, places, index)
-    gathering.gather()
-    _settle_queue(board, gathering.queue)
-    _settle_superseded(board, gathering.superseded, index)
-    _settle_thinking(board)
-    board.settle_folds()
-    return _build(board, places)
+    builder = TimelineBuilder(lines, CallPlaces(calls, index), index)
+    builder.extend()
+    return Timeline(tuple(builder.messages), tuple(builder.placements))
 
 
-def _settle_queue(board: Board, queue: PromptQueue) -> None:
-    """Show what still waits, and what was delivered and stands nowhere else."""
-    shown = [(*item, Rule.WAITING) for item in queue.list_waiting()]
-    shown += [(*item, Rule.QUEUED) for item in queue.list_unrecorded()]
-    for index, text, rule in shown:
-        prompt = read_prompt(text)
-        if prompt.text.strip():
-            rule = PROMPT_RULES.get(prompt.kind, rule)
-            board.start(index, rule, None, [prompt_type(rule)]).prompt = prompt
-    if shown:
-        board.drafts.sort(key=lambda draft: draft.lines[0])
+class TimelineBuilder:
+    """The messages of lines that become more."""
 
+    def __init__(self, lines: Sequence[Line], calls: CallPlaces, index: LineIndex) -> None:
+        self.messages: list[Message] = []
+        self.placements: list[Placement] = []
+        self._calls = calls
+        self._index = index
+        self._board = Board(lines)
+        self._gathering = Gathering(self._board, calls, index)
+        self._queue = QueueSettler(self._board, self._gathering.queue)
+        self._thinking = ThinkingSettler(self._board)
 
-def _settle_superseded(board: Board, superseded: Iterable[str], index: LineIndex) -> None:
-    """Hide what other lines say that they replace."""
-    for uuid in superseded:
-        at = index.by_uuid.get(uuid)
-        draft = None if at is None else board.draft_of.pop(at, None)
-        if draft is None or at is None:
-            continue
-        board.rules[at] = Rule.SUPERSEDED
-        if at in draft.lines:
-            draft.lines.remove(at)
-        if draft.lines:
-            board.rules[draft.lines[0]] = draft.rule
+    def extend(self, calls: Iterable[int] = ()) -> Stretch | None:
+        """Take the lines that came, and the calls that are new or changed with them.
 
+        Return what is new; None if that cannot be told, and all has to be built anew.
+        """
+        board, gathering = self._board, self._gathering
+        start, drafts = len(self.placements), len(board.drafts)
+        board.grow()
+        gathering.gather(start)
+        if start and (gathering.superseded or gathering.is_entangled or any(d.is_cut for d in board.grown)):
+            return None
+        low = min((board.find_ordinal(draft) for draft in board.grown if draft.first < start), default=drafts)
+        low = self._queue.settle(low)
+        settle_superseded(board, gathering.superseded, self._index)
+        gathering.superseded.clear()
+        low = self._thinking.settle(low)
+        board.settle_folds()
+        first = self._build_messages(low)
+        touched = self._build_touched(first, calls) if first else frozenset()
+        moved = self._list_moved(low) if start else []
+        self._place((*moved, *range(start, len(board.rules))))
+        board.grown.clear()
+        board.touched.clear()
+        return Stretch(first, min((start, *moved)), touched, tuple(moved))
 
-def _settle_thinking(board: Board) -> None:
-    """Hand thinking that stands alone to the next answer of its lane, if one comes before a prompt."""
-    waiting: dict[object, Draft] = {}
-    for draft in board.drafts:
-        if draft.rule in _ENDS_THINKING:
-            waiting.pop(draft.lane, None)
-        elif draft.rule is _ANSWER and draft.lines:
-            before = waiting.pop(draft.lane, None)
-            if before is not None:
-                _hand_over(board, before, draft)
-            if draft.types.count(_THINKING) == len(draft.types):
-                draft.rule = board.rules[draft.lines[0]] = _LONE_THINKING
-                waiting[draft.lane] = draft
+    def _build_messages(self, low: int) -> int:
+        """Build the messages of all drafts from one on anew; return the number of the first."""
+        board, calls, messages = self._board, self._calls, self.messages
+        before = (board.drafts[at] for at in range(low - 1, -1, -1))
+        first = next((draft.number + 1 for draft in before if draft.lines and draft.number is not None), 0)
+        del messages[first:]
+        for draft in board.drafts[low:]:
+            if draft.lines:
+                draft.number = len(messages)
+                messages.append(board.build_message(draft, draft.number, calls))
+        return first
 
+    def _build_touched(self, first: int, calls: Iterable[int]) -> frozenset[int]:
+        """Build those messages anew that stay what they were but for what was added to them."""
+        board = self._board
+        touched = [draft.find_shown() for draft in (*board.touched, *self._list_callers(calls))]
+        found = {draft.number: draft for draft in touched if draft.number is not None and draft.number < first}
+        for number, draft in found.items():
+            self.messages[number] = board.build_message(draft, number, self._calls)
+        return frozenset(found)
 
-def _hand_over(board: Board, thinking: Draft, answer: Draft) -> None:
-    for index in thinking.lines:
-        board.rules[index] = Rule.THINKING
-        board.draft_of[index] = answer
-    answer.lines = thinking.lines + answer.lines
-    answer.types = thinking.types + answer.types
-    thinking.lines = []
+    def _list_callers(self, calls: Iterable[int]) -> list[Draft]:
+        lines = (self._index.find(self._calls.calls[position].place.line) for position in calls)
+        drafts = (None if line is None else self._board.draft_of.get(line) for line in lines)
+        return [draft for draft in drafts if draft is not None]
 
+    def _list_moved(self, low: int) -> list[int]:
+        start = len(self.placements)
+        lines = [*self._queue.take_vacated()]
+        for draft in self._board.drafts[low:]:
+            lines += draft.gathered
+            lines += draft.folded or ()
+        return sorted(line for line in lines if line < start)
 
-def _build(board: Board, places: CallPlaces) -> Timeline:
-    numbers: dict[int, int] = {}
-    messages: list[Message] = []
-    for draft in board.drafts:
-        if draft.lines:
-            numbers[id(draft)] = len(messages)
-            messages.append(board.build_message(len(messages), draft, places.made))
-    draft_of = board.draft_of
-    placements = [
-        Placement(rule, numbers[id(draft_of[index])]) if index in draft_of else _UNSHOWN[rule]
-        for index, rule in enumerate(board.rules)
-    ]
-    return Timeline(tuple(messages), tuple(placements))
+    def _place(self, lines: Iterable[int]) -> None:
+        placements, rules, draft_of = self.placements, self._board.rules, self._board.draft_of
+        placements += [_UNSHOWN[Rule.SYSTEM]] * (len(rules) - len(placements))
+        for index in lines:
+            draft = draft_of.get(index)
+            if draft is None:
+                placements[index] = _UNSHOWN[rules[index]]
+                continue
+            while draft.taker is not None:
+                draft = draft.taker
+            placements[index] = Placement(rules[index], draft.number)

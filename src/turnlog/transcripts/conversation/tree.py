@@ -8,6 +8,9 @@ conversation of its own.
 
 Branches are cut at the forks: the trunk ends where the first fork is, and each prompt of a fork begins a
 branch. The active one is where the lines say so (`is_active`, spec 004), else where the newest message stands.
+
+Messages that come later hang below others. Where they change the parents of earlier ones, or make a fork, the
+tree is built anew.
 """
 
 from __future__ import annotations
@@ -17,18 +20,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.transcripts.conversation.lineage import Lineage, cut_circles
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
-from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.categories import Role
+from turnlog.transcripts.conversation.branches import Branches, Forks, Way
+from turnlog.transcripts.conversation.edges import Edges
+from turnlog.transcripts.conversation.lineage import Lineage
+from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.placements import Placement
 
-__all__ = ["Branch", "Tree", "build_tree"]
-
-_OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})
-"""The rules of lines that a message is made of, and that are not merely shown with it."""
-_PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN
-_SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})
+__all__ = ["Branch", "Tree", "TreeBuilder", "build_tree"]
 
 
 class Branch(Struct, frozen=True, gc=False):
@@ -76,125 +74,71 @@ def build_tree(
     lines: Sequence[Line], lineage: Lineage, messages: Sequence[Message], placements: Sequence[Placement]
 ) -> Tree:
     """Return the tree of the messages of some lines."""
-    anchors, parents = _link_messages(lines, lineage, messages, placements)
-    children: dict[int, list[int]] = {}
-    for index, parent in enumerate(parents):
-        if parent is not None:
-            children.setdefault(parent, []).append(index)
-    forks = _find_forks(messages, parents, children)
-    active = _find_active(lines, messages, placements, parents)
-    branches, branch_of = _build_branches(parents, children, forks, frozenset(active))
-    return Tree(
-        parents=tuple(parents),
-        children={index: tuple(found) for index, found in children.items()},
-        roots=tuple(index for index, parent in enumerate(parents) if parent is None),
-        branches=branches,
-        branch_of=branch_of,
-        forks=forks,
-        active=active,
-        anchors=tuple(anchors),
-        lineage=lineage,
-    )
+    builder = TreeBuilder(lines, lineage.parents, lineage.forward, messages, placements)
+    builder.extend(0, 0)
+    return builder.build(lineage)
 
 
-def _link_messages(
-    lines: Sequence[Line], lineage: Lineage, messages: Sequence[Message], placements: Sequence[Placement]
-) -> tuple[list[int | None], list[int | None]]:
-    """Return the message at or above each line, and the one that each message follows."""
-    nearest: list[int | None] = [None] * len(lines)
-    above: list[int | None] = [None] * len(lines)
-    begun = bytearray(len(messages))
-    for index in lineage.list_in_order():
-        parent, own = lineage.parents[index], placements[index].message
-        above[index] = None if parent is None else nearest[parent]
-        if own is not None:
-            begun[own] |= placements[index].rule in _OWN
-        # What is folded into a message that begins only later says nothing of where that message stands.
-        nearest[index] = above[index] if own is None or not begun[own] else own
-    parents: list[int | None] = [None] * len(messages)
-    for index in reversed(range(len(lines))):
-        message, found = placements[index].message, above[index]
-        if message is not None and found is not None and found != message and placements[index].rule in _OWN:
-            parents[message] = found
-    if lineage.forward or any(parent is not None and parent >= own for own, parent in enumerate(parents)):
-        cut_circles(parents)
-    return nearest, parents
+class TreeBuilder:
+    """The tree of messages that become more."""
 
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        lineage: Sequence[int | None],
+        forward: bool,
+        messages: Sequence[Message],
+        placements: Sequence[Placement],
+    ) -> None:
+        """Take lines, the line that each follows, whether any follows one further down, and the messages."""
+        self.edges = Edges(lineage, forward, messages, placements)
+        self.way = Way(lines, messages, placements, self.edges)
+        self._forks = Forks(messages, self.edges)
+        self._branches = Branches(self.edges)
 
-def _find_forks(
-    messages: Sequence[Message], parents: Sequence[int | None], children: Mapping[int, list[int]]
-) -> dict[int, tuple[int, ...]]:
-    """Return the prompts under each message that has several, typed at different times."""
-    typed: dict[int, list[int]] = {}
-    for message in messages:
-        counts = message.rule is _PROMPT or (message.rule is _COMMAND and message.index in children)
-        if counts and message.lane is _MAIN:
-            parent = _find_spoken(messages, parents, message.index)
-            if parent is not None:
-                typed.setdefault(parent, []).append(message.index)
-    forks: dict[int, tuple[int, ...]] = {}
-    for parent, found in typed.items():
-        if len(found) > 1:
-            by_hand = [index for index in found if messages[index].author is Author.HUMAN]
-            if len({getattr(messages[index].lines[0].entry, "timestamp", index) for index in by_hand}) > 1:
-                forks[parent] = tuple(by_hand)
-    return forks
+    @property
+    def branch_of(self) -> Sequence[int]:
+        """The branch of each message."""
+        return self._branches.branch_of
 
+    def extend(self, message: int, line: int) -> frozenset[int] | None:
+        """Take all messages from one on, which are new, and lines from one on, which may have moved.
 
-def _find_spoken(messages: Sequence[Message], parents: Sequence[int | None], index: int) -> int | None:
-    """Return the nearest message above that is part of what was said, or None."""
-    above = parents[index]
-    while above is not None and messages[above].role not in _SPOKEN:
-        above = parents[above]
-    return above
+        Return the messages before that came on the active way or off it; None if more has changed, so that all
+        has to be built anew.
+        """
+        self.way.shorten(message)
+        self._forks.shorten(message)
+        steady = self._branches.shorten(message)
+        steady = self.edges.extend(message, line) and steady
+        steady = not self._forks.extend(message) and steady
+        if message and not steady:
+            return None
+        if not self._branches.extend(message, self._forks.found):
+            return None
+        return self.way.extend(message)
 
+    def build(self, lineage: Lineage) -> Tree:
+        """Return the tree; `lineage` is that of its lines."""
+        parents = self.edges.parents
+        return Tree(
+            parents=tuple(parents),
+            children={index: tuple(found) for index, found in self.edges.children.items()},
+            roots=tuple([index for index, parent in enumerate(parents) if parent is None]),
+            branches=self._list_branches(),
+            branch_of=tuple(self.branch_of),
+            forks=dict(self._forks.found),
+            active=tuple(self.way.path) if self.way.is_active else (),
+            anchors=tuple(self.edges.nearest),
+            lineage=lineage,
+        )
 
-def _is_newest(message: Message) -> bool:
-    """Tell whether a message, being the last, is where the conversation stands."""
-    return message.lane is not Lane.AGENT and message.rule is not Rule.WAITING and message.role in _SPOKEN
-
-
-def _find_active(
-    lines: Sequence[Line],
-    messages: Sequence[Message],
-    placements: Sequence[Placement],
-    parents: Sequence[int | None],
-) -> tuple[int, ...]:
-    told = [at for at, line in enumerate(lines) if getattr(line.entry, "is_active", None) is True]
-    at = next((found for index in reversed(told) if (found := placements[index].message) is not None), None)
-    if at is None:
-        at = next((message.index for message in reversed(messages) if _is_newest(message)), None)
-    path: list[int] = []
-    while at is not None:
-        path.append(at)
-        at = parents[at]
-    return tuple(path[::-1])
-
-
-def _build_branches(
-    parents: Sequence[int | None],
-    children: Mapping[int, list[int]],
-    forks: Mapping[int, tuple[int, ...]],
-    active: frozenset[int],
-) -> tuple[tuple[Branch, ...], tuple[int, ...]]:
-    starts = {prompt: fork for fork, prompts in forks.items() for prompt in prompts}
-    branch_of = [0] * len(parents)
-    origins: list[tuple[int | None, int | None]] = []
-    members: list[list[int]] = []
-    todo = [index for index in reversed(range(len(parents))) if parents[index] is None]
-    while todo:
-        index = todo.pop()
-        parent = parents[index]
-        if parent is None or index in starts:
-            branch_of[index] = len(origins)
-            origins.append((None if parent is None else branch_of[parent], starts.get(index)))
-            members.append([])
-        else:
-            branch_of[index] = branch_of[parent]
-        members[branch_of[index]].append(index)
-        todo += reversed(children.get(index, ()))
-    branches = tuple(
-        Branch(number, origin, fork, tuple(sorted(members[number])), not active.isdisjoint(members[number]))
-        for number, (origin, fork) in enumerate(origins)
-    )
-    return branches, tuple(branch_of)
+    def _list_branches(self) -> tuple[Branch, ...]:
+        members: list[list[int]] = [[] for _ in self._branches.origins]
+        for message, branch in enumerate(self.branch_of):
+            members[branch].append(message)
+        active = self.way.places.keys() if self.way.is_active else frozenset[int]()
+        return tuple(
+            Branch(number, parent, fork, tuple(members[number]), not active.isdisjoint(members[number]))
+            for number, (parent, fork) in enumerate(self._branches.origins)
+        )

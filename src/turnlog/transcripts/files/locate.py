@@ -13,13 +13,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from turnlog.transcripts.files.folders import FolderLister, Listing, Obstacle, ObstacleKind
-from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import (
     AgentFiles,
     SessionFiles,
@@ -36,6 +38,8 @@ _MEMORY = "memory"
 _NAME = re.compile(r"(?!\.)[^/\\\0]+")
 _AGENT_LINES = 8
 """How many lines of a sub-agent are looked at for its session: the first has it, unless it is broken."""
+_LONGEST = 1 << 20
+"""How long a first line may be to be looked at by itself."""
 
 
 class Located(Struct, frozen=True, gc=False):
@@ -202,10 +206,38 @@ def _expand(path: str, home: Path) -> Path:
 def _find_session_id(path: Path) -> str | None:
     """Return the session that a file's first lines name, or None. It must do as a file's name."""
     try:
-        for line in islice(read_lines(path, chunk_size=1 << 16), _AGENT_LINES):
-            session_id = getattr(line.entry, "session_id", None)
-            if isinstance(session_id, str) and _NAME.fullmatch(session_id):
-                return session_id
+        with path.open("rb") as file:
+            first = file.readline(_LONGEST)
+        return _find_plainly(first) or _find_in_lines(path)
     except OSError:
         return None  # whoever reads the file is told why
+
+
+class _Named(Struct, rename="camel"):
+    """A line as today's program writes them, as far as it matters here."""
+
+    type: Literal["user", "assistant"]
+    uuid: str
+    session_id: str
+
+
+_decode_named = msgspec.json.Decoder(_Named).decode
+
+
+def _find_plainly(line: bytes) -> str | None:
+    """Return what nearly every first line says, without loading the types of all others."""
+    try:
+        session_id = _decode_named(line).session_id
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return session_id if _NAME.fullmatch(session_id) else None
+
+
+def _find_in_lines(path: Path) -> str | None:
+    # An import statement would load all types with this module, or stand inside a function.
+    read_lines = import_module("turnlog.transcripts.files.reader").read_lines
+    for line in islice(read_lines(path, chunk_size=1 << 16), _AGENT_LINES):
+        session_id = getattr(line.entry, "session_id", None)
+        if isinstance(session_id, str) and _NAME.fullmatch(session_id):
+            return session_id
     return None

@@ -27,11 +27,13 @@ from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import CallState
 from turnlog.transcripts.files.projects import project_name
+from turnlog.transcripts.summary.call_tally import CallTally
 from turnlog.transcripts.summary.session_state import STATE_TYPES, SessionState, SessionStateFold
 from turnlog.transcripts.summary.surroundings import Feature, Surroundings
 from turnlog.transcripts.summary.tallies import Tally
 from turnlog.transcripts.summary.titles import TITLE_TYPES, Title, TitleFold
-from turnlog.transcripts.usage.fold import MessageUsage, Totals, UsageFold, build_total, group_by_model
+from turnlog.transcripts.usage.book import ModelTotals, UsageBook
+from turnlog.transcripts.usage.fold import Totals, UsageFold
 from turnlog.transcripts.usage.pricing import Prices
 
 __all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary", "type_name"]
@@ -69,16 +71,6 @@ class Counts(Struct, frozen=True, gc=False, kw_only=True):
     problems: int = 0
 
 
-class ModelTotals(Struct, frozen=True, gc=False):
-    """What was used of one model."""
-
-    model: str | None
-    """None for answers that do not say."""
-    totals: Totals
-    cost: Decimal | None = None
-    """In dollars; None if the model has no price, or none was asked for."""
-
-
 class Summary(SessionState, frozen=True, gc=False, kw_only=True):
     """A session at a glance. What comes in several is in order of appearance, each once."""
 
@@ -108,6 +100,8 @@ class Summary(SessionState, frozen=True, gc=False, kw_only=True):
     """The ids of the sub-agents that lines belong to or calls started."""
     forked_from: str | None = None
     """The session that this one was forked from."""
+    first_prompt: str | None = None
+    """The first line of it, shortened."""
     last_prompt: str | None = None
     """The first line of it, shortened."""
 
@@ -127,12 +121,13 @@ class SummaryFold:
         self,
         folder: str = "",
         *,
-        usage: UsageFold | None = None,
-        calls: CallBuilder | Sequence[Call] | None = None,
+        usage: UsageFold | UsageBook | None = None,
+        calls: CallBuilder | Sequence[Call] | CallTally | None = None,
     ) -> None:
         """Begin with nothing; `folder` is the name of the project's folder.
 
-        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines.
+        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines. A
+        book has prices of its own, and is built with these.
         """
         self._folder = folder
         self._own_usage = UsageFold() if usage is None else None
@@ -172,14 +167,12 @@ class SummaryFold:
 
     def build(self, prices: Prices | None = None) -> Summary:
         """Return the summary of all lines so far, with costs if there are `prices`."""
-        around, calls = self._surroundings, self._list_calls()
+        around, calls, usage = self._surroundings, self._tally_calls(), self._open_book(prices)
         ids = around.count_values(Feature.SESSION)
         own = max(ids, key=ids.__getitem__, default=None)
         cwds = around.list_values(Feature.CWD)
-        started = (call.agent_id for call in calls if call.agent_id is not None)
-        agents = tuple(dict.fromkeys((*around.list_values(Feature.AGENT), *started)))
-        messages = self._list_messages()
-        bill = None if prices is None else prices.build_bill(messages)
+        agents = tuple(dict.fromkeys((*around.list_values(Feature.AGENT), *calls.agents)))
+        bill = usage.build_bill()
         return Summary(
             **asdict(self._state.build()),
             id=own,
@@ -190,31 +183,32 @@ class SummaryFold:
             branches=around.list_values(Feature.BRANCH),
             versions=around.list_values(Feature.VERSION),
             entrypoints=around.list_values(Feature.ENTRYPOINT),
-            models=tuple(
-                dict.fromkeys((*self._tally.models, *filter(None, (each.model for each in messages))))
-            ),
+            models=tuple(dict.fromkeys((*self._tally.models, *usage.models))),
             first_time=around.first_time,
             last_time=around.last_time,
             counts=self._count(calls, len(agents)),
-            totals=build_total(messages),
-            model_totals=_model_totals(messages, prices),
+            totals=usage.totals,
+            model_totals=tuple(usage.list_models()),
             cost=None if bill is None else bill.cost,
             unpriced_terms=() if bill is None else tuple(bill.unpriced_terms),
             reported_cost=self._state.find_cost(own),
             agents=agents,
             forked_from=around.forked_from,
+            first_prompt=self._tally.first_prompt,
             last_prompt=self._tally.last_prompt,
         )
 
-    def _list_calls(self) -> Sequence[Call]:
+    def _tally_calls(self) -> CallTally:
         calls = self._own_calls if self._calls is None else self._calls
-        return calls.build().calls if isinstance(calls, CallBuilder) else calls or ()
+        if isinstance(calls, CallTally):
+            return calls
+        return CallTally(calls.build().calls if isinstance(calls, CallBuilder) else calls or ())
 
-    def _list_messages(self) -> list[MessageUsage]:
+    def _open_book(self, prices: Prices | None) -> UsageBook:
         usage = self._own_usage if self._usage is None else self._usage
-        return [] if usage is None else usage.list_messages()
+        return usage if isinstance(usage, UsageBook) else UsageBook(usage or UsageFold(), prices)
 
-    def _count(self, calls: Sequence[Call], agents: int) -> Counts:
+    def _count(self, calls: CallTally, agents: int) -> Counts:
         tally = self._tally
         types: dict[str, int] = {}
         for kind, lines in self._types.items():
@@ -227,8 +221,8 @@ class SummaryFold:
             shell_commands=tally.shell_commands,
             answers=tally.answers,
             calls=len(calls),
-            failed_calls=sum(call.state is CallState.FAILED for call in calls),
-            unresolved_calls=sum(call.state is CallState.UNRESOLVED for call in calls),
+            failed_calls=calls.count(CallState.FAILED),
+            unresolved_calls=calls.count(CallState.UNRESOLVED),
             agents=agents,
             compactions=tally.compactions,
             api_errors=tally.api_errors,
@@ -239,15 +233,6 @@ class SummaryFold:
             unknown=types.get(_UNKNOWN, 0),
             problems=self._problems,
         )
-
-
-def _model_totals(messages: list[MessageUsage], prices: Prices | None) -> tuple[ModelTotals, ...]:
-    found = []
-    for model, used in group_by_model(messages).items():
-        bill = None if prices is None else prices.build_bill(used)
-        cost = None if bill is None or bill.unpriced else bill.cost
-        found.append(ModelTotals(model, build_total(used), cost))
-    return tuple(found)
 
 
 def type_name(kind: type) -> str:

@@ -59,6 +59,7 @@ class Tally:
         self.deleted = 0
         self.models: dict[str, None] = {}
         """In order of first use."""
+        self._first_prompt = ""
         self._last_prompt = ""
         self._answers: set[str] = set()
         self._nameless = 0
@@ -73,6 +74,11 @@ class Tally:
     def aborted(self) -> int:
         """How many messages were cut off."""
         return len(self._aborted)
+
+    @property
+    def first_prompt(self) -> str | None:
+        """The first line of the first prompt, shortened."""
+        return shorten_title(read_prompt(self._first_prompt).text, _LONGEST_PROMPT) or None
 
     @property
     def last_prompt(self) -> str | None:
@@ -140,6 +146,7 @@ class Tally:
         elif typed or any(type(block) is not TextBlock for block in blocks):
             self.prompts += 1
         self._last_prompt = next(iter(typed), self._last_prompt)
+        self._first_prompt = self._first_prompt or next(iter(typed), "")
 
 
 def _is_human(line: Line) -> bool:

@@ -18,7 +18,7 @@ minimum, so order does not matter, and adding a line twice does no harm.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from typing import Literal, TypeVar
 
@@ -27,7 +27,8 @@ from msgspec import Struct, UnsetType
 from turnlog.messages.codec import Line, encode
 from turnlog.messages.metadata import CostState
 from turnlog.messages.sdk import ResultMessage
-from turnlog.transcripts.usage.sightings import Attribution, Sighting, Terms, Tokens, find_sighting
+from turnlog.transcripts.usage.election import MessageUsage, SightingFold, Totals, build_total
+from turnlog.transcripts.usage.sightings import find_sighting
 
 __all__ = [
     "MessageUsage",
@@ -42,42 +43,9 @@ __all__ = [
     "group_by_session",
 ]
 
-_NEVER = datetime.max.replace(tzinfo=UTC)
 _Home = tuple[str, str]
 _Reported = TypeVar("_Reported", CostState, ResultMessage)
 _Key = TypeVar("_Key", str, str | None)
-
-
-class MessageUsage(Struct, frozen=True, gc=False):
-    """One answer of the API, counted once."""
-
-    message: str
-    """`message.id`, or what stands for it."""
-    session: str
-    """The owner."""
-    sessions: tuple[str, ...]
-    """All in which it stands."""
-    time: datetime | None
-    model: str | None
-    tokens: Tokens
-    terms: Terms = Terms()
-    attribution: Attribution = Attribution()
-    complete: bool = True
-    """If not, the output tokens are a floor."""
-
-
-class Totals(Struct, frozen=True, gc=False):
-    """Messages, and what they used."""
-
-    messages: int = 0
-    incomplete: int = 0
-    """How many of the messages have a floor for their output."""
-    tokens: Tokens = Tokens()
-
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(
-            self.messages + other.messages, self.incomplete + other.incomplete, self.tokens + other.tokens
-        )
 
 
 class SessionUsage(Struct, frozen=True, gc=False):
@@ -93,18 +61,21 @@ class SessionUsage(Struct, frozen=True, gc=False):
     """Its `total_cost_usd` and `model_usage` are running totals; its `usage` is one turn's."""
 
 
-class UsageFold:
+class UsageFold(SightingFold):
     """Usage gathered line by line, in any order, from any number of files."""
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
-        self._messages: dict[str, dict[_Home, Sighting]] = {}
+        super().__init__()
         self._cost_states: dict[_Home, tuple[int, CostState]] = {}
         self._results: dict[_Home, tuple[int, ResultMessage]] = {}
         for line in lines:
             self.add(line)
 
-    def add(self, line: Line) -> None:
-        """Take in a line; most say nothing about usage. `line.at` tells which of several is the last."""
+    def add(self, line: Line) -> str | None:
+        """Take in a line; most say nothing about usage. `line.at` tells which of several is the last.
+
+        Return by what the message is known of which it tells; None if it tells of none.
+        """
         entry = line.entry
         if type(entry) is CostState:
             _keep(self._cost_states, *_place(line, entry.session_id), entry)
@@ -114,13 +85,8 @@ class UsageFold:
             sighting = find_sighting(line)
             if sighting is not None:
                 self.add_sighting(sighting)
-
-    def add_sighting(self, sighting: Sighting) -> None:
-        """Take in what was found in a line before."""
-        homes = self._messages.setdefault(sighting.message, {})
-        home = sighting.session, sighting.source
-        known = homes.get(home)
-        homes[home] = sighting if known is None else known.join(sighting)
+                return sighting.message
+        return None
 
     def merge(self, other: UsageFold) -> None:
         """Take in all that another fold has gathered."""
@@ -132,23 +98,10 @@ class UsageFold:
         for home, (offset, result) in other._results.items():
             _keep(self._results, home, offset, result)
 
-    def list_sightings(self) -> list[Sighting]:
-        """Return what each file says of each message, in order of appearance."""
-        return [sighting for homes in self._messages.values() for sighting in homes.values()]
-
-    def list_messages(self, session: str | None = None) -> list[MessageUsage]:
-        """Return all messages, by time; with `session`, those that stand in it, by its own lines alone."""
-        found = []
-        for homes in self._messages.values():
-            seen = [each for each in homes.values() if session is None or each.session == session]
-            if seen:
-                found.append(_build_message(seen))
-        return sorted(found, key=lambda each: (each.time or _NEVER, each.message))
-
     def list_sessions(self) -> list[SessionUsage]:
         """Return what each session used, by the sessions' names."""
         owned = group_by_session(self.list_messages())
-        own = self._list_own()
+        own = self.list_own()
         states, results = _last(self._cost_states), _last(self._results)
         return [
             SessionUsage(
@@ -160,24 +113,6 @@ class UsageFold:
             )
             for session in sorted({*own, *states, *results})
         ]
-
-    def _list_own(self) -> dict[str, list[MessageUsage]]:
-        own: dict[str, list[MessageUsage]] = {}
-        for homes in self._messages.values():
-            here: dict[str, list[Sighting]] = {}
-            for sighting in homes.values():
-                here.setdefault(sighting.session, []).append(sighting)
-            for session, seen in here.items():
-                own.setdefault(session, []).append(_build_message(seen))
-        return own
-
-
-def build_total(messages: Iterable[MessageUsage]) -> Totals:
-    """Add messages up."""
-    total = Totals()
-    for message in messages:
-        total += Totals(1, 0 if message.complete else 1, message.tokens)
-    return total
 
 
 def group_by_model(messages: Iterable[MessageUsage]) -> dict[str | None, list[MessageUsage]]:
@@ -231,26 +166,6 @@ def _day(time: datetime | None, timezone: tzinfo) -> date | None:
         return time.astimezone(timezone).date()
     except OverflowError:  # on the first or the last day that there is
         return time.date()
-
-
-def _build_message(seen: list[Sighting]) -> MessageUsage:
-    """Make one message of what was seen of it in different places."""
-    owner = min(seen, key=lambda each: (each.time or _NEVER, each.source, each.session))
-    best = min(seen, key=lambda each: (-each.tokens.output, each is not owner, each.source, each.session))
-    attribution = owner.attribution
-    for sighting in seen:
-        attribution = attribution.join(sighting.attribution)
-    return MessageUsage(
-        message=owner.message,
-        session=owner.session,
-        sessions=tuple(sorted({each.session for each in seen})),
-        time=owner.time,
-        model=best.model,
-        tokens=best.tokens,
-        terms=best.terms,
-        attribution=attribution,
-        complete=any(each.ended for each in seen),
-    )
 
 
 def _place(line: Line, session: str | None | UnsetType) -> tuple[_Home, int]:

@@ -13,15 +13,17 @@ proportional.
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal, localcontext
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from turnlog.transcripts.usage.sightings import Terms, Tokens
+from turnlog.transcripts.usage.tokens import Terms, Tokens
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -35,6 +37,7 @@ __all__ = [
     "UnitPrices",
     "find_quote",
     "find_table",
+    "identify_list",
     "quote_rates",
     "strip_context",
 ]
@@ -135,6 +138,19 @@ def strip_context(model: str) -> str:
 def find_table() -> PriceTable:
     """Return which table is installed."""
     return PriceTable("genai-prices", _library().version, _newest())
+
+
+@cache
+def identify_list() -> str:
+    """Return what changes when another table is installed, without loading it."""
+    found = find_spec("genai_prices")
+    if found is None or found.origin is None:
+        return ""
+    home = os.path.dirname(found.origin)
+    size = os.stat(os.path.join(home, "data.py")).st_size
+    # The library asks `importlib.metadata` for its version, which takes as long as all else together.
+    versions = sorted(name for name in os.listdir(os.path.dirname(home)) if name.startswith("genai_prices-"))
+    return " ".join((*versions, str(size)))
 
 
 @cache

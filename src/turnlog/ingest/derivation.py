@@ -1,0 +1,8 @@
+"""Which rules rows are derived by; apart from the rules, so that it can be asked without loading them."""
+
+from __future__ import annotations
+
+__all__ = ["DERIVATION"]
+
+DERIVATION = 2
+"""Raised when the rules change: the next sync derives what follows older ones again."""

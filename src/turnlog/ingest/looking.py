@@ -1,0 +1,216 @@
+"""The files of one session, compared with what is known of them, read on, and derived from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from turnlog.ingest.assembly import Part, assemble
+from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
+from turnlog.ingest.derive import Deriver
+from turnlog.ingest.framing import Framer
+from turnlog.ingest.hot import HotSession
+from turnlog.ingest.kinds import Match, match_known, measure_lines
+from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
+from turnlog.ingest.visits import Visit, visit
+from turnlog.messages import Line
+from turnlog.store.batch import DerivedRows, SourceBatch
+from turnlog.store.identity import Place, Scope, SourceKind, name_source
+from turnlog.store.interface import Archive, KnownSession, KnownSource
+from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
+from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.usage.pricing import Prices
+
+__all__ = ["Looker", "Report"]
+
+Report = Callable[[Obstacle], None]
+"""Takes a file that could not be read."""
+
+
+class Looker:
+    """Looks at one session, once."""
+
+    def __init__(
+        self,
+        archive: Archive | None,
+        scope: Scope,
+        origin: str,
+        report: Report | None,
+        large: int,
+        *,
+        retold: bool,
+        hot: HotSession | None = None,
+    ) -> None:
+        """Take where bytes are and whose; `hot` is the session as it is known, if it is at hand."""
+        self._archive = archive
+        self._scope = scope
+        self._origin = origin
+        self._report = report
+        self._large = large
+        self._is_large = False
+        self._retold = retold
+        self._hot = hot
+        self._contents: dict[str, Content] = {} if hot is None else dict(hot.contents)
+        """Of sources, as far as they were read before."""
+
+    def look_at_all(self, files: SessionFiles, known: KnownSession | None) -> list[Seen]:
+        """Compare all files with what is known of them, and read what is new."""
+        matches, missing = match_known(files, known)
+        self._is_large = measure_lines(matches, missing) > self._large
+        seen = [each for match in matches for each in self._look_at(match)]
+        return [*seen, *(lose(source) for source in missing)]
+
+    def recall(self, known: KnownSession) -> list[Seen]:
+        """Return all sources as they are known; what is there comes before what is gone, as in a look."""
+        lines = sum(source.length for source in known.sources if source.kind.has_lines)
+        self._is_large = lines > self._large
+        return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
+
+    def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> DerivedRows:
+        """Return the rows of the session; of one that was at hand, those that are new or differ."""
+        chosen = list(choose(seen))
+        layout = tuple((each.source, each.path, each.generation) for each in chosen)
+        if self._hot is not None and self._hot.layout == layout and self._hot.folder == folder:
+            new = self._list_new(chosen)
+            if new is not None:
+                return self._hot.deriver.extend(new)
+        contents = [each.content or self._read_back(each) for each in chosen]
+        parts = [
+            Part(each.path, each.kind, each.run_id, content)
+            for each, content in zip(chosen, contents, strict=True)
+        ]
+        built = assemble(parts, folder, prices)
+        main = next((part.content.source for part in parts if part.kind is SourceKind.TRANSCRIPT), None)
+        generations = {each.source: each.generation for each in seen}
+        emptied = [each.source for each in seen if each.kind in CHAPTERS]
+        deriver = Deriver(built.session, main, built.chapters, generations)
+        self._hot = HotSession(
+            "", 0, folder, layout, {content.source: content for content in contents}, deriver
+        )
+        return deriver.build(emptied)
+
+    def keep_hot(self, key: str, revision: int) -> HotSession | None:
+        """Return the session as it will be at a revision; None if nothing was ever derived of it."""
+        return None if self._hot is None else replace(self._hot, key=key, revision=revision)
+
+    def _list_new(self, chosen: Sequence[Seen]) -> dict[str, list[Line]] | None:
+        """Return the lines that are new, if nothing but further lines of conversations is."""
+        new: dict[str, list[Line]] = {}
+        for each in chosen:
+            if each.batch is None or each.batch.change is Change.UNCHANGED:
+                continue
+            content = each.content
+            if content is None or content is not self._contents.get(each.source) or each.kind not in CHAPTERS:
+                return None
+            new[each.source] = content.lines[content.first_new :]
+        return new
+
+    def retell(self, seen: list[Seen], known: KnownSession) -> list[SourceBatch]:
+        """Return the news of all sources, with all that is searched of them."""
+        sources = {source.source: source for source in known.sources}
+        new = []
+        for each in seen:
+            batch = each.batch
+            if each.kind in CHAPTERS and each.source in sources:
+                if batch is None:
+                    batch = confirm(sources[each.source], each.path)
+                content = each.content or self._read_back(each)
+                batch = replace(batch, texts=content.texts, texts_from=content.texts_from)
+            if batch is not None:
+                new.append(batch)
+        return new
+
+    def _look_at(self, match: Match) -> Iterator[Seen]:
+        known = match.known
+        name = name_source(self._origin, match.path)
+        found = visit(match.path, name if known is None else known.source, known)
+        if known is not None and match.moved and found.generation != known.generation:
+            found.close()
+            yield lose(known)  # another file has its inode by now
+            known, found = None, visit(match.path, name, None)
+        with closing(found):
+            yield from self._take(match, known, found)
+
+    def _take(self, match: Match, known: KnownSource | None, found: Visit) -> list[Seen]:
+        if found.change is Change.VANISHED:
+            return [] if known is None else [lose(known)]
+        seen = [] if known is None else [keep(known, None)]
+        if found.change is not Change.UNREADABLE:
+            seen = [self._read(match, known, found)]
+        if found.reason and self._report is not None:
+            self._report(Obstacle(Path(match.path), ObstacleKind.UNREADABLE, found.reason))
+        return seen
+
+    def _read(self, match: Match, known: KnownSource | None, found: Visit) -> Seen:
+        if known is not None and found.change is Change.UNCHANGED:
+            same = known.present and known.path == match.path
+            batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
+            return keep(known, batch, match.path)
+        source = name_source(self._origin, match.path) if known is None else known.source
+        earlier = known if found.change is Change.APPENDED else None
+        content = self._begin(match, source, earlier)
+        framer = Framer(found.start)
+        for piece in found:
+            framer.add(piece)
+            content.add(piece)
+        content.finish()
+        frames = framer.finish()
+        batch = SourceBatch(
+            source=source,
+            kind=match.kind,
+            path=match.path,
+            generation=found.generation,
+            change=found.change,
+            start=found.start,
+            length=found.length,
+            frames=frames,
+            sealed=frames[-1].start if earlier is None and frames else 0,
+            consumed=content.consumed,
+            in_array=content.in_array,
+            checkpoint=found.checkpoint,
+            lines=tuple(content.facts),
+            texts=content.texts,
+            texts_from=content.texts_from,
+            agent_id=match.agent_id,
+            run_id=match.run_id,
+            copied_from=None if known is None else known.copied_from,
+        )
+        return Seen(source, match.kind, match.path, found.generation, match.run_id, content, batch)
+
+    def _begin(self, match: Match, source: str, earlier: KnownSource | None) -> Content:
+        """Return what is known of a file, to which the rest is to be added."""
+        content = self._contents.get(source)
+        if earlier is None or content is None or match.kind not in CHAPTERS:
+            content = Content(source, match.kind, earlier, is_large=self._is_large, retold=self._retold)
+            if earlier is not None and match.kind in DERIVED_FROM:
+                self._feed(content, earlier.source, earlier.generation)
+            return content
+        content.resume(earlier)
+        if earlier.consumed < earlier.length:
+            at = Place(earlier.source, earlier.generation, earlier.consumed)
+            content.add(self._get_archive().read(self._scope, at, earlier.length - earlier.consumed))
+        return content
+
+    def _read_back(self, seen: Seen) -> Content:
+        content = self._contents.get(seen.source)
+        if content is None:
+            content = Content(
+                seen.source, seen.kind, is_large=self._is_large, retold=self._retold, is_new=False
+            )
+            self._feed(content, seen.source, seen.generation)
+            content.finish()
+            self._contents[seen.source] = content
+        return content
+
+    def _feed(self, content: Content, source: str, generation: int) -> None:
+        for piece in self._get_archive().read_all(self._scope, source, generation):
+            content.add(piece)
+
+    def _get_archive(self) -> Archive:
+        if self._archive is None:
+            raise ValueError("what is known of a session is in an archive, and none was given")
+        return self._archive

@@ -1,0 +1,81 @@
+"""A session and its agents as rows."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+
+import msgspec
+from msgspec.structs import replace
+
+from turnlog.ingest.facts import bounded, microseconds
+from turnlog.ingest.turn_rows import money
+from turnlog.store.rows import AgentRow, SessionRow
+from turnlog.transcripts.agents.agent import Agent
+from turnlog.transcripts.session import Session
+from turnlog.transcripts.summary.fold import Summary
+
+__all__ = ["build_agent", "build_session"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+def build_session(session: Session) -> SessionRow:
+    """Return the row of a session in the lists."""
+    summary = session.summary
+    counts, tokens = summary.counts, summary.totals.tokens
+    return SessionRow(
+        index=0,
+        session_id=summary.id,
+        title=None if summary.title is None else summary.title.text,
+        project=summary.project,
+        first_time=microseconds(summary.first_time),
+        last_time=microseconds(summary.last_time),
+        prompts=counts.prompts,
+        answers=counts.answers,
+        calls=counts.calls,
+        agents=len(session.agents),
+        lines=counts.lines,
+        problems=session.count_problems(),
+        input_tokens=bounded(tokens.prompt),
+        output_tokens=bounded(tokens.output),
+        cost=None if _is_unpriced(summary) else money(summary.cost or Decimal(0)),
+        summary=_encode_summary(summary),
+        messages=len(session.conversation.live_messages),
+        errors=counts.failed_calls + counts.api_errors,
+        models=summary.models,
+        branches=summary.branches,
+    )
+
+
+def _encode_summary(summary: Summary) -> bytes:
+    try:
+        return _encode(summary)
+    except UnicodeEncodeError:  # a project that is known by its folder alone, whose name is no UTF-8
+        project = os.fsencode(summary.project or "").decode("utf-8", "replace")
+        return _encode(replace(summary, project=project))
+
+
+def build_agent(index: int, agent: Agent, file: str | None, call: tuple[str, int] | None) -> AgentRow:
+    """Return the row of an agent: `file` is its own, and `call` the chapter and index of what started it."""
+    return AgentRow(
+        index=index,
+        id=agent.id,
+        state=agent.state.value,
+        depth=agent.depth,
+        inline=agent.inline,
+        background=agent.background,
+        file=file,
+        parent_id=agent.parent_id,
+        run_id=agent.run_id,
+        type=agent.type,
+        description=agent.description,
+        call=None if call is None else call[1],
+        call_source=None if call is None else call[0],
+        linked_by=None if agent.linked_by is None else agent.linked_by.value,
+    )
+
+
+def _is_unpriced(summary: Summary) -> bool:
+    """Tell whether something was used, and nothing of it has a price."""
+    return bool(summary.model_totals) and all(each.cost is None for each in summary.model_totals)

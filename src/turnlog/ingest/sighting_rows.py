@@ -1,0 +1,68 @@
+"""What one file says about the usage of answers, as rows, kept up as it grows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+
+from turnlog.ingest.facts import bounded, microseconds
+from turnlog.store.rows import SightingRow
+from turnlog.transcripts.usage.tokens import Sighting
+
+__all__ = ["SightingRows"]
+
+_offset = attrgetter("offset")
+
+
+class SightingRows:
+    """The sightings in one file, by their places: what other files say of the same answers does not matter."""
+
+    def __init__(self, source: str) -> None:
+        self.rows: list[SightingRow] = []
+        self._source = source
+        self._seen: list[Sighting] = []
+        self._of_answer: dict[str, Sequence[Sighting]] = {}
+
+    def update(self, seen: Mapping[str, Sequence[Sighting]]) -> tuple[SightingRow, ...]:
+        """Take all that the file says of some answers by now; return the rows that are new or differ."""
+        old = [sighting for name in seen for sighting in self._of_answer.get(name, ())]
+        new = [sighting for sightings in seen.values() for sighting in sightings]
+        if old == new:
+            return ()
+        self._of_answer.update(seen)
+        first = min(sighting.offset for sighting in (*old, *new))
+        at = bisect_left(self._seen, first, key=_offset)
+        gone = {(sighting.message, sighting.session) for sighting in old}
+        rest = [each for each in self._seen[at:] if (each.message, each.session) not in gone]
+        self._seen[at:] = sorted((*rest, *new), key=_offset)
+        self.rows[at:] = [self._build(index, self._seen[index]) for index in range(at, len(self._seen))]
+        return tuple(self.rows[at:])
+
+    def _build(self, index: int, seen: Sighting) -> SightingRow:
+        tokens, terms, behalf = seen.tokens, seen.terms, seen.attribution
+        return SightingRow(
+            index=index,
+            source=self._source,
+            message_id=seen.message,
+            session_id=seen.session,
+            offset=seen.offset,
+            time=microseconds(seen.time),
+            model=seen.model,
+            input=bounded(tokens.input),
+            output=bounded(tokens.output),
+            cache_read=bounded(tokens.cache_read),
+            cache_write_5m=bounded(tokens.cache_write_5m),
+            cache_write_1h=bounded(tokens.cache_write_1h),
+            web_searches=bounded(tokens.web_searches),
+            ended=seen.ended,
+            service_tier=terms.service_tier,
+            speed=terms.speed,
+            inference_geo=terms.inference_geo,
+            agent=behalf.agent,
+            agent_id=behalf.agent_id,
+            skill=behalf.skill,
+            plugin=behalf.plugin,
+            mcp_server=behalf.mcp_server,
+            mcp_tool=behalf.mcp_tool,
+        )

@@ -1,0 +1,103 @@
+"""The turns of a session as rows, kept up as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+
+from turnlog.ingest.facts import bounded, microseconds
+from turnlog.store.rows import TurnRow
+from turnlog.transcripts.conversation.turn_tally import Share, TurnTally
+from turnlog.transcripts.conversation.turns import find_last_time, measure_turn
+from turnlog.transcripts.session import Session
+
+__all__ = ["TurnRows", "money"]
+
+_MOST = 4
+"""How many turns are held open: what comes belongs to the last, as a rule."""
+
+
+class TurnRows:
+    """All turns of a session, each with what it amounts to."""
+
+    def __init__(self, session: Session, list_changed: Callable[[int], tuple[str, ...]]) -> None:
+        """Take a session; `list_changed` returns the files that a message's calls changed."""
+        self.rows: list[TurnRow] = []
+        self._session = session
+        self._list_changed = list_changed
+        self._open: dict[int, TurnTally] = {}
+        self.update(range(len(session.division.turns)), 0, (), ())
+
+    def update(
+        self, turns: Iterable[int], message: int, touched: Sequence[int], answers: Iterable[str]
+    ) -> list[TurnRow]:
+        """Build the rows of turns that have changed, and return them, in order.
+
+        Messages from `message` on are new, or in other turns; before it some were `touched`; and `answers` used
+        something else than before.
+        """
+        division = self._session.division
+        for number in [number for number in self._open if number >= len(division.turns)]:
+            del self._open[number]
+        del self.rows[len(division.turns) :]
+        return [self._update(number, message, touched, answers) for number in sorted(turns)]
+
+    def _update(self, number: int, message: int, touched: Sequence[int], answers: Iterable[str]) -> TurnRow:
+        division = self._session.division
+        members = division.turns[number]
+        tally = self._open.pop(number, None) or self._begin()
+        left = tally.shorten(message)
+        for own in touched:
+            if own < message and left and division.turn_of[own] == number:
+                tally.put(own, self._share(own))
+        tally.refresh(answers)
+        tally.extend(members[left:], self._share)
+        self._open[number] = tally
+        if len(self._open) > _MOST:
+            del self._open[next(iter(self._open))]
+        row = self._build(number, tally)
+        self.rows[number : number + 1] = (row,)
+        return row
+
+    def _begin(self) -> TurnTally:
+        return TurnTally(self._session.prices.open_ledger(), self._session.book.messages.get)
+
+    def _share(self, number: int) -> Share:
+        message = self._session.conversation.live_messages[number]
+        work = self._session.work.get(number)
+        answers = () if message.message_id is None else (message.message_id,)
+        return Share(
+            time=find_last_time(message),
+            calls=len(message.calls),
+            changed=self._list_changed(number) if message.calls else (),
+            answers=answers if work is None else tuple(dict.fromkeys((*answers, *work.messages))),
+            agents=() if work is None else tuple(dict.fromkeys(work.agents)),
+        )
+
+    def _build(self, number: int, tally: TurnTally) -> TurnRow:
+        division = self._session.division
+        prompt = self._session.conversation.live_messages[division.turns[number][0]]
+        ended = tally.ended
+        duration = measure_turn(division.durations.get(number), prompt.time, ended)
+        bill = tally.bill
+        tokens = bill.totals.tokens
+        unpriced = sum(totals.messages for totals in bill.unpriced.values())
+        return TurnRow(
+            index=number,
+            prompt=prompt.index,
+            messages=tally.messages,
+            calls=tally.calls,
+            agents=tally.agents,
+            files_changed=tally.files_changed,
+            started=microseconds(prompt.time),
+            ended=microseconds(ended),
+            duration_ms=None if duration is None else round(duration.total_seconds() * 1000),
+            input_tokens=bounded(tokens.prompt),
+            output_tokens=bounded(tokens.output),
+            cost=None if unpriced and unpriced == bill.totals.messages else money(bill.cost),
+        )
+
+
+def money(amount: Decimal) -> str:
+    """Return dollars, digit for digit."""
+    return format(amount, "f")

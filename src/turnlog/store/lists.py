@@ -1,0 +1,195 @@
+"""Lists of sessions and projects: what can be asked for, in which order, and where to go on.
+
+A list comes in pages. A page ends with a cursor, which names the last session and what it was ordered by, so
+that sessions which come in meanwhile neither shift what follows nor repeat it. All comparing of text is
+whatever its case: a part of a title or a path is enough.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import DecodeError, Meta, Struct, json
+
+from turnlog.errors import CursorError
+from turnlog.store.marks import Marks
+from turnlog.store.rows import SessionRow
+
+__all__ = [
+    "EVERYTHING_SHOWN",
+    "Cursor",
+    "ProjectOrder",
+    "SessionFilter",
+    "SessionOrder",
+    "SessionPage",
+    "StoredProject",
+    "StoredSession",
+    "decode_cursor",
+    "encode_cursor",
+    "sort_projects",
+]
+
+
+class SessionOrder(StrEnum):
+    """How sessions are listed; those that lack what they are ordered by come last, among equals keys decide."""
+
+    NEWEST = "newest"
+    """By the last thing that happened in it."""
+    OLDEST = "oldest"
+    TITLE = "title"
+    """From A on; a name of one's own counts as title."""
+    COST = "cost"
+    """The dearest first."""
+    DURATION = "duration"
+    """The longest first, from the first to the last thing that happened."""
+    MESSAGES = "messages"
+    """The most first."""
+    TOKENS = "tokens"
+    """The most first, those in and out together."""
+
+
+class ProjectOrder(StrEnum):
+    """How projects are listed."""
+
+    NEWEST = "newest"
+    NAME = "name"
+    SESSIONS = "sessions"
+    COST = "cost"
+    TOKENS = "tokens"
+
+
+class SessionFilter(Struct, frozen=True, gc=False, kw_only=True):
+    """Which sessions are listed: those that all of it is true for. None says nothing."""
+
+    project: str | None = None
+    """The very path."""
+    under: str | None = None
+    """A path that the project is at, or below."""
+    project_text: str | None = None
+    """A part of the project's path."""
+    session: str | None = None
+    """The beginning of the session's id, or of its key."""
+    name: str | None = None
+    """The beginning of one's own name for it."""
+    text: str | None = None
+    """A part of the title, or of one's own name for it."""
+    model: str | None = None
+    """A part of the name of one of its models."""
+    branch: str | None = None
+    """A part of the name of one of its git branches."""
+    tags: tuple[str, ...] = ()
+    """It has all of them."""
+    starred: bool | None = None
+    archived: bool | None = False
+    """Those that were put away: not at all, only those, or (None) as well."""
+    only_here: bool | None = None
+    """Whether none of its files is still outside."""
+    since: int | None = None
+    """Something happened in it at this time or later: microseconds since 1970."""
+    until: int | None = None
+    """Something happened in it before this time."""
+    errors: bool | None = None
+    """Whether calls or requests failed."""
+    problems: bool | None = None
+    """Whether something in its data is wrong or unknown."""
+
+
+EVERYTHING_SHOWN = SessionFilter()
+"""All sessions but those that were put away."""
+
+
+class StoredSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session in the lists."""
+
+    key: str
+    revision: int
+    project_folder: str
+    path: str
+    """Where its transcript was last seen."""
+    present: bool
+    """Whether its transcript still exists outside."""
+    row: SessionRow
+    only_here: bool = False
+    """Whether none of its files still exists outside."""
+    marks: Marks = Marks()
+
+
+class SessionPage(Struct, frozen=True, gc=False):
+    """A part of a list of sessions."""
+
+    sessions: tuple[StoredSession, ...]
+    next: str | None
+    """The cursor with which the next page begins; None if this is the last."""
+    total: int
+    """How many sessions the whole list has."""
+
+
+class StoredProject(Struct, frozen=True, gc=False, kw_only=True):
+    """A project in the lists: all of its sessions together, those that were put away as well."""
+
+    path: str | None
+    """None for sessions that do not tell."""
+    sessions: int
+    only_here: int
+    """Sessions of which no file is still outside."""
+    archived: int
+    first_time: int | None
+    last_time: int | None
+    prompts: int
+    answers: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    """Of all sessions that have a price, in dollars; None if none has."""
+    unpriced: int
+    """Sessions that the cost leaves out."""
+
+
+def sort_projects(projects: Iterable[StoredProject], order: ProjectOrder) -> list[StoredProject]:
+    """Return projects in their order; among equals, by their paths."""
+    by_name = sorted(projects, key=_name_rank)
+    return by_name if order is ProjectOrder.NAME else sorted(by_name, key=_RANKS[order], reverse=True)
+
+
+def _name_rank(project: StoredProject) -> tuple[bool, str, str]:
+    path = project.path or ""
+    return project.path is None, path.casefold(), path
+
+
+_RANKS: dict[ProjectOrder, Callable[[StoredProject], tuple[bool, int | Decimal]]] = {
+    ProjectOrder.NEWEST: lambda each: (each.last_time is not None, each.last_time or 0),
+    ProjectOrder.SESSIONS: lambda each: (True, each.sessions),
+    ProjectOrder.COST: lambda each: (each.cost is not None, each.cost or Decimal(0)),
+    ProjectOrder.TOKENS: lambda each: (True, each.input_tokens + each.output_tokens),
+}
+
+
+class Cursor(Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Behind which session a page begins."""
+
+    order: SessionOrder
+    value: Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | str | None
+    """What it was ordered by."""
+    key: str
+
+
+def encode_cursor(cursor: Cursor) -> str:
+    """Return a cursor as text without meaning for others."""
+    return urlsafe_b64encode(json.encode(cursor)).decode().rstrip("=")
+
+
+def decode_cursor(text: str, order: SessionOrder) -> Cursor:
+    """Return what `encode_cursor` was given; raises `CursorError` for anything else, or for another order."""
+    try:
+        data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        cursor = json.decode(data, type=Cursor)
+    except (Error, DecodeError, UnicodeError) as error:
+        raise CursorError(f"Expected a cursor that a list ended with, got {text[:40]!r}") from error
+    if cursor.order is not order:
+        raise CursorError(f"Expected a cursor of a list by {order}, got one by {cursor.order}")
+    return cursor

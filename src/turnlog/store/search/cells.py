@@ -1,0 +1,61 @@
+"""Texts cut into cells, so that a small index can tell which words stand close to each other.
+
+An index that knows the place of every word is as large as a third of the archive. One that only knows which
+words are in which cell of some hundred characters takes half of that, and proposes nearly as few passages for
+a phrase: all of its words must be in one cell. Cells overlap, so that whatever is no longer than `OVERLAP` is
+whole in one of them; of a longer needle a part is looked for. White space counts as one character here,
+however much of it there is.
+
+Characters of scripts without spaces are words of their own in an index, and so common that they tell little.
+So each two that stand side by side are a word in their place, and one that no other follows is one by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from turnlog.store.search.characters import SPACELESS, is_spaceless, list_foreign
+
+__all__ = ["OVERLAP", "cut_cells", "pair_characters"]
+
+OVERLAP = 100
+"""How long a needle may be, in characters, to be whole in a cell."""
+_RUN = re.compile(rf"(?<!\S)[{SPACELESS}](?: [{SPACELESS}](?!\S))+")
+_SIZE = 800
+_LEAST = 300
+"""How far a cell goes at least, for the sake of ending between words."""
+
+
+def cut_cells(body: str) -> list[str]:
+    """Return a text, as `index_form` gives it, in cells; a short one is one cell."""
+    body = " ".join(body.split())
+    cells = list(_cut(body))
+    if body.isascii() or not any(map(is_spaceless, list_foreign(body))):
+        return cells
+    return list(map(pair_characters, cells))
+
+
+def pair_characters(body: str) -> str:
+    """Return a text, its words one space apart, with pairs of characters in the place of single ones."""
+    return _RUN.sub(_pair, body)
+
+
+def _pair(run: re.Match[str]) -> str:
+    characters = run[0][::2]
+    # With the last one by itself, each character begins a word.
+    return " ".join((*map("".join, pairwise(characters)), characters[-1]))
+
+
+def _cut(body: str) -> Iterator[str]:
+    start, end = 0, _SIZE
+    while end < len(body):
+        found = body.rfind(" ", start + _LEAST, end)
+        end = end if found < 0 else found
+        yield body[start:end]
+        # The next one begins at a word, and far enough before the end of this one.
+        found = body.rfind(" ", start + 1, end - OVERLAP + 1)
+        start = end - OVERLAP if found < 0 else found + 1
+        end = start + _SIZE
+    yield body[start:]

@@ -1,0 +1,220 @@
+"""What the index is asked for one term: in which cells it may be.
+
+The words of a term must all be in one cell. A word that may go on at its end, or may be the end of a longer
+one, stands for all words of the vocabulary that it can be a part of; if they are too many, it is left out,
+and if nothing is left, the term may be anywhere. Cells whose words are not listed yet are asked only for what
+needs no list.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from turnlog.store.search.cells import OVERLAP, pair_characters
+from turnlog.store.search.characters import is_spaceless
+from turnlog.store.search.indexing import Tokens, index_form, term_tokens
+from turnlog.store.search.language import Term
+from turnlog.store.search.normal import normalise
+from turnlog.store.sqlite.vocabulary import Vocabulary
+
+__all__ = ["Leaf", "build_leaf"]
+
+_MOST_WORDS = 250
+"""How many words a fragment may stand for."""
+_WIDE = 12
+"""From how many words on an expression is better asked once than for run after run."""
+_Word = tuple[str, bool, bool]
+"""A word, and whether it may have more before it, or behind."""
+_QUERY = "SELECT rowid FROM cells WHERE cells MATCH ?"
+
+
+class Leaf:
+    """One term, as the index sees it."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        words: list[str],
+        beginnings: list[str],
+        parts: list[list[str]],
+        listed: int | None,
+    ) -> None:
+        """Begin with nothing asked.
+
+        All of `words`, words with each of `beginnings`, and one of each of `parts` must be in a cell; `parts`
+        are known for cells up to `listed`.
+        """
+        self._connection = connection
+        self._plain = list(map(_quote, words))
+        self._terms = [*self._plain, *(f"{_quote(word)} *" for word in beginnings)]
+        self._has_beginnings = bool(beginnings)
+        self._parts = sorted(parts, key=len)
+        self._listed = listed
+        self._known: list[int] | None = None
+        self._gave_up = False
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether the index is of no help."""
+        return not self._terms and not self._parts
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it stands for so many words that it is better asked once than for run after run."""
+        return self._has_beginnings or sum(map(len, self._parts)) > _WIDE
+
+    def enumerate(self, most: int) -> list[int] | None:
+        """Return all cells where it may be, in order; None if they are more than `most`."""
+        if self._known is None and not self.is_anywhere:
+            self._known = self._enumerate(most)
+            self._gave_up = self._known is None and self.is_wide
+        return self._known
+
+    def _enumerate(self, most: int) -> list[int] | None:
+        unlisted: Sequence[int] = ()
+        if self._listed is not None:
+            last = self._find_last()
+            if not self._terms and last - self._listed > most:
+                return None
+            unlisted = self._find_unlisted(self._listed + 1, last)
+        found = set(unlisted)
+        # An expression of many words costs their number for each cell that is found: one by one they don't.
+        for expression in self._list_expressions():
+            query = f"{_QUERY} ORDER BY rowid LIMIT ?"
+            found.update(self._ask(query, (expression, most + 1 - len(unlisted))))
+            if len(found) > most:
+                return None
+        if self._listed is not None:
+            found = {cell for cell in found if cell <= self._listed} | set(unlisted)
+        return sorted(found)
+
+    def _list_expressions(self) -> Iterator[str]:
+        if not self.is_wide or not self._parts:
+            yield self._build_expression()
+            return
+        *others, widest = self._parts
+        rest = [*self._terms, *map(_join, others)]
+        for word in widest:
+            yield " AND ".join([_quote(word), *rest])
+
+    def find(self, first: int, last: int) -> Sequence[int]:
+        """Return the cells from `first` to `last` where it may be."""
+        if self._known is not None:
+            return self._known[bisect_left(self._known, first) : bisect_right(self._known, last)]
+        if self._gave_up:  # it is so common that looking at the texts is faster
+            return self._find_by(" AND ".join(self._plain), first, last)
+        if self._listed is None or last <= self._listed:
+            return self._find_by(self._build_expression(), first, last)
+        if first > self._listed:
+            return self._find_unlisted(first, last)
+        return [
+            *self._find_by(self._build_expression(), first, self._listed),
+            *self._find_unlisted(self._listed + 1, last),
+        ]
+
+    def _find_unlisted(self, first: int, last: int) -> Sequence[int]:
+        """Return cells by what needs no list of words."""
+        return self._find_by(" AND ".join(self._terms), first, last)
+
+    def _build_expression(self) -> str:
+        return " AND ".join([*self._terms, *map(_join, self._parts)])
+
+    def _find_by(self, expression: str, first: int, last: int) -> Sequence[int]:
+        if not expression:
+            return range(first, last + 1)
+        return self._ask(f"{_QUERY} AND rowid BETWEEN ? AND ? ORDER BY rowid", (expression, first, last))
+
+    def _ask(self, query: str, values: tuple[str | int, ...]) -> list[int]:
+        return [cell for (cell,) in self._connection.execute(query, values)]
+
+    def _find_last(self) -> int:
+        [(following,)] = self._connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
+        return int(following) - 1
+
+
+def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
+    """Return what the index is to be asked for a term."""
+    body = " ".join(index_form(normalise(term.needle)).split())
+    whole, beginnings, parts = _pair(body), _list_single(body), list[list[str]]()
+    uses_list = False
+    # Behind so many characters, what is in one cell with the pairs is not known.
+    tokens = [] if whole and len(body) > OVERLAP else _choose(body, term_tokens(term))
+    for word, open_left, open_right in tokens:
+        if _is_spaceless(word):
+            continue
+        if not open_left and not open_right:
+            whole.append(word)
+            continue
+        uses_list = True
+        fragment = f"{'' if open_left else chr(10)}{word}{'' if open_right else chr(10)}"
+        found = vocabulary.list_words(fragment, _MOST_WORDS)
+        if found is not None:
+            parts.append(found)
+    words = list(dict.fromkeys(whole))
+    return Leaf(connection, words, beginnings, parts, vocabulary.listed if uses_list else None)
+
+
+def _pair(body: str) -> list[str]:
+    """Return the pairs of characters of scripts without spaces."""
+    return [word for word in pair_characters(body[:OVERLAP]).split() if len(word) == 2 and _is_spaceless(word)]
+
+
+def _list_single(body: str) -> list[str]:
+    """Return such characters that are in no pair: each begins a word."""
+    found = body.split() if len(body) <= OVERLAP else []
+    paired = set("".join(_pair(body)))
+    return [word for word in dict.fromkeys(found) if _is_spaceless(word) and word not in paired]
+
+
+def _is_spaceless(word: str) -> bool:
+    return len(word) <= 2 and not word.isascii() and is_spaceless(word[0])
+
+
+def _choose(body: str, tokens: Tokens) -> list[_Word]:
+    """Return the tokens that surely are in one cell, as many as there can be."""
+    words, last = tokens.words, len(tokens.words) - 1
+    every = [
+        (word, tokens.open_left and at == 0, tokens.open_right and at == last) for at, word in enumerate(words)
+    ]
+    if len(body) <= OVERLAP:
+        return every
+    places = _find_places(body, words)
+    best: list[_Word] = []
+    for first, begin in enumerate(places):
+        some = [
+            each
+            for each, place in zip(every[first:], places[first:], strict=True)
+            if place + len(each[0]) - begin <= OVERLAP
+        ]
+        if len(some) > len(best):
+            best = some
+    if best:
+        return best
+    # A single word that is longer than what surely is in one cell: how it begins must do.
+    return [(words[0][:OVERLAP], tokens.open_left, True)] if words else []
+
+
+def _find_places(body: str, words: Sequence[str]) -> list[int]:
+    places, at = [], 0
+    for word in words:
+        at = body.index(word, at)
+        places.append(at)
+        at += len(word)
+    return places
+
+
+def _join(words: Sequence[str]) -> str:
+    if not words:
+        return '""'  # nothing has it
+    return f"({' OR '.join(map(_quote, words))})"
+
+
+_QUOTES = re.compile('"')
+
+
+def _quote(word: str) -> str:
+    return f'"{_QUOTES.sub(chr(34) * 2, word)}"'

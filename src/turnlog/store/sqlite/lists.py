@@ -1,0 +1,273 @@
+"""Lists of sessions and projects, each page in one query.
+
+The index `summaries_listed` has all that sessions are filtered and ordered by, so that only the sessions of the
+page itself are looked up. What of a filter only Python can tell, as text whatever its case, is asked once for
+each distinct value.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import apsw
+from msgspec import json
+
+from turnlog.store.identity import Scope
+from turnlog.store.lists import (
+    Cursor,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+    decode_cursor,
+    encode_cursor,
+)
+from turnlog.store.sqlite.derived_kinds import SESSIONS
+from turnlog.store.sqlite.kinds import UnpackContext
+from turnlog.store.sqlite.marks import MARK_COLUMNS, unpack_marks
+from turnlog.store.sqlite.values import Cells, pack_text, unpack_text
+
+__all__ = ["Lists", "write_presence"]
+
+_MARKS = "LEFT JOIN marks AS m ON m.id = (SELECT max(id) FROM marks WHERE session = t.session)"
+_ABSENT = "LEFT JOIN absent_sessions AS a ON a.session = t.session"
+_LISTED = f"FROM summaries AS t JOIN sessions AS e ON e.id = t.session {_MARKS} {_ABSENT}"
+_HALF = 32
+"""Sums of 64 bits may not fit into 64 bits, so halves are added up."""
+
+_RANKS = {
+    SessionOrder.NEWEST: ("t.last_time", "DESC"),
+    SessionOrder.OLDEST: ("t.last_time", "ASC"),
+    SessionOrder.TITLE: ("coalesce(m.name_key, t.title_key)", "ASC"),
+    SessionOrder.COST: ("CAST(t.cost AS REAL)", "DESC"),
+    SessionOrder.DURATION: ("t.last_time - t.first_time", "DESC"),
+    SessionOrder.MESSAGES: ("t.messages", "DESC"),
+    SessionOrder.TOKENS: ("t.input_tokens + t.output_tokens", "DESC"),
+}
+_STORED = ", ".join(
+    (
+        "e.key, e.revision, e.project_folder, p.path, p.present, a.session",
+        *(f"m.{name}" for name in MARK_COLUMNS),
+        SESSIONS.cells,
+    )
+)
+_PLACES = """
+LEFT JOIN sources AS s ON s.owner = e.owner AND s.source = e.key
+LEFT JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
+"""
+_BEGINS = "({column} >= {value} AND {column} < {value} || char(1114111))"
+"""A range, unlike LIKE, is about exact characters and can use an index."""
+_ANY_WITH = """
+t.{column} IN (
+    WITH each AS MATERIALIZED (SELECT DISTINCT {column} AS value FROM summaries WHERE owner = :owner)
+    SELECT value FROM each WHERE {function}(value, :{name})
+)
+"""
+
+
+class Lists:
+    """Asks one connection for lists."""
+
+    def __init__(self, connection: apsw.Connection, context: UnpackContext) -> None:
+        self._connection = connection
+        self._context = context
+        connection.create_scalar_function("has_text", _has_text, 2, deterministic=True)
+        connection.create_scalar_function("has_text_in_list", _has_text_in_list, 2, deterministic=True)
+        connection.create_aggregate_function("sum_money", _MoneySum, 1)
+
+    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
+        """Return the sessions whose id or key begins with a prefix, newest first."""
+        where, values = _build_where(scope, SessionFilter(session=prefix, archived=None))
+        query = f"SELECT {_STORED} {_LISTED} {_PLACES} WHERE {where} ORDER BY t.last_time DESC, e.key"
+        return [self._unpack(row) for row in self._connection.execute(query, values)]
+
+    def list_sessions(
+        self, scope: Scope, asked: SessionFilter, order: SessionOrder, limit: int, cursor: str | None
+    ) -> SessionPage:
+        """Return a page of sessions."""
+        where, values = _build_where(scope, asked)
+        rank, direction = _RANKS[order]
+        behind = "true"
+        if cursor is not None:
+            behind, more = _build_behind(decode_cursor(cursor, order), rank, direction)
+            values |= more
+        query = f"""
+        WITH page AS MATERIALIZED (
+            SELECT t.session, {rank} AS rank, e.key {_LISTED} WHERE {where} AND {behind}
+            ORDER BY {rank} {direction} NULLS LAST, e.key LIMIT :limit
+        ), whole AS MATERIALIZED (SELECT count(*) AS total {_LISTED} WHERE {where})
+        SELECT whole.total, page.rank, {_STORED} FROM whole LEFT JOIN page ON true
+        LEFT JOIN summaries AS t ON t.session = page.session AND t.idx = 0
+        LEFT JOIN sessions AS e ON e.id = page.session {_MARKS} {_ABSENT} {_PLACES}
+        ORDER BY page.rank {direction} NULLS LAST, page.key
+        """
+        rows: list[Cells] = self._connection.execute(query, {**values, "limit": limit + 1}).fetchall()
+        found = [(row[1], self._unpack(row[2:])) for row in rows[:limit] if row[2] is not None]
+        more_follow = len(rows) > limit > 0
+        last = Cursor(order, found[-1][0], found[-1][1].key) if more_follow else None
+        return SessionPage(
+            tuple(session for _, session in found), None if last is None else encode_cursor(last), rows[0][0]
+        )
+
+    def list_projects(self, scope: Scope, text: str | None) -> list[StoredProject]:
+        """Return all projects, or those with a text in their path."""
+        where, values = _build_where(scope, SessionFilter(project_text=text, archived=None))
+        halves = ", ".join(
+            f"sum(t.{name} >> {_HALF}), sum(t.{name} & {(1 << _HALF) - 1})"
+            for name in ("input_tokens", "output_tokens")
+        )
+        query = f"""
+        SELECT t.project, count(*), count(a.session), sum(m.archived IS 1), min(t.first_time),
+            max(t.last_time), sum(t.prompts), sum(t.answers), sum_money(t.cost), sum(t.cost IS NULL), {halves}
+        {_LISTED} WHERE {where} GROUP BY t.project
+        """
+        return [_unpack_project(row) for row in self._connection.execute(query, values)]
+
+    def _unpack(self, cells: Cells) -> StoredSession:
+        key, revision, folder, path, present, absent = cells[:6]
+        marks, row = cells[6 : 6 + len(MARK_COLUMNS)], cells[6 + len(MARK_COLUMNS) :]
+        return StoredSession(
+            key=key,
+            revision=revision,
+            project_folder=unpack_text(folder),
+            path=unpack_text(path) or "",
+            present=bool(present),
+            row=SESSIONS.unpack(row, self._context),
+            only_here=absent is not None,
+            marks=unpack_marks(marks),
+        )
+
+
+def write_presence(connection: apsw.Connection, session: int, present: bool) -> None:
+    """Note whether any file of a session is still outside, in the transaction of the caller."""
+    if present:
+        connection.execute("DELETE FROM absent_sessions WHERE session = ?", (session,))
+    else:
+        connection.execute("INSERT OR IGNORE INTO absent_sessions VALUES (?)", (session,))
+
+
+def _build_where(scope: Scope, asked: SessionFilter) -> tuple[str, dict[str, Any]]:
+    """Return a condition on what `_LISTED` joins, and the values of its parameters."""
+    values: dict[str, Any] = {"owner": scope.owner}
+    clauses = ["t.owner = :owner", *_list_clauses(asked, values), *_list_flags(asked)]
+    return " AND ".join(clauses), values
+
+
+def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
+    """Yield what is compared with a value, and give that its name."""
+    if asked.project is not None:
+        values["project"] = pack_text(asked.project)
+        yield "t.project = :project"
+    if asked.under is not None:
+        yield _build_under(asked.under, values)
+    if asked.session is not None:
+        values["session"] = pack_text(asked.session)
+        columns = ("e.key", "e.session_id", "t.session_id")
+        yield f"({' OR '.join(_BEGINS.format(column=column, value=':session') for column in columns)})"
+    if asked.name is not None:
+        values["name"] = pack_text(asked.name.casefold())
+        yield _BEGINS.format(column="m.name_key", value=":name")
+    if asked.text is not None:
+        values["text"] = pack_text(asked.text.casefold())
+        yield "(instr(t.title_key, :text) > 0 OR instr(m.name_key, :text) > 0)"
+    for name, column, function, text in (
+        ("project_text", "project", "has_text", asked.project_text),
+        ("model", "models", "has_text_in_list", asked.model),
+        ("branch", "branches", "has_text_in_list", asked.branch),
+    ):
+        if text is not None:
+            values[name] = pack_text(text.casefold())
+            yield _ANY_WITH.format(column=column, function=function, name=name)
+    for number, tag in enumerate(asked.tags):
+        values[f"tag{number}"] = pack_text(tag)
+        yield f"EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = :tag{number})"
+    for name, column, sign in (("since", "last_time", ">="), ("until", "first_time", "<")):
+        if (moment := getattr(asked, name)) is not None:
+            values[name] = moment
+            yield f"t.{column} {sign} :{name}"
+
+
+def _list_flags(asked: SessionFilter) -> Iterator[str]:
+    for wanted, condition in (
+        (asked.starred, "m.starred IS 1"),
+        (asked.archived, "m.archived IS 1"),
+        (asked.only_here, "a.session IS NOT NULL"),
+        (asked.errors, "t.errors > 0"),
+        (asked.problems, "t.problems > 0"),
+    ):
+        if wanted is not None:
+            yield condition if wanted else f"NOT ({condition})"
+
+
+def _build_under(path: str, values: dict[str, Any]) -> str:
+    # A path that is no text is kept as bytes, which come behind all text.
+    base = path.rstrip("/\\")
+    values["under"] = pack_text(path)
+    clauses = ["t.project = :under"]
+    for number, (separator, after) in enumerate((("/", "0"), ("\\", "]"))):
+        for kind, pack in (("text", pack_text), ("bytes", os.fsencode)):
+            name = f"{kind}{number}"
+            values[f"from_{name}"], values[f"to_{name}"] = pack(base + separator), pack(base + after)
+            clauses.append(f"(t.project >= :from_{name} AND t.project < :to_{name})")
+    return f"({' OR '.join(clauses)})"
+
+
+def _build_behind(cursor: Cursor, rank: str, direction: str) -> tuple[str, dict[str, Any]]:
+    """Return the condition that a session comes behind the one that a cursor names."""
+    values: dict[str, Any] = {"behind_key": pack_text(cursor.key)}
+    if cursor.value is None:
+        return f"({rank} IS NULL AND e.key > :behind_key)", values
+    sign = ">" if direction == "ASC" else "<"
+    values["behind"] = cursor.value
+    clauses = (f"{rank} {sign} :behind", f"{rank} = :behind AND e.key > :behind_key", f"{rank} IS NULL")
+    return f"({' OR '.join(clauses)})", values
+
+
+def _unpack_project(cells: Cells) -> StoredProject:
+    path, sessions, only_here, archived, first, last, prompts, answers, cost, unpriced, *halves = cells
+    return StoredProject(
+        path=unpack_text(path),
+        sessions=sessions,
+        only_here=only_here,
+        archived=archived,
+        first_time=first,
+        last_time=last,
+        prompts=prompts,
+        answers=answers,
+        input_tokens=(halves[0] << _HALF) + halves[1],
+        output_tokens=(halves[2] << _HALF) + halves[3],
+        cost=None if cost is None else Decimal(cost),
+        unpriced=unpriced,
+    )
+
+
+def _has_text(*cells: Any) -> bool:
+    value, text = map(unpack_text, cells)
+    return isinstance(value, str) and text in value.casefold()
+
+
+def _has_text_in_list(*cells: Any) -> bool:
+    value, wanted = map(unpack_text, cells)
+    return any(wanted in each.casefold() for each in json.decode(value, type=list[str]))
+
+
+class _MoneySum:
+    """Adds up dollars to the last digit, which SQL cannot."""
+
+    def __init__(self) -> None:
+        self._sum: Decimal | None = None
+
+    def step(self, *cells: Any) -> None:
+        [amount] = cells
+        if amount is not None:
+            try:
+                self._sum = (self._sum or Decimal(0)) + Decimal(amount)
+            except InvalidOperation as error:
+                raise ValueError(f"{amount!r} is no amount") from error
+
+    def final(self) -> str | None:
+        return None if self._sum is None else format(self._sum, "f")

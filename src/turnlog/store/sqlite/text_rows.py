@@ -1,0 +1,197 @@
+"""The rows around a text: its file and session, its message, its call, its hook delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from turnlog.store.identity import Scope
+from turnlog.store.sqlite.values import unpack_text, unpack_uuid
+
+__all__ = ["Call", "Chapter", "Delivery", "Message", "TextRows"]
+
+_CHAPTER = """
+SELECT g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project, t.title
+FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
+LEFT JOIN summaries AS t ON t.session = e.id WHERE g.id = ? AND s.owner = ?
+"""
+_LINE = "SELECT start, length, sidechain FROM lines WHERE generation = ? AND number = ?"
+_MESSAGE = """
+SELECT m.idx, m.id, m.role, m.category, m.model, m.agent, m.sidechain
+FROM placements AS p JOIN messages AS m ON m.session = p.session AND m.source = p.source AND m.idx = p.message
+WHERE p.session = ? AND p.source = ? AND p.idx = ?
+"""
+_CALL = """
+SELECT start AS at, block AS inner, idx, name, category, path FROM calls INDEXED BY calls_by_place
+WHERE session = ? AND source = ? AND generation = ? AND at_source IS NULL
+"""
+_RESULT = """
+SELECT result_start AS at, result_block AS inner, idx, name, category, path
+FROM calls INDEXED BY calls_by_result
+WHERE session = ? AND result_source = ? AND result_generation = ? AND result_start IS NOT NULL
+"""
+_AT = " AND at = ? AND inner = ?"
+_CALLS = {"tool-input": _CALL, "tool-output": _RESULT}
+_PAYLOAD = "SELECT payload FROM hook_deliveries WHERE id = ? AND owner = ?"
+_DELIVERY = """
+SELECT d.delivery_id, d.session_id, d.tool_name, e.key, t.project, t.title FROM hook_deliveries AS d
+LEFT JOIN summaries AS t ON t.owner = d.owner AND t.session_id = d.session_id
+LEFT JOIN sessions AS e ON e.id = t.session WHERE d.id = ? AND d.owner = ? ORDER BY e.key LIMIT 1
+"""
+
+
+class Chapter(Struct, frozen=True, gc=False):
+    """A file of lines, and the session that it is of."""
+
+    generation: int
+    source: int
+    name: str
+    agent_id: str | None
+    session: int
+    key: str
+    names: tuple[str, ...]
+    """Of the session: all of its ids."""
+    session_id: str
+    project: str | None
+    title: str | None
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A message, or what there is of a line that belongs to none."""
+
+    index: int | None = None
+    id: str | None = None
+    role: str | None = None
+    category: str | None = None
+    model: str | None = None
+    agent_id: str | None = None
+    is_sidechain: bool = False
+
+
+class Call(Struct, frozen=True, gc=False):
+    """A tool call."""
+
+    index: int
+    tool: str
+    category: str | None
+    path: str | None
+
+
+class Delivery(Struct, frozen=True, gc=False):
+    """A hook delivery, and the session that it is of, if that is known."""
+
+    delivery_id: str
+    session_id: str
+    tool: str | None
+    key: str | None
+    project: str | None
+    title: str | None
+
+
+_Place = tuple[int, int, int]
+
+
+class TextRows:
+    """Looks up rows of one owner; what it has learned it keeps."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        scope: Scope,
+        words: Mapping[int | None, Any],
+        chapters: dict[int, Chapter | None],
+    ) -> None:
+        """Begin with nothing looked up but some `chapters`, by the numbers of their generations."""
+        self._connection = connection
+        self._scope = scope
+        self._words = words
+        self._chapters = chapters
+        self._calls: dict[tuple[str, _Place], dict[tuple[int, int], Call]] = {}
+        self._agent_types: dict[tuple[int, str], str | None] = {}
+
+    def find_chapter(self, generation: int) -> Chapter | None:
+        """Return the file that a generation is of; None if it is somebody else's."""
+        if generation not in self._chapters:
+            rows = self._connection.execute(_CHAPTER, (generation, self._scope.owner))
+            self._chapters[generation] = next(map(_unpack_chapter, rows), None)
+        return self._chapters[generation]
+
+    def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
+        """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
+        for start, length, is_sidechain in self._connection.execute(_LINE, (generation, number)):
+            return start, length, bool(is_sidechain)
+        return None
+
+    def find_message(self, chapter: Chapter, number: int) -> Message | None:
+        """Return the message that a line belongs to."""
+        rows = self._connection.execute(_MESSAGE, (chapter.session, chapter.source, number))
+        for index, id, role, category, model, agent, sidechain in rows:
+            word = self._words
+            return Message(
+                index, unpack_uuid(id), word[role], word[category], word[model], word[agent], bool(sidechain)
+            )
+        return None
+
+    def find_call(
+        self, chapter: Chapter, kind: str, start: int, block: int, *, all_at_once: bool
+    ) -> Call | None:
+        """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
+        query = _CALLS.get(kind)
+        if query is None:
+            return None
+        place = (chapter.session, chapter.source, chapter.generation)
+        if not all_at_once:
+            rows = self._connection.execute(query + _AT, (*place, start, block))
+            return next((self._unpack_call(*row) for _, _, *row in rows), None)
+        if (kind, place) not in self._calls:
+            rows = self._connection.execute(query, place)
+            self._calls[kind, place] = {(at, inner): self._unpack_call(*row) for at, inner, *row in rows}
+        return self._calls[kind, place].get((start, block))
+
+    def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
+        """Return the id and the type of an agent."""
+        if agent_id is None:
+            return ()
+        key = chapter.session, agent_id
+        if key not in self._agent_types:
+            query = "SELECT type FROM agents WHERE session = ? AND id = ?"
+            names = [self._words[name] for (name,) in self._connection.execute(query, key)]
+            self._agent_types[key] = names[0] if names else None
+        name = self._agent_types[key]
+        return (agent_id,) if name is None else (agent_id, name)
+
+    def find_payload(self, number: int) -> bytes | None:
+        """Return what a hook was given."""
+        rows = self._connection.execute(_PAYLOAD, (number, self._scope.owner))
+        return next((bytes(payload) for (payload,) in rows), None)
+
+    def find_delivery(self, number: int) -> Delivery | None:
+        """Return a hook delivery."""
+        for delivery_id, session_id, tool, key, project, title in self._connection.execute(
+            _DELIVERY, (number, self._scope.owner)
+        ):
+            return Delivery(delivery_id, session_id, tool, key, unpack_text(project), title)
+        return None
+
+    def _unpack_call(self, index: int, name: int, category: int | None, path: Any) -> Call:
+        return Call(index, self._words[name], self._words[category], unpack_text(path))
+
+
+def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
+    generation, source, name, agent_id, session, key, file_id, own_id, project, title = cells
+    names = [unpack_text(file_id), own_id, key]
+    return Chapter(
+        generation,
+        source,
+        name,
+        unpack_text(agent_id),
+        session,
+        key,
+        tuple(dict.fromkeys(each for each in names if each is not None)),
+        own_id or unpack_text(file_id),
+        unpack_text(project),
+        title,
+    )

@@ -1,0 +1,195 @@
+"""What can be asked about usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from turnlog.store.identity import Scope
+from turnlog.store.sqlite.connection import reading, translate
+from turnlog.store.sqlite.usage_writing import NO_SLOT
+from turnlog.store.sqlite.values import unpack_text, unpack_uuid
+from turnlog.store.usage.cells import Home, UsageCell, slot_of
+from turnlog.store.usage.report import ReportedCost
+from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
+from turnlog.transcripts.usage.price_list import PriceTable
+
+__all__ = ["SqliteUsage"]
+
+_GROUPS = """
+SELECT g.id, e.key, t.project, t.title, w.word, m.word, a.word, k.word, c.word, g.terms
+FROM usage_groups AS g JOIN sessions AS e ON e.id = g.session
+LEFT JOIN summaries AS t ON t.session = g.session
+LEFT JOIN words AS w ON w.id = g.session_id
+LEFT JOIN words AS m ON m.id = g.model
+LEFT JOIN words AS a ON a.id = g.agent
+LEFT JOIN words AS k ON k.id = g.skill
+LEFT JOIN words AS c ON c.id = g.mcp_server
+WHERE e.owner = ?
+"""
+_CELLS = """
+SELECT grp, slot, messages, incomplete, unpriced, input, output, cache_read, cache_write_5m, cache_write_1h,
+    web_searches, cost, saved, first, last
+FROM usage_rollup
+"""
+_ANSWERS = """
+SELECT grp, message_id, time, flags, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,
+    cost, saved
+FROM answers
+"""
+_CALLS = """
+SELECT s.source, c.idx, c.id, n.word, z.word, c.started, c.ended, ifnull(c.at_source, c.source), c.generation,
+    c.start
+FROM calls AS c JOIN sessions AS e ON e.id = c.session JOIN sources AS s ON s.id = c.source
+JOIN words AS n ON n.id = c.name JOIN words AS z ON z.id = c.state
+WHERE e.owner = ? ORDER BY s.source, c.idx
+"""
+_LINES = """
+SELECT g.source, g.generation, l.start, l.message_id, l.uuid, s.source
+FROM lines AS l JOIN generations AS g ON g.id = l.generation JOIN sources AS s ON s.id = g.source
+WHERE l.type = (SELECT id FROM words WHERE word = 'assistant') AND s.owner = ?
+"""
+_REPORTED = """
+SELECT r.session_id, r.kind, r.cost, r.computed FROM reported_costs AS r JOIN sessions AS e ON e.id = r.session
+WHERE e.owner = ?
+"""
+_FILES = "SELECT count(*) FROM sources WHERE owner = ? AND kind IN ('transcript', 'agent')"
+
+
+class _Group(Struct, frozen=True, gc=False):
+    home: Home
+    session: str
+    model: str | None
+    agent: str | None
+    skill: str | None
+    mcp_server: str | None
+    terms: str
+
+
+class SqliteUsage:
+    """The usage of one owner's sessions."""
+
+    def __init__(self, path: Path, connection: apsw.Connection, scope: Scope) -> None:
+        self._path = path
+        self._connection = connection
+        self._scope = scope
+
+    def list_cells(self) -> list[UsageCell]:
+        """Return what answers used, in quarters of an hour."""
+        with self._reading():
+            groups = self._load_groups()
+            rows = self._connection.execute(_CELLS)
+            return [_unpack_cell(groups[row[0]], row) for row in rows if row[0] in groups]
+
+    def list_answers(self) -> list[AnswerCell]:
+        """Return what each answer used."""
+        with self._reading():
+            groups = self._load_groups()
+            rows = self._connection.execute(_ANSWERS)
+            return [AnswerCell(row[1], _unpack_answer(groups[row[0]], row)) for row in rows if row[0] in groups]
+
+    def list_calls(self) -> list[CallUse]:
+        """Return the calls of all files."""
+        with self._reading():
+            answers = dict(self._list_places())
+            return [
+                CallUse(
+                    message=answers.get((at_source, generation, start)),
+                    id=call_id,
+                    name=unpack_text(name),
+                    failed=state in FAILED,
+                    started=started,
+                    ended=ended,
+                    source=source,
+                    order=index,
+                )
+                for (
+                    source, index, call_id, name, state, started, ended, at_source, generation, start,
+                ) in self._connection.execute(_CALLS, (self._scope.owner,))
+            ]  # fmt: skip
+
+    def list_reported(self) -> list[ReportedCost]:
+        """Return what Claude Code itself says that sessions cost; of copies, the one that has run furthest."""
+        found: dict[str, ReportedCost] = {}
+        for session, kind, cost, computed in self._ask(_REPORTED, self._scope.owner):
+            reported = ReportedCost(unpack_text(session), kind, Decimal(cost), Decimal(computed))
+            known = found.get(session)
+            if known is None or _by_amount(reported) > _by_amount(known):
+                found[session] = reported
+        return [found[session] for session in sorted(found)]
+
+    def find_prices(self) -> PriceTable | None:
+        """Return by which prices the costs are."""
+        query = "SELECT name, version, newest FROM usage_prices"
+        for name, version, newest in self._ask(query):
+            return PriceTable(name, version, date.fromisoformat(newest))
+        return None
+
+    def count_files(self) -> int:
+        """Return how many files of lines there are."""
+        [(count,)] = self._ask(_FILES, self._scope.owner)
+        return int(count)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with translate(self._path), reading(self._connection):
+            yield
+
+    def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        with translate(self._path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _load_groups(self) -> dict[int, _Group]:
+        groups: dict[int, _Group] = {}
+        homes: dict[str, Home] = {}
+        for number, key, project, title, *words, terms in self._connection.execute(
+            _GROUPS, (self._scope.owner,)
+        ):
+            home = homes.get(key)
+            if home is None:
+                home = homes[key] = Home(key, unpack_text(project), title)
+            session, model, agent, skill, server = map(unpack_text, words)
+            groups[number] = _Group(home, session, model, agent, skill, server, terms)
+        return groups
+
+    def _list_places(self) -> Iterator[tuple[tuple[int, int, int], str]]:
+        """Yield where lines of answers are, each with its answer as `transcripts.find_sighting` names it."""
+        for source, generation, start, message, uuid, name in self._connection.execute(
+            _LINES, (self._scope.owner,)
+        ):
+            if not message:
+                message = f"uuid:{unpack_uuid(uuid)}" if uuid else f"at:{start}:{name}"
+            yield (source, generation, start), message
+
+
+def _unpack_cell(group: _Group, row: tuple[Any, ...]) -> UsageCell:
+    (
+        _, slot, messages, incomplete, unpriced, input, output, cache_read, cache_write_5m, cache_write_1h,
+        web_searches, cost, saved, first, last,
+    ) = row  # fmt: skip
+    return UsageCell(
+        slot=None if slot == NO_SLOT else slot, session=group.session, home=group.home, model=group.model,
+        agent=group.agent, skill=group.skill, mcp_server=group.mcp_server, terms=group.terms, messages=messages,
+        incomplete=incomplete, unpriced=unpriced, input=input, output=output, cache_read=cache_read,
+        cache_write_5m=cache_write_5m, cache_write_1h=cache_write_1h, web_searches=web_searches, cost=cost,
+        saved=saved, first=first, last=last,
+    )  # fmt: skip
+
+
+def _unpack_answer(group: _Group, row: tuple[Any, ...]) -> UsageCell:
+    _, _, time, flags, *counts = row
+    slot = slot_of(time)
+    return _unpack_cell(
+        group, (0, NO_SLOT if slot is None else slot, 1, flags & 1, flags >> 1, *counts, time, time)
+    )
+
+
+def _by_amount(reported: ReportedCost) -> tuple[Decimal, Decimal]:
+    return reported.cost_usd, reported.computed_usd

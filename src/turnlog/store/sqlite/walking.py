@@ -1,0 +1,197 @@
+"""Proposing texts, newest first: runs are visited in the order of their newest text, as far as they are needed.
+
+In each run the index says which texts may have the terms. Texts come out in order: one is given as soon as no
+run that is still to come can have a newer one. A common word fills a page from a few runs. If it does not,
+all cells of the rarest part of the query are asked for, and only runs that have some of them, or repeat them,
+are visited from then on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator
+from heapq import heappop, heappush
+
+import apsw
+from msgspec import Struct
+
+from turnlog.store.search.hits import TextKey
+from turnlog.store.search.language import And, Node, Or, Term
+from turnlog.store.sqlite.directory import Run
+from turnlog.store.sqlite.leaves import Leaf
+from turnlog.store.sqlite.runs import RunTexts, Text
+
+__all__ = ["Keep", "Proposal", "Walk", "list_asked"]
+
+_STAGES = {24: 20_000, 200: 1_000_000}
+"""After how many visited runs all cells of a query are listed, if they are no more than so many.
+
+What has more is common, and found run after run.
+"""
+_REPEATING = """
+SELECT DISTINCT r.run FROM carray(?) AS c JOIN text_repeats AS r
+ON r.first_cell = (SELECT max(first_cell) FROM text_repeats WHERE first_cell <= c.value)
+WHERE c.value < r.first_cell + r.cells
+"""
+_Counts = tuple[int, ...]
+
+
+class Proposal(Struct, frozen=True, gc=False):
+    """A text that may match."""
+
+    key: TextKey
+    run: Run
+    text: Text
+    counts: _Counts
+    """In how many of its cells each term may be."""
+
+
+Keep = Callable[[Run], bool]
+"""Tells whether a run may have hits at all."""
+
+
+class Walk:
+    """One query's way through the runs."""
+
+    def __init__(
+        self, connection: apsw.Connection, root: Node, leaves: dict[Term, Leaf], states: Collection[int]
+    ) -> None:
+        """Begin with nothing visited; only texts of some `states` (kind, and whether an error) may match."""
+        self._connection = connection
+        self._root = root
+        self._leaves = leaves
+        self._states = frozenset(states)
+        self._is_possible = _build_possible(root, list(leaves))
+        self._needs_any = not self._is_possible((0,) * len(leaves))
+        """Whether a text without any of the terms cannot match."""
+        self._cells: list[int] | None = None
+        self._repeating: frozenset[int] = frozenset()
+        self._repeated: dict[tuple[int, int], _Counts] = {}
+        self.texts = 0
+        """How many texts were in the runs that were visited."""
+
+    def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
+        """Yield texts that may match and come behind `before`, in order."""
+        heap: list[tuple[int, int, int, Proposal]] = []
+        visited = 0
+        if any(leaf.is_wide for leaf in self._leaves.values()):
+            self._list_cells(min(_STAGES.values()))
+        for run in runs:
+            if before is not None and run.oldest > before[0]:
+                continue
+            while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
+                yield heappop(heap)[3]
+            if not self._may_have(run) or not keep(run):
+                continue
+            visited += 1
+            if visited in _STAGES and self._cells is None:
+                self._list_cells(_STAGES[visited])
+                if not self._may_have(run):
+                    continue
+            for proposal in self._visit(run, before):
+                time, number, position = proposal.key
+                heappush(heap, (-time, -number, -position, proposal))
+        while heap:
+            yield heappop(heap)[3]
+
+    def _may_have(self, run: Run) -> bool:
+        if self._cells is None or run.id in self._repeating:
+            return True
+        at = bisect_left(self._cells, run.first_cell)
+        return at < len(self._cells) and self._cells[at] <= run.last_cell
+
+    def _list_cells(self, most: int) -> None:
+        """Ask for all cells of the query, if they are not too many."""
+        found = self._enumerate(self._root, most)
+        if found is None:
+            return
+        self._cells = found
+        if found:
+            rows = self._connection.execute(_REPEATING, (apsw.carray(array("q", found)),))
+            self._repeating = frozenset(run for (run,) in rows)
+
+    def _enumerate(self, node: Node, most: int) -> list[int] | None:
+        if isinstance(node, Term):
+            return self._leaves[node].enumerate(most)
+        if isinstance(node, And):
+            best: list[int] | None = None
+            for part in node.parts:
+                found = self._enumerate(part, most)
+                if found is not None and (best is None or len(found) < len(best)):
+                    best = found
+            return best
+        if isinstance(node, Or):
+            parts = [self._enumerate(part, most) for part in node.parts]
+            if all(part is not None for part in parts):
+                return sorted({cell for part in parts for cell in part or ()})
+        return None
+
+    def _visit(self, run: Run, before: TextKey | None) -> Iterator[Proposal]:
+        [(data,)] = self._connection.execute("SELECT texts FROM text_runs WHERE id = ?", (run.id,))
+        texts = RunTexts(data)
+        self.texts += len(texts)
+        wanted = {at for at, state in enumerate(texts.states) if state in self._states}
+        if before is not None:
+            wanted = {at for at in wanted if (texts.time(at), run.id, at) < before}
+        if not wanted:
+            return
+        own, repeats = dict(zip(texts.own, texts.firsts, strict=True)), texts.repeats
+        for position, counts in self._count(run, texts, wanted):
+            first = own[position] if position in own else repeats[position][0]
+            yield Proposal((texts.time(position), run.id, position), run, texts.get(position, first), counts)
+
+    def _count(self, run: Run, texts: RunTexts, wanted: set[int]) -> Iterator[tuple[int, _Counts]]:
+        """Yield the texts that may match, each with in how many of its cells each term may be."""
+        if not wanted.isdisjoint(texts.own):
+            columns = [self._count_own(run, texts, leaf) for leaf in self._leaves.values()]
+            some = set().union(*columns) & wanted if self._needs_any else wanted.intersection(texts.own)
+            for position in sorted(some):
+                counts = tuple(column.get(position, 0) for column in columns)
+                if self._is_possible(counts):
+                    yield position, counts
+        for position, place in texts.repeats.items():
+            if position in wanted:
+                counts = self._count_repeated(*place)
+                if self._is_possible(counts):
+                    yield position, counts
+
+    def _count_own(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
+        found: dict[int, int] = {}
+        own, firsts = texts.own, texts.firsts
+        for cell in leaf.find(run.first_cell, run.last_cell):
+            at = bisect_right(firsts, cell) - 1
+            if at >= 0 and cell < firsts[at] + texts.size(own[at]):
+                found[own[at]] = found.get(own[at], 0) + 1
+        return found
+
+    def _count_repeated(self, first: int, cells: int) -> _Counts:
+        found = self._repeated.get((first, cells))
+        if found is None:
+            found = tuple(len(leaf.find(first, first + cells - 1)) for leaf in self._leaves.values())
+            self._repeated[first, cells] = found
+        return found
+
+
+Possible = Callable[[_Counts], bool]
+
+
+def list_asked(node: Node) -> list[Term]:
+    """Return the terms of a query that the index can be asked for: not those that must not be there."""
+    if isinstance(node, Term):
+        return [node]
+    if isinstance(node, And | Or):
+        return list(dict.fromkeys(term for part in node.parts for term in list_asked(part)))
+    return []
+
+
+def _build_possible(node: Node, terms: list[Term]) -> Possible:
+    """Return what tells whether a text may match, by how often it may have each term."""
+    if isinstance(node, Term):
+        at = terms.index(node)
+        return lambda counts: counts[at] > 0
+    if isinstance(node, And | Or):
+        parts = [_build_possible(part, terms) for part in node.parts]
+        decide = all if isinstance(node, And) else any
+        return lambda counts: decide(part(counts) for part in parts)
+    return lambda counts: True  # filters are decided elsewhere, and what must not be there by the matcher

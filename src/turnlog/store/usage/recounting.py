@@ -1,0 +1,161 @@
+"""Usage counted from what a store has of sessions: slow, and in the obvious way.
+
+It says what any store should answer, checks what one has kept up, and counts by prices of one's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from turnlog.store.identity import Scope, SourceKind
+from turnlog.store.interface import Store
+from turnlog.store.rows import LineFact, SightingRow
+from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage.report import ReportedCost
+from turnlog.store.usage.reported import read_reported
+from turnlog.store.usage.source import UsageSource
+from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
+from turnlog.transcripts.usage.charges import Charger
+from turnlog.transcripts.usage.election import SightingFold
+from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+
+__all__ = ["RecountedUsage", "list_differences", "unpack_sighting"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ANSWER = "assistant"
+
+
+class RecountedUsage:
+    """The usage of one owner's sessions, counted when it is asked for."""
+
+    def __init__(self, store: Store, scope: Scope, prices: Prices | None = None) -> None:
+        self._store = store
+        self._scope = scope
+        self._prices = Prices() if prices is None else prices
+
+    def list_cells(self) -> list[UsageCell]:
+        """Return a cell for each answer."""
+        return [answer.cell for answer in self.list_answers()]
+
+    def list_answers(self) -> list[AnswerCell]:
+        """Return what each answer used."""
+        fold, charger, homes = SightingFold(), Charger(self._prices), dict(self._list_homes())
+        for row in self._store.list_sightings(self._scope):
+            fold.add_sighting(unpack_sighting(row))
+        return [
+            AnswerCell(message.message, build_cell(message, charger, homes[message.source]))
+            for message in fold.list_messages()
+        ]
+
+    def list_calls(self) -> list[CallUse]:
+        """Return the calls of all files."""
+        found: list[CallUse] = []
+        lines = _Lines(self._store, self._scope)
+        for session in self._store.list_known(self._scope):
+            for call in self._store.list_calls(self._scope, session.key):
+                found.append(
+                    CallUse(
+                        message=lines.find_answer(call.at.source, call.at.generation, call.at.offset),
+                        id=call.id,
+                        name=call.name,
+                        failed=call.state in FAILED,
+                        started=call.started,
+                        ended=call.ended,
+                        source=call.source,
+                        order=call.index,
+                    )
+                )
+        return sorted(found, key=lambda call: (call.source, call.order))
+
+    def list_reported(self) -> list[ReportedCost]:
+        """Return what Claude Code itself says that sessions cost."""
+        found: dict[str, ReportedCost] = {}
+        for session in self._store.list_known(self._scope):
+            for stored in self._store.find_sessions(self._scope, session.key):
+                reported = read_reported(stored.row.summary)
+                if reported is not None:
+                    known = found.get(reported.session, reported)
+                    found[reported.session] = max(
+                        reported, known, key=lambda each: (each.cost_usd, each.computed_usd)
+                    )
+        return [found[session] for session in sorted(found)]
+
+    def find_prices(self) -> PriceTable | None:
+        """Return by which prices the costs are."""
+        return self._prices.find_table()
+
+    def count_files(self) -> int:
+        """Return how many files of lines there are."""
+        kinds = (SourceKind.TRANSCRIPT, SourceKind.AGENT)
+        known = self._store.list_known(self._scope)
+        return sum(source.kind in kinds for session in known for source in session.sources)
+
+    def _list_homes(self) -> Iterator[tuple[str, Home]]:
+        for session in self._store.list_known(self._scope):
+            stored = [
+                each for each in self._store.find_sessions(self._scope, session.key) if each.key == session.key
+            ]
+            row = stored[0].row if stored else None
+            home = Home(session.key) if row is None else Home(session.key, row.project, row.title)
+            yield from ((source.source, home) for source in session.sources)
+
+
+class _Lines:
+    """Which answer the lines of files belong to."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self._known: dict[tuple[str, int], dict[int, LineFact]] = {}
+
+    def find_answer(self, source: str, generation: int, offset: int) -> str | None:
+        """Return the answer of the line at a place, as `transcripts.find_sighting` names it; None if none."""
+        place = source, generation
+        if place not in self._known:
+            facts = self._store.list_lines(self._scope, source, generation)
+            self._known[place] = {fact.offset: fact for fact in facts if fact.type == _ANSWER}
+        fact = self._known[place].get(offset)
+        if fact is None:
+            return None
+        return fact.message_id or (f"uuid:{fact.uuid}" if fact.uuid else f"at:{offset}:{source}")
+
+
+def _by_amount(reported: ReportedCost) -> tuple[Decimal, Decimal]:
+    return reported.cost_usd, reported.computed_usd
+
+
+def unpack_sighting(row: SightingRow) -> Sighting:
+    """Return what one file says about an answer, as `transcripts` has it."""
+    return Sighting(
+        message=row.message_id,
+        session=row.session_id,
+        source=row.source,
+        offset=row.offset,
+        time=None if row.time is None else _EPOCH + timedelta(microseconds=row.time),
+        model=row.model,
+        tokens=Tokens(
+            row.input, row.output, row.cache_read, row.cache_write_5m, row.cache_write_1h, row.web_searches
+        ),
+        terms=Terms(row.service_tier, row.speed, row.inference_geo),
+        attribution=Attribution(row.agent, row.agent_id, row.skill, row.plugin, row.mcp_server, row.mcp_tool),
+        ended=row.ended,
+    )
+
+
+def list_differences(kept: UsageSource, counted: UsageSource) -> list[str]:
+    """Return where what a store has kept up differs from what its sessions come to, in words."""
+    have, want = Counter(kept.list_answers()), Counter(counted.list_answers())
+    missing, extra = want - have, have - want
+    found = [f"the usage of {answer.message} is missing or wrong" for answer in missing]
+    wrong = {answer.message for answer in missing}
+    found += [f"the usage of {each.message} should not be there" for each in extra if each.message not in wrong]
+    if merge_cells(kept.list_cells()) != merge_cells(answer.cell for answer in have):
+        found.append("quarters of an hour are not what their answers come to")
+    if kept.list_reported() != counted.list_reported():
+        found.append("what Claude Code itself says that sessions cost is not what they say")
+    return found

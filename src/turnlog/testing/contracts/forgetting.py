@@ -1,0 +1,150 @@
+"""Forgetting: a session goes for good, alone, and does not come back."""
+# ruff: noqa: D102 - the names of the tests say it
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import ChangeKind
+from turnlog.testing.answers import collect_answers, read_bytes
+from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.testing.contracts.base import keep
+from turnlog.testing.contracts.care import CareBase
+
+__all__ = ["ForgetContract"]
+
+_TRANSCRIPT = "session-1.jsonl"
+_AGENT = "session-1/subagents/agent-a1.jsonl"
+_FILES = {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")}
+_OTHER = Scope("somebody else")
+_OF_SESSION = (
+    "find_known",
+    "find_sessions",
+    "list_lines",
+    "list_messages",
+    "list_placements",
+    "list_calls",
+    "list_turns",
+    "list_agents",
+    "list_generations",
+    "read_all",
+)
+"""The queries whose answers are of the sessions that are asked for alone."""
+
+
+class ForgetContract(CareBase):
+    """Contracts of `forget`, `lift` and `list_tombstones`."""
+
+    def test_nothing_of_a_forgotten_session_can_be_asked_for(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _FILES)
+            known = list(store.list_known(LOCAL))
+            forgotten = store.forget(LOCAL, [batch.key])
+            assert (forgotten.sessions, forgotten.files, forgotten.deliveries) == (1, 2, 0)
+            assert forgotten.bytes == sum(map(len, _FILES.values()))
+            left = collect_answers(store, LOCAL, known)
+            assert [name for name, found in left.items() if found] == ["list_changes", "find_last_change"]
+            assert read_bytes(store, LOCAL, batch.key, 0) is None
+            assert store.list_flaws(LOCAL) == []
+        with self.cared_again(tmp_path) as store:
+            assert collect_answers(store, LOCAL, known) == left
+
+    def test_all_generations_are_forgotten(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            keep(store, {_TRANSCRIPT: make_lines(2)})
+            key = keep(store, {_TRANSCRIPT: make_lines(3, first=9)}).key
+            size = len(make_lines(2)) + len(make_lines(3, first=9))
+            assert store.forget(LOCAL, [key]).bytes == size
+            assert store.archive.list_generations(LOCAL, key) == []
+
+    def test_other_sessions_stay_as_they_are(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            key = keep(store, _FILES).key
+            files = {name.replace("session-1", "session-2"): data for name, data in _FILES.items()}
+            other = keep(store, files, session_id="session-2")
+            kept = [known for known in store.list_known(LOCAL) if known.key == other.key]
+            before = collect_answers(store, LOCAL, kept)
+            store.forget(LOCAL, [key])
+            after = collect_answers(store, LOCAL)
+            for name in _OF_SESSION:
+                assert after[name] == before[name] != [], name
+            assert [known.key for known in store.list_known(LOCAL)] == [other.key]
+            assert store.list_flaws(LOCAL) == []
+
+    def test_it_is_told_in_the_feed_under_a_new_revision(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            key = keep(store, _FILES).key
+            before = store.list_changes(LOCAL)[-1]
+            store.forget(LOCAL, [key])
+            last = store.list_changes(LOCAL)[-1]
+            assert (last.kind, last.session) == (ChangeKind.SESSION_FORGOTTEN, key)
+            assert (last.seq, last.revision) > (before.seq, before.revision)
+
+    def test_a_forgotten_session_does_not_come_back(self, tmp_path: Path) -> None:
+        """It may have been looked at before it was forgotten."""
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _FILES)
+            later = make_batch({**_FILES, _TRANSCRIPT: make_lines(6)}, known=store.find_known(LOCAL, batch.key))
+            store.forget(LOCAL, [batch.key])
+            seq = store.find_last_change(LOCAL)
+            for again in (batch, later):
+                store.apply([again])
+                assert list(store.list_known(LOCAL)) == []
+                assert store.find_last_change(LOCAL) == seq
+
+    def test_a_tombstone_says_what_was_forgotten(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            assert store.list_tombstones(LOCAL) == []
+            keys = [keep(store, {f"{name}.jsonl": make_lines(2)}, session_id=name).key for name in ("b", "a")]
+            for key in keys:
+                store.forget(LOCAL, [key])
+            found = store.list_tombstones(LOCAL)
+            assert [(each.key, each.session_id) for each in found] == [(keys[0], "b"), (keys[1], "a")]
+            assert found[0].at_ns <= found[1].at_ns
+            assert store.list_tombstones(_OTHER) == []
+
+    def test_of_an_id_that_a_copy_has_too_only_the_key_is_kept(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            for origin in ("here", "there"):
+                store.apply([make_batch({_TRANSCRIPT: make_lines(2)}, origin=origin)])
+            store.forget(LOCAL, [make_key(origin="here")])
+            [tombstone] = store.list_tombstones(LOCAL)
+            assert (tombstone.key, tombstone.session_id) == (make_key(origin="here"), None)
+            assert [known.key for known in store.list_known(LOCAL)] == [make_key(origin="there")]
+
+    def test_what_is_lifted_may_come_back(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _FILES)
+            store.forget(LOCAL, [batch.key])
+            assert store.lift(_OTHER, [batch.key]) == 0
+            assert store.lift(LOCAL, [batch.key, "nobody"]) == 1
+            assert store.lift(LOCAL, [batch.key]) == 0
+            assert store.list_tombstones(LOCAL) == []
+            assert list(store.list_known(LOCAL)) == []
+            store.apply([batch])
+            assert [known.key for known in store.list_known(LOCAL)] == [batch.key]
+
+    def test_what_is_not_there_or_another_owners_is_not_forgotten(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            key = keep(store, _FILES).key
+            before = collect_answers(store, LOCAL)
+            assert store.forget(LOCAL, ["nobody"]).sessions == 0
+            assert store.forget(LOCAL, []).sessions == 0
+            assert store.forget(_OTHER, [key]).sessions == 0
+            assert collect_answers(store, LOCAL) == before
+            assert store.list_tombstones(LOCAL) == store.list_tombstones(_OTHER) == []
+
+    def test_several_are_forgotten_at_once(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            keys = [keep(store, {f"{name}.jsonl": make_lines(2)}, session_id=name).key for name in "abc"]
+            forgotten = store.forget(LOCAL, [keys[0], "nobody", keys[2]])
+            assert (forgotten.sessions, forgotten.files) == (2, 2)
+            assert [known.key for known in store.list_known(LOCAL)] == [keys[1]]
+
+    def test_scrubbing_leaves_all_that_is_there(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            keep(store, _FILES)
+            before = collect_answers(store, LOCAL)
+            assert store.scrub()
+            assert collect_answers(store, LOCAL) == before

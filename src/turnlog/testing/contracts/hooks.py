@@ -1,0 +1,173 @@
+"""Hook deliveries: each is kept once, as it came, and told as spec 002 tells it."""
+# ruff: noqa: D102 - the names of the tests say it
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import ChangeKind
+from turnlog.testing.builders import make_lines
+from turnlog.testing.contracts.base import keep
+from turnlog.testing.contracts.care import CareBase
+
+__all__ = ["HookContract"]
+
+_SECOND = 1_000_000_000
+_OTHER = Scope("somebody else")
+
+
+class HookContract(CareBase):
+    """Contracts of `add_deliveries` and what is asked about them."""
+
+    def test_a_delivery_comes_back_as_it_came(self, tmp_path: Path) -> None:
+        deliveries = [
+            _make("Stop", 1, payload=b"\xff\x00 no text, no JSON"),
+            HookDelivery(
+                delivery_id="d2",
+                received_ns=2,
+                payload=b"{}",
+                session_id="session-1",
+                event_name="Notification",
+                notification_type="idle_prompt",
+                tool_name="Bash",
+                label="what is said",
+                group_name="needs_you",
+                context='{"a":1}',
+            ),
+            HookDelivery(delivery_id="d3", received_ns=3, payload=b""),
+        ]
+        with self.cared(tmp_path) as store:
+            assert store.add_deliveries(LOCAL, deliveries) == 3
+        with self.cared_again(tmp_path) as store:
+            assert store.list_deliveries(LOCAL) == deliveries
+            assert store.list_deliveries(LOCAL, "session-1") == deliveries[:2]
+
+    def test_a_delivery_that_comes_again_is_kept_once(self, tmp_path: Path) -> None:
+        first = _make("Stop", 1)
+        again = replace(first, received_ns=2)
+        with self.cared(tmp_path) as store:
+            assert store.add_deliveries(LOCAL, [first, again, _make("Stop", 3)]) == 2
+            seq = store.find_last_change(LOCAL)
+            assert store.add_deliveries(LOCAL, [again]) == 0
+            assert store.find_last_change(LOCAL) == seq
+            assert [each.received_ns for each in store.list_deliveries(LOCAL)] == [1, 3]
+
+    def test_each_new_delivery_is_in_the_feed(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [_make("Stop", 5), _make("PreToolUse", 4)])
+            entries = store.list_changes(LOCAL)
+            assert [(each.kind, each.session, each.at_ns) for each in entries] == [
+                (ChangeKind.HOOK_DELIVERED, "session-1", 5),
+                (ChangeKind.HOOK_DELIVERED, "session-1", 4),
+            ]
+
+    def test_deliveries_and_events_come_by_time_in_windows(self, tmp_path: Path) -> None:
+        deliveries = [_make(f"Event{number}", number) for number in range(6)]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, deliveries[3:])
+            store.add_deliveries(LOCAL, deliveries[:3])
+            assert store.list_deliveries(LOCAL) == deliveries
+            events = store.list_hook_events(LOCAL, "session-1")
+            assert [event.event_name for event in events] == [f"Event{number}" for number in range(6)]
+            for first, count in ((0, 2), (2, 3), (5, 4), (6, 1), (1, 0)):
+                window = store.list_deliveries(LOCAL, "session-1", first=first, count=count)
+                assert window == deliveries[first : first + count]
+                found = store.list_hook_events(LOCAL, "session-1", first=first, count=count)
+                assert found == events[first : first + count]
+            assert store.list_hook_events(LOCAL, "nobody") == []
+
+    def test_events_are_told_as_the_spec_tells_them(self, tmp_path: Path) -> None:
+        said = _make("PreToolUse", 7 * _SECOND + 5, tool_name="Bash", label="Running Bash", context='{"a":1}')
+        grouped = _make("Stop", 8 * _SECOND - 1, label="Stopped", group_name="needs_you")
+        silent = _make("SomethingNew", 9 * _SECOND)
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [said, grouped, silent])
+            events = store.list_hook_events(LOCAL, "session-1")
+            ids = [event.id for event in events]
+            assert ids == sorted(set(ids))
+            assert [replace(event, id=0) for event in events] == [
+                _event(7, "PreToolUse", "Running Bash", tool_name="Bash", context='{"a":1}'),
+                _event(7, "Stop", "Stopped", group_name="needs_you"),
+                _event(9, "SomethingNew", "SomethingNew"),
+            ]
+
+    def test_the_end_of_a_session_and_a_sign_in_are_kept_but_are_no_events(self, tmp_path: Path) -> None:
+        deliveries = [
+            _make("SessionEnd", 1),
+            _make("Notification", 2, notification_type="auth_success"),
+            _make("Notification", 3, notification_type="idle_prompt"),
+            _make("Notification", 4),
+        ]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, deliveries)
+            assert store.list_deliveries(LOCAL, "session-1") == deliveries
+            events = store.list_hook_events(LOCAL, "session-1")
+            assert [event.event_name for event in events] == ["Notification", "Notification"]
+
+    def test_another_owner_sees_no_deliveries(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [_make("Stop", 1)])
+            assert store.list_deliveries(_OTHER) == store.list_deliveries(_OTHER, "session-1") == []
+            assert store.list_hook_events(_OTHER, "session-1") == []
+            assert store.list_changes(_OTHER) == []
+
+    def test_what_a_forgotten_session_was_told_is_forgotten_and_not_taken_again(self, tmp_path: Path) -> None:
+        other = replace(_make("Stop", 1), session_id="session-2", delivery_id="other")
+        with self.cared(tmp_path) as store:
+            key = keep(store, {"session-1.jsonl": make_lines(2)}).key
+            store.add_deliveries(LOCAL, [_make("UserPromptSubmit", 2), other])
+            assert store.forget(LOCAL, [key]).deliveries == 1
+            assert store.list_deliveries(LOCAL) == [other]
+            assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 0
+            store.lift(LOCAL, [key])
+            assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 1
+
+
+def _make(
+    name: str,
+    at: int,
+    *,
+    payload: bytes = b"{}",
+    notification_type: str | None = None,
+    tool_name: str | None = None,
+    label: str | None = None,
+    group_name: str | None = None,
+    context: str | None = None,
+) -> HookDelivery:
+    return HookDelivery(
+        delivery_id=f"{name}-{at}",
+        received_ns=at,
+        payload=payload,
+        session_id="session-1",
+        event_name=name,
+        notification_type=notification_type,
+        tool_name=tool_name,
+        label=label,
+        group_name=group_name,
+        context=context,
+    )
+
+
+def _event(
+    timestamp: int,
+    name: str,
+    label: str,
+    *,
+    tool_name: str | None = None,
+    group_name: str = "autonomous",
+    context: str | None = None,
+) -> HookEvent:
+    return HookEvent(
+        id=0,
+        session_id="session-1",
+        timestamp=timestamp,
+        event_name=name,
+        tool_name=tool_name,
+        label=label,
+        group_name=group_name,
+        context=context,
+    )

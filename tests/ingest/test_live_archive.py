@@ -1,0 +1,73 @@
+"""A database that was fed line by line is one that was synced at once: the same rows, and no larger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import zip_longest
+from pathlib import Path
+
+from turnlog.ingest.pipeline import sync
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import Store
+from turnlog.store.opening import open_store
+from turnlog.testing.answers import collect_answers
+from turnlog.transcripts.files.locate import locate_path
+
+_FILES = 15
+_LARGER = 1.1
+"""How many times the size of the other a database may have."""
+_ROWS = (
+    "list_lines",
+    "list_messages",
+    "list_placements",
+    "list_calls",
+    "list_turns",
+    "list_agents",
+    "list_sightings",
+    "list_generations",
+    "read_all",
+)
+
+
+def choose_files(corpus: Path) -> list[Path]:
+    """Return transcripts of middle size; more than half of all hold hardly anything."""
+    found = sorted((corpus / "sessions").rglob("*.jsonl"), key=lambda path: (path.stat().st_size, path.name))
+    first = len(found) * 4 // 5 - _FILES // 2
+    return found[first : first + _FILES]
+
+
+def bring_up(store: Store, place: Path, folder: Path) -> int:
+    return sync(store, place, locate_path(folder).sessions, origin="here", within=[folder], workers=1).lines
+
+
+def test_fed_line_by_line_it_is_the_database_of_a_cold_sync(
+    corpus: Path, tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    folder = tmp_path / "projects" / "-work"
+    folder.mkdir(parents=True)
+    files = choose_files(corpus)
+    pieces = [path.read_bytes().splitlines(keepends=True) for path in files]
+    places = [tmp_path / name for name in ("live.db", "cold.db")]
+    live = open_store(places[0])
+    lines = 0
+    for step in zip_longest(*pieces):  # all sessions grow at once, each by a line
+        for number, line in enumerate(step):
+            if line is not None:
+                with (folder / f"session-{number}.jsonl").open("ab") as file:
+                    file.write(line)
+        lines += bring_up(live, places[0], folder)
+    cold = open_store(places[1])
+    assert bring_up(cold, places[1], folder) == lines
+    one, other = collect_answers(live, LOCAL), collect_answers(cold, LOCAL)
+    for name in _ROWS:
+        assert one[name] == other[name], name
+    assert [stored.row for stored in live.find_sessions(LOCAL, "")] == [
+        stored.row for stored in cold.find_sessions(LOCAL, "")
+    ]
+    live.close()
+    cold.close()
+    sizes = [os.path.getsize(place) for place in places]
+    raw = sum(path.stat().st_size for path in files)
+    report(f"{len(files)} files, {lines} lines, {raw:,} bytes: {sizes[0]:,} live, {sizes[1]:,} cold")
+    assert sizes[0] < sizes[1] * _LARGER

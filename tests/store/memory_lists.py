@@ -1,0 +1,156 @@
+"""Lists in memory: every session is looked at, and then they are sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from store.memory_marks import find_marks
+from store.memory_state import Session, State
+from turnlog.store.lists import (
+    Cursor,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+    decode_cursor,
+    encode_cursor,
+    sort_projects,
+)
+from turnlog.store.marks import Marks
+
+__all__ = ["find_sessions", "list_projects", "list_sessions"]
+
+_Value = int | float | str | None
+
+
+def find_sessions(state: State, owner: str, prefix: str) -> list[StoredSession]:
+    asked = SessionFilter(session=prefix, archived=None)
+    return [*list_sessions(state, owner, asked, SessionOrder.NEWEST, 1 << 30, None).sessions]
+
+
+def list_sessions(
+    state: State, owner: str, asked: SessionFilter, order: SessionOrder, limit: int, cursor: str | None
+) -> SessionPage:
+    found = [
+        (_place(_rank(stored, order), stored.key, order), stored)
+        for stored, name in _list_all(state, owner)
+        if _fits(stored, name, asked)
+    ]
+    found.sort(key=lambda each: each[0])
+    left = found
+    if cursor is not None:
+        behind = decode_cursor(cursor, order)
+        left = [each for each in found if each[0] > _place(behind.value, behind.key, order)]
+    page = tuple(stored for _, stored in left[:limit])
+    last = Cursor(order, _rank(page[-1], order), page[-1].key) if page and len(left) > limit else None
+    return SessionPage(page, None if last is None else encode_cursor(last), len(found))
+
+
+def list_projects(state: State, owner: str, text: str | None, order: ProjectOrder) -> list[StoredProject]:
+    groups: dict[str | None, list[StoredSession]] = {}
+    for stored, _ in _list_all(state, owner):
+        if text is None or text.casefold() in (stored.row.project or "").casefold():
+            groups.setdefault(stored.row.project, []).append(stored)
+    return sort_projects([_build_project(path, group) for path, group in groups.items()], order)
+
+
+def _build_project(path: str | None, group: list[StoredSession]) -> StoredProject:
+    rows = [stored.row for stored in group]
+    costs = [Decimal(row.cost) for row in rows if row.cost is not None]
+    return StoredProject(
+        path=path,
+        sessions=len(group),
+        only_here=sum(stored.only_here for stored in group),
+        archived=sum(stored.marks.archived for stored in group),
+        first_time=min((row.first_time for row in rows if row.first_time is not None), default=None),
+        last_time=max((row.last_time for row in rows if row.last_time is not None), default=None),
+        prompts=sum(row.prompts for row in rows),
+        answers=sum(row.answers for row in rows),
+        input_tokens=sum(row.input_tokens for row in rows),
+        output_tokens=sum(row.output_tokens for row in rows),
+        cost=sum(costs, Decimal(0)) if costs else None,
+        unpriced=len(rows) - len(costs),
+    )
+
+
+def _list_all(state: State, owner: str) -> Iterator[tuple[StoredSession, str]]:
+    """Yield all sessions, each with the id by which its file is called."""
+    for key, session in state.owners.get(owner, {}).items():
+        yield _store(session, find_marks(state, owner, key) or Marks()), session.session_id
+
+
+def _store(session: Session, marks: Marks) -> StoredSession:
+    transcript = session.sources.get(session.key)
+    assert session.derived is not None
+    return StoredSession(
+        key=session.key,
+        revision=session.revision,
+        project_folder=session.project_folder,
+        path=transcript.path if transcript else "",
+        present=transcript is not None and transcript.present,
+        row=session.derived.session,
+        only_here=not any(source.present for source in session.sources.values()),
+        marks=marks,
+    )
+
+
+def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
+    row, marks, project = stored.row, stored.marks, stored.row.project
+    base = (asked.under or "").rstrip("/\\")
+    ids = (stored.key, name, row.session_id or "")
+    return all(
+        (
+            asked.project in (None, project),
+            asked.under is None
+            or project == asked.under
+            or (project or "").startswith((f"{base}/", f"{base}\\")),
+            _has(asked.project_text, [project]),
+            asked.session is None or any(each.startswith(asked.session) for each in ids),
+            asked.name is None
+            or (marks.name is not None and marks.name.casefold().startswith(asked.name.casefold())),
+            _has(asked.text, [row.title, marks.name]),
+            _has(asked.model, row.models),
+            _has(asked.branch, row.branches),
+            set(asked.tags) <= set(marks.tags),
+            asked.starred in (None, marks.starred),
+            asked.archived in (None, marks.archived),
+            asked.only_here in (None, stored.only_here),
+            asked.since is None or (row.last_time is not None and row.last_time >= asked.since),
+            asked.until is None or (row.first_time is not None and row.first_time < asked.until),
+            asked.errors in (None, row.errors > 0),
+            asked.problems in (None, row.problems > 0),
+        )
+    )
+
+
+def _has(text: str | None, values: Sequence[str | None]) -> bool:
+    return text is None or any(text.casefold() in each.casefold() for each in values if each is not None)
+
+
+def _rank(stored: StoredSession, order: SessionOrder) -> _Value:
+    """Return by what a session is sorted."""
+    row, title = stored.row, stored.marks.name or stored.row.title
+    match order:
+        case SessionOrder.TITLE:
+            return None if title is None else title.casefold()
+        case SessionOrder.COST:
+            return None if row.cost is None else float(row.cost)
+        case SessionOrder.DURATION:
+            return None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
+        case SessionOrder.MESSAGES:
+            return row.messages
+        case SessionOrder.TOKENS:
+            return row.input_tokens + row.output_tokens
+        case _:
+            return row.last_time
+
+
+def _place(value: _Value, key: str, order: SessionOrder) -> tuple[bool, int | float | str, str]:
+    """Return what says which of two sessions comes first; those that lack a value come last."""
+    if value is None:
+        return True, 0, key
+    ascending = order in (SessionOrder.OLDEST, SessionOrder.TITLE)
+    return False, value if ascending or isinstance(value, str) else -value, key

@@ -1,0 +1,70 @@
+"""Marks in memory: a list of entries, of which the newest counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from store.memory_state import MarkEntry, State
+from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.marks import MarkChange, MarkedSession, Marks
+
+__all__ = ["find_marks", "list_tags", "mark", "undo_mark"]
+
+
+def find_marks(state: State, owner: str, key: str) -> Marks | None:
+    own = [entry.marks for entry in state.marks if (entry.owner, entry.session) == (owner, key)]
+    return own[-1] if own else None
+
+
+def list_tags(state: State, owner: str) -> dict[str, int]:
+    keys = sorted(state.owners.get(owner, {}))
+    counted = Counter(tag for key in keys for tag in (find_marks(state, owner, key) or Marks()).tags)
+    return dict(sorted(counted.items()))
+
+
+def mark(state: State, owner: str, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
+    operation = _next_operation(state)
+    done = []
+    for key in keys:
+        if key in state.owners.get(owner, {}):
+            before = find_marks(state, owner, key) or Marks()
+            after = change.apply(before)
+            if after != before:
+                _add(state, MarkEntry(owner, key, operation, None, after))
+                done.append(MarkedSession(key=key, before=before, after=after))
+    return done
+
+
+def undo_mark(state: State, owner: str) -> list[MarkedSession]:
+    own = [entry for entry in state.marks if entry.owner == owner]
+    undone = {entry.undoes for entry in own}
+    standing = [entry.operation for entry in own if entry.undoes is None and entry.operation not in undone]
+    if not standing:
+        return []
+    operation, done = _next_operation(state), []
+    for entry in own:
+        if entry.operation == max(standing):
+            earlier = [each.marks for each in own[: own.index(entry)] if each.session == entry.session]
+            after = earlier[-1] if earlier else Marks()
+            before = find_marks(state, owner, entry.session) or Marks()
+            _add(state, MarkEntry(owner, entry.session, operation, entry.operation, after))
+            done.append(MarkedSession(key=entry.session, before=before, after=after))
+    return done
+
+
+def _next_operation(state: State) -> int:
+    return max((entry.operation for entry in state.marks), default=0) + 1
+
+
+def _add(state: State, entry: MarkEntry) -> None:
+    state.marks.append(entry)
+    session = state.owners[entry.owner][entry.session]
+    told = ChangeEntry(
+        seq=len(state.entries) + 1,
+        kind=ChangeKind.SESSION_MARKED,
+        session=entry.session,
+        revision=session.revision,
+        at_ns=0,
+    )
+    state.entries.append((entry.owner, told))

@@ -1,0 +1,58 @@
+"""What Hypothesis makes up for searching: texts in which needles are likely to be found, and queries."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from turnlog.store.search.language import And, Filter, Form, Node, Not, Or, Query, Term
+
+__all__ = ["needles", "queries", "terms", "texts"]
+
+PIECES = [
+    *"aAbBxX019_.-/*+:(){}=\"'\\ \n\t",
+    *"éÉüÜßẞſıİΣσςйёЁđĐøŁµ½²Ⅷ①",
+    *"e\u0301\u0323\u0302\u0338\u0327",  # marks that are composed, in any order
+    *"→—“”│✓⚠\ufe0f😀🫠\u200b\u00a0\u2028",
+    *"漢字東京かがガカﾞ한각하ㄱไทยที่กา",
+    *"\u1112\u1161\u11ab\u3099",  # jamo, and the voicing of kana
+    *"हिन्दीकשָׁلُأ",
+    *"\ud83d\ue000\u0378\u19b0\U00020000\U0002ebf0𝐀𐐀𐐨",
+    "foo",
+    "Foo",
+    "bar",
+    "foo_bar",
+    " foo ",
+    "OR",
+]
+"""Letters of several scripts in all their forms, and what engines and versions disagree on."""
+
+characters = st.sampled_from(PIECES)
+texts = st.lists(characters, max_size=24).map("".join) | st.text(max_size=12)
+needles = st.lists(characters, min_size=1, max_size=5).map("".join) | st.text(min_size=1, max_size=4)
+terms = st.builds(Term, needles.filter(lambda text: bool(text.strip())), st.sampled_from(Form))
+
+_words = st.sampled_from(
+    ["foo", "Bar", "a_b", "x-y", "漢字", "q:r", "a b", "(", '"', "\\", "*", "OR", "--x", "é"]
+)
+_values = st.sampled_from(["Bash", "my dir", "a,b", "x*", 'q"', "back\\", "(y)", "/src/x.py"])
+_filters = st.one_of(
+    st.builds(
+        lambda name, values: Filter(name, tuple(dict.fromkeys(values))),
+        st.sampled_from(["project", "session", "tool", "model", "branch", "file", "agent"]),
+        st.lists(_values, min_size=1, max_size=3),
+    ),
+    st.builds(lambda kind: Filter("kind", (kind,)), st.sampled_from(["prompt", "tool-output"])),
+    st.builds(lambda state: Filter("is", (state,)), st.sampled_from(["error", "sidechain"])),
+)
+_leaves: st.SearchStrategy[Node] = st.one_of(
+    st.builds(Term, _words | needles.filter(lambda text: bool(text.strip())), st.sampled_from(Form)), _filters
+)
+
+
+def _branches(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    several = st.lists(children, min_size=2, max_size=4).map(tuple)
+    return st.one_of(st.builds(Not, children), st.builds(And, several), st.builds(Or, several))
+
+
+nodes: st.SearchStrategy[Node] = st.recursive(_leaves, _branches, max_leaves=8)
+queries = st.builds(Query, nodes, st.booleans(), st.booleans())

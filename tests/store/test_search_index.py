@@ -1,0 +1,201 @@
+"""What the index of the embedded store keeps, gives up and mends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from msgspec.structs import replace
+
+from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.repair import repair_session
+from turnlog.ingest.verification import Subject, verify_session
+from turnlog.store.frames import decompress
+from turnlog.store.identity import LOCAL
+from turnlog.store.sqlite import SqliteStore
+from turnlog.testing import make_batch, make_key, make_line
+from turnlog.testing.contracts.base import keep
+from turnlog.testing.contracts.search import search
+
+SECRET = "xylophonesecret"
+LONG = "so many words that are said again and again in the same order " * 8
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "turnlog.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore.open(path)) as opened:
+        yield opened
+
+
+def ask(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(apsw.Connection(str(path))) as connection:
+        return list(connection.execute(query))
+
+
+def make_session(number: int, *texts: str) -> bytes:
+    name = f"session-{number}"
+    return b"".join(make_line(index, text=text, session_id=name) for index, text in enumerate(texts))
+
+
+def keep_session(store: SqliteStore, number: int, *texts: str) -> str:
+    name = f"session-{number}"
+    return keep(store, {f"{name}.jsonl": make_session(number, *texts)}, session_id=name).key
+
+
+def list_vocabulary(path: Path) -> set[str]:
+    rows = ask(path, "SELECT words, length FROM vocabulary")
+    return {word for data, length in rows for word in decompress(data, length).decode().split("\n")}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_no_word_of_what_was_forgotten_is_left_in_any_file(
+    store: SqliteStore, path: Path, settled: bool
+) -> None:
+    key = keep_session(store, 1, f"the {SECRET} is here", LONG)
+    keep_session(store, 2, *(f"public {number}" for number in range(100)), LONG)
+    if settled:
+        store.settle()
+    assert SECRET in list_vocabulary(path)
+    assert any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
+    assert store.forget(LOCAL, [key]).scrubbed
+    assert not any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
+    assert SECRET not in list_vocabulary(path)
+    assert "public" in list_vocabulary(path)
+    assert len(search(store, "again")) == 1
+    assert store.list_flaws(LOCAL) == []
+
+
+def test_equal_texts_are_indexed_once(store: SqliteStore, path: Path) -> None:
+    keep_session(store, 1, LONG)
+    [(before,)] = ask(path, "SELECT count(*) FROM cells_docsize")
+    keep_session(store, 2, LONG, LONG.upper(), "short", "short")
+    [(after,)] = ask(path, "SELECT count(*) FROM cells_docsize")
+    assert isinstance(before, int)
+    assert after == before + 2
+    assert len(search(store, "again")) == 3
+
+
+def test_texts_stay_while_anybody_has_them(store: SqliteStore, path: Path) -> None:
+    keys = [keep_session(store, number, LONG) for number in range(3)]
+    for left, key in zip((2, 1, 0), keys, strict=True):
+        store.forget(LOCAL, [key])
+        assert len(search(store, "again")) == len(search(store, "*agai*")) == left
+    for table in ("cells_docsize", "text_runs", "text_repeats", "text_orphans", "text_digests"):
+        assert ask(path, f"SELECT * FROM {table}") == [], table
+
+
+def test_a_new_text_equals_one_that_only_others_still_have(store: SqliteStore) -> None:
+    first = keep_session(store, 1, LONG)
+    keep_session(store, 2, LONG)
+    store.forget(LOCAL, [first])
+    keep_session(store, 3, LONG)
+    assert [hit.session_id for hit in search(store, "again")] == ["session-3", "session-2"]
+
+
+def test_runs_of_files_that_grow_side_by_side_stay_few(store: SqliteStore, path: Path) -> None:
+    texts: list[list[str]] = [[], [], []]
+    for step in range(60):
+        for number, held in enumerate(texts):
+            held.append(f"step {step} of file {number}")
+            keep_session(store, number, *held)
+    [(runs,)] = ask(path, "SELECT count(*) FROM text_runs")
+    assert runs == 3
+    assert len(search(store, "step")) == 180
+    assert len(search(store, '"file 1"')) == 60
+
+
+def test_words_of_later_texts_are_listed(store: SqliteStore, path: Path) -> None:
+    keep_session(store, 1, "alpha beta")
+    for number in range(2, 40):
+        keep_session(store, number, f"gamma{number} delta")
+    assert {"alpha", "gamma7", "gamma39"} <= list_vocabulary(path)
+    [(portions,)] = ask(path, "SELECT count(*) FROM vocabulary")
+    assert isinstance(portions, int)
+    assert portions < 8
+    assert len(search(store, "*amma3*")) == 11
+
+
+def test_a_large_import_is_searched_before_it_is_settled(store: SqliteStore, path: Path) -> None:
+    texts = [f"number{number} word{number % 7}" for number in range(3000)]
+    keep_session(store, 1, *texts)
+    [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
+    assert listed == 0
+    assert len(search(store, "*umber299*")) == 11
+    store.settle()
+    [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
+    assert listed == 3000
+    assert len(search(store, "*umber299*")) == 11
+    assert len(search(store, "word3 number3")) == 1
+
+
+DAMAGE = {
+    "a text is missing": "UPDATE text_runs SET texts = (SELECT texts FROM text_runs WHERE id = 2) WHERE id = 1",
+    "all texts are missing": "DELETE FROM text_runs WHERE id = 1",
+    "words are missing": "DELETE FROM cells WHERE rowid = 1",
+    "other words": "DELETE FROM cells WHERE rowid = 1; INSERT INTO cells (rowid, body) VALUES (1, 'others')",
+    "words too many": "DELETE FROM cells WHERE rowid = 2; INSERT INTO cells (rowid, body) VALUES (2, 'two x')",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_what_is_not_as_the_lines_say_is_found_and_mended(path: Path, damage: str) -> None:
+    with closing(SqliteStore.open(path)) as store:
+        _fill_derived(store, 1, "one", "two", LONG)
+        _fill_derived(store, 2, LONG, "three")
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(damage)
+    with closing(SqliteStore.open(path)) as store:
+        known = store.find_known(LOCAL, make_key("session-1"))
+        assert known is not None
+        found = verify_session(store, LOCAL, known).disagreements
+        assert Subject.TEXTS in {each.subject for each in found}
+        checked = repair_session(store, LOCAL, known)
+        assert not [each for each in checked.left if each.subject is Subject.TEXTS]
+        assert len(search(store, "one")) == len(search(store, "two")) == 1
+
+
+def test_damaged_words_that_several_texts_share_are_mended(path: Path) -> None:
+    with closing(SqliteStore.open(path)) as store:
+        for number in (1, 2, 3):
+            _fill_derived(store, number, LONG)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("DELETE FROM cells WHERE rowid = 1")
+    with closing(SqliteStore.open(path)) as store:
+        assert not search(store, '"said again"')
+        for known in list(store.list_known(LOCAL)):
+            repair_session(store, LOCAL, known)
+        assert len(search(store, '"said again"')) == 3
+        for known in list(store.list_known(LOCAL)):
+            found = verify_session(store, LOCAL, known).disagreements
+            assert not [each for each in found if each.subject is Subject.TEXTS]
+
+
+def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> None:
+    with closing(SqliteStore.open(path)) as store:
+        keep_session(store, 1, *(f"word{number}" for number in range(500)))
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE cells_data SET block = zeroblob(40) WHERE id > 10")
+    with closing(SqliteStore.open(path)) as store:
+        [flaw] = store.list_flaws(LOCAL)
+        assert flaw.follows
+        assert flaw.session is None
+        store.clear_texts()
+        assert store.list_flaws(LOCAL) == []
+        assert not search(store, "word7")
+        keep_session(store, 2, "word7")
+        assert len(search(store, "word7")) == 1
+
+
+def _fill_derived(store: SqliteStore, number: int, *texts: str) -> None:
+    """Keep a session with the derivation of today, so that it is compared."""
+    name = f"session-{number}"
+    batch = make_batch({f"{name}.jsonl": make_session(number, *texts)}, session_id=name)
+    store.apply([replace(batch, derivation=DERIVATION)])

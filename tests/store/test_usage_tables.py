@@ -1,0 +1,267 @@
+"""Usage in the store: each answer once, whatever came first, and whatever went again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from turnlog.ingest.repair import check_usage
+from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.identity import LOCAL, Scope, name_source
+from turnlog.store.rows import SightingRow
+from turnlog.store.sqlite.store import SqliteStore
+from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
+from turnlog.testing.builders import ORIGIN, make_batch, make_key
+from turnlog.testing.row_builders import make_session_row
+from turnlog.transcripts.usage.charges import Charger
+from turnlog.transcripts.usage.election import SightingFold
+
+SESSIONS = ("a", "b", "c")
+FILES = (".jsonl", "/subagents/agent-1.jsonl")
+GUEST = Scope("guest")
+QUARTER = 900_000_000
+FOLDER = "-work-project"
+
+Files = dict[str, list[SightingRow]]
+"""What each file of a session says, by the end of its name."""
+
+
+def source_of(session: str, end: str) -> str:
+    return name_source(ORIGIN, f"/home/ada/.claude/projects/{FOLDER}/{session}{end}")
+
+
+sightings = st.builds(
+    SightingRow,
+    index=st.just(0),
+    source=st.just(""),
+    message_id=st.sampled_from(["msg_1", "msg_2", "msg_3", "x", ""]),
+    session_id=st.sampled_from(["a", "b"]),
+    offset=st.integers(0, 3),
+    time=st.sampled_from([None, 0, 1, QUARTER - 1, QUARTER, -1, 1_772_323_200_000_000]),
+    model=st.sampled_from([None, "claude-opus-5", "claude-haiku-4-5", "glm-5"]),
+    input=st.integers(0, 3),
+    output=st.integers(0, 2),
+    cache_read=st.sampled_from([0, 250_000]),
+    cache_write_5m=st.integers(0, 2),
+    cache_write_1h=st.integers(0, 2),
+    web_searches=st.integers(0, 1),
+    ended=st.booleans(),
+    speed=st.sampled_from([None, "fast", "a b"]),
+    agent=st.sampled_from([None, "Explore"]),
+    agent_id=st.sampled_from([None, "a1"]),
+    skill=st.sampled_from([None, "brew", "pour"]),
+    mcp_server=st.sampled_from([None, "kettle"]),
+)
+files = st.dictionaries(st.sampled_from(FILES), st.lists(sightings, max_size=4), min_size=1)
+steps = st.lists(
+    st.tuples(st.sampled_from(["local", "guest"]), st.sampled_from(SESSIONS), st.one_of(st.none(), files)),
+    max_size=8,
+)
+
+
+class Machine:
+    """A store, and what its sessions say just now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "turnlog.db"
+        self.store = SqliteStore.open(self.path)
+        self.said: dict[tuple[str, str], Files] = {}
+        self.forgotten: set[tuple[str, str]] = set()
+        self._lines = 0
+
+    def say(self, owner: str, session: str, said: Files) -> None:
+        """Let the files of a session say something; what they said before does not count any more."""
+        if (owner, session) in self.forgotten:
+            return
+        self._lines += 1
+        known = self.store.find_known(Scope(owner), make_key(session))
+        data = {f"{session}{end}": b"{}\n" * self._lines for end in FILES}
+        probe = make_batch(data, session_id=session, owner=owner, known=known)
+        assert probe.derived is not None
+        names = {end: chapter.source for end, chapter in zip(FILES, probe.derived.chapters, strict=True)}
+        rows = {
+            end: [replace(row, index=at, source=names[end]) for at, row in enumerate(said.get(end, []))]
+            for end in FILES
+        }
+        derived = DerivedRows(
+            session=make_session_row(session, project=f"/work/{session}", title=f"Session {session}"),
+            chapters=tuple(ChapterRows(names[end], sightings=tuple(rows[end])) for end in FILES),
+        )
+        self.store.apply([make_batch(data, session_id=session, owner=owner, known=known, rows=derived)])
+        self.said[owner, session] = rows
+
+    def forget(self, owner: str, session: str) -> None:
+        if self.store.forget(Scope(owner), [make_key(session)]).sessions:
+            self.forgotten.add((owner, session))
+            del self.said[owner, session]
+
+    def expect(self, owner: str) -> list[UsageCell]:
+        """Return what `UsageFold` makes of all that is said, answer by answer."""
+        fold, homes = SightingFold(), dict[str, Home]()
+        for (whose, session), said in self.said.items():
+            if whose == owner:
+                for row in (row for rows in said.values() for row in rows):
+                    fold.add_sighting(unpack_sighting(row))
+                    homes[row.source] = Home(make_key(session), f"/work/{session}", f"Session {session}")
+        charger = Charger()
+        return merge_cells(
+            build_cell(message, charger, homes[message.source]) for message in fold.list_messages()
+        )
+
+    def check(self) -> None:
+        """Check that the store has counted what is said, and nothing else."""
+        for scope in (LOCAL, GUEST):
+            usage = self.store.read_usage(scope)
+            expected = self.expect(scope.owner)
+            assert merge_cells(usage.list_cells()) == expected
+            assert merge_cells(answer.cell for answer in usage.list_answers()) == expected
+            assert list_differences(usage, RecountedUsage(self.store, scope)) == []
+        with closing(apsw.Connection(str(self.path))) as connection:
+            left = "SELECT count(*) FROM usage_groups WHERE id NOT IN (SELECT grp FROM answers)"
+            assert connection.execute(left).fetchall() == [(0,)]
+
+
+@contextmanager
+def machine() -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Machine(Path(folder))
+        try:
+            yield made
+        finally:
+            made.store.close()
+
+
+@settings(max_examples=40)
+@given(steps)
+def test_any_order_of_changes_counts_what_is_said_in_the_end(
+    steps: Sequence[tuple[str, str, Files | None]],
+) -> None:
+    with machine() as made:
+        for owner, session, said in steps:
+            if said is None:
+                made.forget(owner, session)
+            else:
+                made.say(owner, session, said)
+            made.check()
+
+
+@settings(max_examples=20)
+@given(st.fixed_dictionaries(dict.fromkeys(SESSIONS, files)), st.permutations(SESSIONS))
+def test_the_order_of_syncing_makes_no_difference(said: dict[str, Files], order: Sequence[str]) -> None:
+    with machine() as one, machine() as other:
+        for session in SESSIONS:
+            one.say("local", session, said[session])
+        for session in order:
+            other.say("local", session, said[session])
+        cells = [merge_cells(each.store.read_usage(LOCAL).list_cells()) for each in (one, other)]
+        assert cells[0] == cells[1]
+
+
+def make_sighting(message: str, **values: object) -> SightingRow:
+    row = SightingRow(
+        index=0, source="", message_id=message, session_id="a", offset=0, time=0, model="claude-opus-5",
+        input=10, output=20, cache_read=0, cache_write_5m=0, cache_write_1h=0, web_searches=0, ended=True,
+    )  # fmt: skip
+    return replace(row, **values)
+
+
+def test_an_answer_that_loses_its_owner_gets_another() -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting("m", session_id="a", time=5)]})
+        made.say("local", "b", {".jsonl": [make_sighting("m", session_id="b", time=7)]})
+        [cell] = made.store.read_usage(LOCAL).list_cells()
+        assert (cell.session, cell.home.project, cell.messages) == ("a", "/work/a", 1)
+        made.forget("local", "a")
+        [cell] = made.store.read_usage(LOCAL).list_cells()
+        assert (cell.session, cell.home.project, cell.messages) == ("b", "/work/b", 1)
+        made.check()
+
+
+def test_words_of_what_was_forgotten_are_forgotten() -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting("m", skill="secret-skill", model="secret-model")]})
+        made.forget("local", "a")
+        made.store.close()
+        assert b"secret" not in made.path.read_bytes()
+
+
+def test_counts_beyond_all_reason_are_kept_as_the_most_there_is() -> None:
+    most = (1 << 63) - 1
+    with machine() as made:
+        rows = [make_sighting(name, input=most, output=most) for name in ("m", "n")]
+        made.say("local", "a", {".jsonl": rows})
+        [cell] = made.store.read_usage(LOCAL).list_cells()
+        assert (cell.messages, cell.input, cell.cost) == (2, most, most)
+
+
+def test_what_the_program_itself_says_is_kept() -> None:
+    summary = {"id": "a", "reported_cost": "1.25", "cost": "1.5", "counts": {"types": {"cost-state": 2}}}
+    with machine() as made:
+        made.say("local", "a", {})
+        known = made.store.find_known(LOCAL, make_key("a"))
+        row = replace(make_session_row("a"), summary=msgspec.json.encode(summary))
+        data = {f"a{end}": b"{}\n" * 9 for end in FILES}
+        made.store.apply([make_batch(data, session_id="a", known=known, rows=DerivedRows(session=row))])
+        [reported] = made.store.read_usage(LOCAL).list_reported()
+        assert (reported.session, reported.source) == ("a", "cost-state")
+        assert (str(reported.cost_usd), str(reported.computed_usd)) == ("1.25", "1.5")
+        made.forget("local", "a")
+        assert made.store.read_usage(LOCAL).list_reported() == []
+
+
+def test_another_price_list_prices_everything_anew() -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting("m")]})
+        before = made.store.read_usage(LOCAL).list_cells()
+        made.store.close()
+        change(made.path, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
+        change(made.path, "UPDATE answers SET cost = 1")
+        made.store = SqliteStore.open(made.path)
+        assert made.store.read_usage(LOCAL).list_cells() == before
+        prices = made.store.read_usage(LOCAL).find_prices()
+        assert prices is not None
+        assert prices.version != "0.0.1"
+        writes = made.store.writes
+        made.store.close()
+        made.store = SqliteStore.open(made.path)
+        assert (writes > 0, made.store.writes) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("UPDATE answers SET output = output + 1", "the usage of m is missing or wrong"),
+        ("DELETE FROM answers", "the usage of m is missing or wrong"),
+        ("UPDATE usage_rollup SET cost = cost + 1", "quarters of an hour are not what their answers come to"),
+        ("DELETE FROM usage_rollup", "quarters of an hour are not what their answers come to"),
+        (
+            "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM answers",
+            "the usage of n should not be there",
+        ),
+    ],
+)
+def test_what_was_altered_is_found_named_and_mended(damage: str, told: str) -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting("m")]})
+        assert check_usage(made.store, LOCAL).left == ()
+        change(made.path, damage)
+        assert told in [each.message for each in check_usage(made.store, LOCAL).left]
+        checked = check_usage(made.store, LOCAL, repair=True)
+        assert checked.left == ()
+        assert told in [each.message for each in checked.mended]
+        made.check()
+
+
+def change(path: Path, statement: str) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(statement)
