@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -21,6 +22,7 @@ from turnlog.cli.program import program
 
 TURNLOG = (sys.executable, "-m", "turnlog")
 TIMEOUT = 60
+_MOMENT = 5.0
 
 
 class Shown(NamedTuple):
@@ -34,7 +36,7 @@ def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return an environment in which nothing of this machine speaks into the output."""
     kept = {
         name: os.environ[name]
-        for name in ("PATH", "HOME", "PYTHONPATH", "COVERAGE_PROCESS_START")
+        for name in ("PATH", "HOME", "TURNLOG_HOME", "PYTHONPATH", "COVERAGE_PROCESS_START")
         if name in os.environ
     }
     return {**kept, "TZ": "UTC", "LANG": "C.UTF-8", "TERM": "xterm", **(env or {})}
@@ -95,18 +97,22 @@ def _watch(terminal: int, process: subprocess.Popen[bytes], keys: bytes, interru
     written = b""
     limit = time.monotonic() + TIMEOUT
     while time.monotonic() < limit:
+        if not select.select([terminal], [], [], _MOMENT)[0]:
+            # Somebody who presses Ctrl-C while a prompt is drawn presses it again: the first one may be lost.
+            if interrupt and written:
+                process.send_signal(signal.SIGINT)
+            continue
         try:
             part = os.read(terminal, 65536)
         except OSError:  # nobody is at the other end any more
             return written
         if not part:
             return written
+        if interrupt and not written:
+            process.send_signal(signal.SIGINT)
         written += part
         if keys:
             os.write(terminal, keys)
             keys = b""
-        if interrupt:
-            process.send_signal(signal.SIGINT)
-            interrupt = False
     process.kill()
     raise AssertionError("the program does not end")

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The contracts are shipped, so pytest does not take them for tests whose assertions it should explain.
+pytest.register_assert_rewrite("turnlog.testing")
+
 # No deadlines: a slow machine is no failure. The same examples each time: a check that passes by luck is none.
 # `TURNLOG_EXAMPLES` asks for others, and more of them.
 settings.register_profile(
@@ -19,6 +22,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("test")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep out of the data of whoever runs the tests: commands without a home of their own get an empty one."""
+    os.environ["TURNLOG_HOME"] = str(tmp_path_factory.mktemp("turnlog-home"))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import apsw
 import pytest
 
 from command_line import TURNLOG, environment, invoke, run
@@ -41,6 +42,19 @@ def test_status_tells_what_exists_only_here(env: dict[str, str]) -> None:
     status = json.loads(invoke("status", "--json", env=env).stdout)
     assert (status["sessions"], status["only_here"]) == (1, 1)
     assert "1 of them exist only here" in invoke("status", env=env).stdout
+
+
+def test_what_an_older_version_derived_is_read_anew_and_nothing_fails_meanwhile(env: dict[str, str]) -> None:
+    invoke("sync", env=env)
+    connection = apsw.Connection(str(Path(env["TURNLOG_HOME"]) / "turnlog.db"))
+    connection.execute("UPDATE sessions SET derivation = 0; DELETE FROM messages; DELETE FROM calls")
+    connection.execute("DELETE FROM digests WHERE kind IN (1, 2)")
+    connection.close()
+    for command in (["status"], ["export", "0b5c7a52", "--raw", "--output", f"{env['TURNLOG_HOME']}/out"]):
+        assert invoke(*command, env=env).exit_code == 0
+    assert "1 session: 0 new, 0 changed; 1 read anew by newer rules; " in invoke("sync", env=env).stdout
+    assert "newer rules" not in invoke("sync", env=env).stdout
+    assert invoke("verify", env=env).exit_code == 0
 
 
 def test_a_deleted_session_is_exported_and_restored(env: dict[str, str], tmp_path: Path) -> None:

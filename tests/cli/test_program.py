@@ -78,17 +78,17 @@ def test_without_a_command_the_help_is_shown_as_misuse() -> None:
     [
         (["shwo"], "No such command 'shwo'"),
         (["--colour"], "No such option"),
-        (["usage", "--by", "moon"], "'moon' is not one of"),
+        (["usage", "moon"], "'moon' is not one of"),
         (["usage", "--nope"], "No such option"),
         (["usage", "--path"], "requires an argument"),
         (["completion", "cmd"], "'cmd' is not one of"),
         (["completion"], "Missing argument"),
         (["show", "/no/such/file"], "/no/such/file: No such file or directory"),
-        (["show"], "Missing argument"),
+        (["show"], "`turnlog sessions` lists what is archived"),
         (["validate", "/no/such/file"], "/no/such/file: No such file or directory"),
         (["usage", "--path", "/no/such/file"], "/no/such/file: No such file or directory"),
         (["migrate", "/no/such/file", "/no/such/folder/out"], "No such file or directory"),
-        (["show", "\x1b[31m\n"], "\\x1b[31m"),
+        (["show", "./\x1b[31m\n"], "\\x1b[31m"),
     ],
 )
 def test_misuse_is_one_clear_line(args: list[str], says: str) -> None:
@@ -109,7 +109,7 @@ def test_completion_scripts_are_printed(shell: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("turnlog us", "usage"), ("turnlog usage --b", "--by"), ("turnlog usage --by se", "session")],
+    [("turnlog us", "usage"), ("turnlog usage --b", "--breakdown"), ("turnlog usage se", "session")],
 )
 def test_commands_options_and_choices_are_completed(words: str, expected: str) -> None:
     at = len(words.split()) - 1

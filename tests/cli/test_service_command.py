@@ -105,6 +105,6 @@ def test_without_systemctl_it_is_said_what_to_run(env: dict[str, str], tmp_path:
 
 
 def test_what_is_not_set_is_not_passed_on(env: dict[str, str]) -> None:
-    bare = {name: env[name] for name in ("PATH", "HOME")}
+    bare = {name: env[name] for name in ("PATH", "HOME")} | {"TURNLOG_HOME": ""}
     text = run("service", "install", "--dry-run", env=bare).stdout.decode()
     assert "Environment" not in text

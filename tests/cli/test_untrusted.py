@@ -24,7 +24,7 @@ COMMANDS = (
     ["show", "--turns"],
     ["show", "--agents"],
     ["validate", "--severity", "note", "--all"],
-    *(["usage", "--by", by, "--path"] for by in ("model", "session", "agent", "skill")),
+    *(["usage", by, "--path"] for by in ("model", "session", "agent", "skill", "daily", "tool", "project")),
     ["usage", "--csv", "--path"],
 )
 

@@ -23,7 +23,7 @@ FORK_COST = 0.002211
 
 
 def read_json(*args: str | Path) -> dict[str, Any]:
-    shown = invoke("usage", *args, "--json")
+    shown = invoke("usage", *args, "--json", env={"TZ": "UTC"})
     assert shown.exit_code == 0, shown.output
     found: dict[str, Any] = json.loads(shown.stdout)
     return found
@@ -44,7 +44,8 @@ def test_a_session_s_sub_agents_count() -> None:
 def test_a_path_takes_as_many_names_as_follow_it() -> None:
     files = sorted(FORK.glob("*.jsonl"))
     assert read_json("--path", *files) == read_json(*(part for file in files for part in ("--path", file)))
-    assert read_json("--path", *files, "--by", "session")["by"] == "session"
+    assert read_json("session", "--path", *files)["by"] == "session"
+    assert read_json("--path", *files, "session")["by"] == "session"
     assert read_json(f"--path={files[0]}")["files"] == 2
 
 
@@ -53,22 +54,84 @@ def test_a_path_takes_as_many_names_as_follow_it() -> None:
     [
         ("model", {"claude-sonnet-4-5-20250929": 4}),
         ("session", {"s-1": 3, "s-2": 1}),
-        ("day", {"2026-03-01": 3, "2026-03-02": 1}),
+        ("daily", {"2026-03-01": 3, "2026-03-02": 1}),
+        ("weekly", {"2026-W09": 3, "2026-W10": 1}),
+        ("monthly", {"2026-03": 4}),
+        ("project", {"/home/ada/tea": 4}),
+        ("tool", {None: 4}),
+        ("blocks", {"2026-03-01 10:00": 3, "2026-03-02 10:00": 1}),
         ("agent", {None: 3, "Explore": 1}),
         ("skill", {None: 4}),
+        ("mcp", {None: 4}),
     ],
 )
 def test_rows_are_what_is_asked_for_and_add_up(by: str, rows: dict[str | None, int]) -> None:
-    report = read_json("--path", FORK, "--by", by)
+    report = read_json(by, "--path", FORK)
     assert {row["name"]: row["messages"] for row in report["rows"]} == rows
     for name in ("messages", "incomplete", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"):
         assert sum(row[name] for row in report["rows"]) == report["total"][name]
 
 
 def test_days_are_the_reader_s() -> None:
-    ran = run("usage", "--path", FORK, "--by", "day", "--json", env={"TZ": "Pacific/Kiritimati"})
+    ran = run("usage", "--path", FORK, "--json", env={"TZ": "Pacific/Kiritimati"})
     # 10:00 in UTC is midnight there, 14 hours ahead.
     assert [row["name"] for row in json.loads(ran.stdout)["rows"]] == ["2026-03-02", "2026-03-03"]
+    elsewhere = read_json("daily", "--timezone", "Pacific/Kiritimati", "--path", FORK)
+    assert [row["name"] for row in elsewhere["rows"]] == ["2026-03-02", "2026-03-03"]
+    assert elsewhere["timezone"] == "Pacific/Kiritimati"
+
+
+def test_days_can_be_left_out() -> None:
+    late = read_json("--since", "2026-03-02", "--path", FORK)
+    assert ([row["name"] for row in late["rows"]], late["total"]["messages"]) == (["2026-03-02"], 1)
+    early = read_json("session", "--until", "20260301", "--path", FORK)
+    assert ([row["name"] for row in early["rows"]], early["total"]["messages"]) == (["s-1"], 3)
+    ran = run("usage", "--since", "today", "--path", FORK)
+    assert (ran.returncode, ran.stdout) == (1, b"")
+
+
+def test_only_some_projects_count() -> None:
+    assert read_json("--project", "ada/te", "--path", FORK)["total"]["messages"] == 4
+    assert run("usage", "--project", "coffee", "--path", FORK).returncode == 1
+
+
+def test_rows_can_be_broken_down() -> None:
+    [row] = read_json("model", "--breakdown", "agent", "--path", FORK)["rows"]
+    assert [(part["name"], part["messages"]) for part in row["breakdown"]] == [("Explore", 1), (None, 3)]
+    text = invoke("usage", "model", "--breakdown", "agent", "--path", FORK).stdout
+    assert [line.split()[0] for line in text.splitlines()[1:5]] == [
+        "claude-sonnet-4-5-20250929",
+        "Explore",
+        "(main)",
+        "total",
+    ]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--since", "soon"),
+        ("--timezone", "Nowhere/Atlantis"),
+        ("blocks", "--limit", "much"),
+        ("blocks", "--limit", "-5"),
+        ("tool", "--breakdown", "model"),
+        ("yearly",),
+    ],
+)
+def test_what_makes_no_sense_is_refused(args: tuple[str, ...]) -> None:
+    ran = run("usage", *args, "--path", FORK)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_calls_of_tools_are_counted() -> None:
+    report = read_json("tool", "--path", DATA / "cli" / "tour")
+    tools = {row["name"]: row.get("tool") for row in report["rows"]}
+    assert tools["Bash"]["calls"] >= 1
+    assert tools[None] is None
+    assert sum(row["cost_usd"] for row in report["rows"]) == pytest.approx(report["total"]["cost_usd"])
+    text = invoke("usage", "tool", "--path", DATA / "cli" / "tour").stdout
+    assert text.split()[:4] == ["tool", "calls", "failed", "time"]
 
 
 def test_what_claude_code_says_itself_stands_beside() -> None:
@@ -78,13 +141,13 @@ def test_what_claude_code_says_itself_stands_beside() -> None:
     ]
     text = invoke("usage", "--path", COST_STATE).stdout
     assert "Claude Code's own figure for 1 session: $0.0135; what their lines come to: $0.0135" in text
-    by_session = invoke("usage", "--path", COST_STATE, "--by", "session").stdout
+    by_session = invoke("usage", "session", "--path", COST_STATE).stdout
     assert by_session.splitlines()[0].endswith("own figure")
     assert by_session.splitlines()[1].endswith("$0.0135")
 
 
 def test_what_is_incomplete_unpriced_or_estimated_is_named() -> None:
-    text = invoke("usage", "--path", PRICES, FORK).stdout
+    text = invoke("usage", "model", "--path", PRICES, FORK).stdout
     assert "unpriced: glm-5 (1 message, not in the cost)" in text
     assert "≈ speed=fast has no price of its own (1 message, priced without it)" in text
     assert "≥ 1 message recorded before the end: output and cost are a floor" in text
@@ -128,11 +191,11 @@ def test_wrong_prices_are_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_csv_has_a_line_for_each_row() -> None:
-    text = invoke("usage", "--path", FORK, "--by", "agent", "--csv").stdout
+    text = invoke("usage", "agent", "--path", FORK, "--csv").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [(row["agent"], row["messages"], row["incomplete"]) for row in rows] == [
-        ("", "3", "0"),
         ("Explore", "1", "1"),
+        ("", "3", "0"),
     ]
     assert float(rows[0]["cost_usd"]) + float(rows[1]["cost_usd"]) == pytest.approx(FORK_COST)
 
@@ -208,7 +271,7 @@ def test_names_of_models_cannot_act_on_a_terminal(tmp_path: Path) -> None:
         line.replace("claude-sonnet-4-5-20250929", r"\u001b]0;owned\u0007[bold]\u009b2J\u202e") + "\n"
     )
     for args in ([], ["--json"], ["--csv"]):
-        shown = show_in_terminal("usage", "--path", path, "--no-color", "--no-pager", *args)
+        shown = show_in_terminal("usage", "model", "--path", path, "--no-color", "--no-pager", *args)
         assert shown.status == 0
         assert "owned" in shown.text
         assert not set(shown.text) & set("\x1b\x07\x9b\u202e")

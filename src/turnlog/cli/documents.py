@@ -40,6 +40,7 @@ __all__ = [
     "TreeItem",
     "TurnItem",
     "build_document",
+    "build_excerpt_document",
 ]
 
 
@@ -172,6 +173,19 @@ def build_document(
         turns=tuple(map(_build_turn, session.turns)) if everything or view == "turns" else UNSET,
         agents=tuple(map(_build_agent, session.agents)) if everything or view == "agents" else UNSET,
         problems=tuple(map(_build_problem, session.problems)) if everything else UNSET,
+    )
+
+
+def build_excerpt_document(session: Session, messages: Sequence[Message], tree: Tree) -> SessionDocument:
+    """Return a session with nothing but some messages of one of its conversations."""
+    summary = session.summary
+    return SessionDocument(
+        path=path_text(session.path or ""),
+        id=summary.id,
+        project=summary.project,
+        title=None if summary.title is None else summary.title.text,
+        summary=summary,
+        messages=_list_messages(messages, tree),
     )
 
 

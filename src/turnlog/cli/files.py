@@ -19,14 +19,27 @@ from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Found", "find_files", "find_own_files", "path_text", "require_file", "warn"]
+__all__ = ["Found", "FoundSession", "find_files", "find_own_files", "path_text", "require_file", "warn"]
+
+
+class FoundSession(Struct, frozen=True):
+    """Files of one session."""
+
+    name: str
+    project_folder: str
+    paths: tuple[Path, ...]
 
 
 class Found(Struct, frozen=True):
     """The files to read, in order, each once."""
 
-    paths: tuple[Path, ...]
+    sessions: tuple[FoundSession, ...]
     obstacles: tuple[Obstacle, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files."""
+        return tuple(path for session in self.sessions for path in session.paths)
 
     def describe(self) -> str:
         """Return what there is, in words."""
@@ -91,20 +104,33 @@ def _require(path: Path) -> None:
 
 
 def _gather(located: Iterable[Located]) -> Found:
-    paths: dict[str, Path] = {}
+    seen: set[str] = set()
+    sessions: list[FoundSession] = []
     obstacles: list[Obstacle] = []
     for found in located:
-        for path in _list_paths(found):
-            paths.setdefault(os.path.realpath(path), path)
+        for name, folder, listed in _list_sessions(found):
+            paths = [path for path in listed if _is_first(path, seen)]
+            if paths:
+                sessions.append(FoundSession(name, folder, tuple(paths)))
         for obstacle in found.obstacles:
             warn(f"{path_text(obstacle.path)}: {obstacle.reason or obstacle.kind}")
             obstacles.append(obstacle)
-    return Found(tuple(paths.values()), tuple(obstacles))
+    return Found(tuple(sessions), tuple(obstacles))
 
 
-def _list_paths(found: Located) -> Iterator[Path]:
+def _is_first(path: Path, seen: set[str]) -> bool:
+    """Tell whether a file comes up for the first time, by whichever name."""
+    real = os.path.realpath(path)
+    new = real not in seen
+    seen.add(real)
+    return new
+
+
+def _list_sessions(found: Located) -> Iterator[tuple[str, str, list[Path]]]:
     for session in found.sessions:
-        if session.path is not None:
-            yield session.path
-        yield from (agent.path for agent in session.agents if agent.path is not None)
-    yield from (agent.path for agent in found.strays if agent.path is not None)
+        paths = [] if session.path is None else [session.path]
+        paths += (agent.path for agent in session.agents if agent.path is not None)
+        yield session.session_id, session.project_folder, paths
+    for agent in found.strays:
+        if agent.path is not None:
+            yield agent.path.stem, agent.path.parent.name, [agent.path]

@@ -2,7 +2,7 @@
 
 On a terminal, text is wrapped, coloured and, if it is longer than the screen, shown in a pager. In a pipe
 nothing is wrapped or cut, and colours must be asked for. What is printed is made while it is printed, so that a
-long session shows at once.
+long session shows at once. Plain strings and JSON need no `rich`, which is loaded for what does.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
-from rich.color import ColorSystem
-from rich.console import Console, RenderableType
-from rich.segment import Segment
-from rich.text import Text
 
 from turnlog.cli.terminal import escape_json
 from turnlog.config import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.segment import Segment
+    from rich.text import Text
 
 __all__ = ["Output", "Row"]
 
@@ -38,7 +40,7 @@ class Row(NamedTuple):
     """A piece of text, and what stands before each of its lines."""
 
     text: Text
-    gutter: Text = Text()
+    gutter: Text | None = None
 
 
 class Output:
@@ -54,10 +56,21 @@ class Output:
             self.is_terminal and (settings.pager != "" if pager is None else pager) and self._can_page()
         )
         self._size = shutil.get_terminal_size()
-        self._width = max(self._size.columns, _NARROWEST) if self.is_terminal else _UNBOUNDED
-        self._console = Console(
+        self.width = max(self._size.columns, _NARROWEST) if self.is_terminal else _UNBOUNDED
+        """How many columns there are; in a pipe, as many as anybody wants."""
+
+    @property
+    def has_color(self) -> bool:
+        """Whether colours are wanted."""
+        return self._color
+
+    @cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(
             file=io.StringIO(),
-            width=self._width,
+            width=self.width,
             force_terminal=self._color,
             color_system="standard" if self._color else None,
             no_color=not self._color,
@@ -128,17 +141,22 @@ class Output:
         return text if self._color else "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1])
 
     def _render_row(self, row: Row) -> Iterator[str]:
-        width = max(self._width - row.gutter.cell_len, _NARROWEST)
+        from rich.text import Text
+
+        gutter = Text() if row.gutter is None else row.gutter
+        width = max(self.width - gutter.cell_len, _NARROWEST)
         lines = (
             row.text.wrap(self._console, width) if self.is_terminal else row.text.split("\n", allow_blank=True)
         )
         for line in lines:
-            whole = Text.assemble(row.gutter, line)
+            whole = Text.assemble(gutter, line)
             whole.rstrip()
             # A session has thousands of rows: printing each through the console would take ten times as long.
             yield from (self._paint(segment) for segment in whole.render(self._console, end="\n"))
 
     def _paint(self, segment: Segment) -> str:
+        from rich.color import ColorSystem
+
         if segment.style is None or not self._color:
             return segment.text
         return segment.style.render(segment.text, color_system=ColorSystem.STANDARD)

@@ -30,10 +30,16 @@ COMPLETE = "_TURNLOG_COMPLETE"
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "sync": "Keep what Claude Code wrote: every byte of every session, for good.",
+        "serve": "Show all sessions in the browser, and what is written while you look.",
         "status": "Say what the archive has, and how much of it exists only there.",
         "service": "Keep `turnlog sync --watch` running, so that nothing is deleted unseen.",
+        "sessions": "List the sessions of the archive.",
+        "projects": "List the projects of the archive: their sessions, when they ran, and what they took.",
+        "search": "Search prompts, answers, thinking, what tools were given and answered, titles and hooks.",
         "show": "Show a session as a conversation that a person can follow.",
+        "mark": "Mark sessions: names, tags, stars and notes of your own.",
         "usage": "Count tokens and money, each answer once.",
+        "statusline": "Print one line for Claude Code's status line, from its JSON on standard input.",
         "validate": "Check session files against the rules of their dialects.",
         "migrate": "Correct stored tool messages that have the wrong parents.",
         "export": "Give an archived session back as files.",

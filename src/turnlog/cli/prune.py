@@ -18,7 +18,7 @@ from turnlog.cli.stores import open_for
 from turnlog.config import Settings
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import StoredSession
+from turnlog.store.lists import SessionFilter, StoredSession
 
 __all__ = ["command"]
 
@@ -89,7 +89,10 @@ def _is_in(project: str | None, root: str) -> bool:
 
 
 def _list_all(store: CaredStore) -> Iterator[StoredSession]:
-    offset = 0
-    while page := store.list_sessions(LOCAL, limit=_PAGE, offset=offset):
-        yield from page
-        offset += len(page)
+    asked, cursor = SessionFilter(archived=None), None
+    while True:
+        page = store.list_sessions(LOCAL, asked, limit=_PAGE, cursor=cursor)
+        yield from page.sessions
+        cursor = page.next
+        if cursor is None:
+            return

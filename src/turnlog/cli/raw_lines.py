@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnlog.cli.terminal import clean
@@ -19,8 +19,18 @@ def read_bytes(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def escape_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file as text that is safe to print; bytes that are no UTF-8 are escaped as well."""
-    with path.open("rb") as file:
-        for line in file:
-            yield clean(line.removesuffix(b"\n").decode("utf-8", "backslashreplace"))
+def escape_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines in some bytes as text that is safe to print; what is no UTF-8 is escaped as well."""
+    begun: list[bytes] = []
+    for piece in pieces:
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for other in others:
+            yield _escape(b"".join(begun))
+            begun = [other]
+    if any(begun):
+        yield _escape(b"".join(begun))
+
+
+def _escape(line: bytes) -> str:
+    return clean(line.decode("utf-8", "backslashreplace"))

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from turnlog.cli.documents import build_document
-from turnlog.cli.failures import NothingFoundError
-from turnlog.cli.files import path_text, require_file
+from turnlog.cli.completing import complete_sessions_or_files
+from turnlog.cli.documents import SessionDocument, build_document, build_excerpt_document
+from turnlog.cli.excerpts import Excerpt, find_excerpt, render_excerpt
+from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output, Row
 from turnlog.cli.progress import waiting
-from turnlog.cli.raw_lines import escape_lines, read_bytes
+from turnlog.cli.raw_lines import escape_lines
 from turnlog.cli.rendering.agents import AgentIndex, render_agents
 from turnlog.cli.rendering.conversation import Nested, render_conversation
 from turnlog.cli.rendering.header import render_header
 from turnlog.cli.rendering.messages import Detail
+from turnlog.cli.rendering.sessions import marks_text
 from turnlog.cli.rendering.tree import render_tree
 from turnlog.cli.rendering.turns import render_turns
+from turnlog.cli.shown import Shown, open_shown
+from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.messages import Dialect
-from turnlog.transcripts.session import Session, read
+from turnlog.store.marks import Marks
+from turnlog.transcripts.session import Session
 
 __all__ = ["command"]
 
@@ -36,19 +40,26 @@ _View = Literal["conversation", "tree", "turns", "agents", "raw"]
     "show",
     epilog="""\b
 Examples:
+  turnlog show 5d1c                               an archived session, by the beginning of its id
   turnlog show session.jsonl
-  turnlog show session.jsonl --full --thinking      everything that was said
-  turnlog show session.jsonl --turns                prompts, times, tokens, cost
-  turnlog show session.jsonl --tree                 branches of edited prompts
-  turnlog show session.jsonl --json | jq '.messages[].text'
+  turnlog show 5d1c --full --thinking             everything that was said
+  turnlog show 5d1c --turns                       prompts, times, tokens, cost
+  turnlog show 5d1c --tree                        branches of edited prompts
+  turnlog show 5d1c --message 120 --context 5     message 120, and 5 before and behind it
+  turnlog show 5d1c --json | jq '.messages[].text'
 """,
 )
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("what", metavar="ID|FILE", required=False, shell_complete=complete_sessions_or_files)
 @click.option("--tree", is_flag=True, help="Draw the tree of messages, with its branches.")
 @click.option("--turns", is_flag=True, help="List the turns: prompts, and what answering them took.")
 @click.option("--agents", is_flag=True, help="List the sub-agents, each under the one that started it.")
 @click.option(
     "--raw", is_flag=True, help="Print the file's bytes; on a terminal, with control characters escaped."
+)
+@click.option("--message", metavar="ID|INDEX", help="Show one message, and some around it.")
+@click.option("--agent", metavar="ID", help="The message is one of this sub-agent's.")
+@click.option(
+    "--context", type=click.IntRange(0), metavar="N", help="How many messages around it.  [default: 3]"
 )
 @click.option("--thinking", is_flag=True, help="Show what was thought, too.")
 @click.option("--full", is_flag=True, help="Show results and notices whole, not just their beginning.")
@@ -56,11 +67,14 @@ Examples:
 @color_option
 @pager_option
 def command(
-    path: Path,
+    what: str | None,
     tree: bool,
     turns: bool,
     agents: bool,
     raw: bool,
+    message: str | None,
+    agent: str | None,
+    context: int | None,
     thinking: bool,
     full: bool,
     as_json: bool,
@@ -69,25 +83,37 @@ def command(
 ) -> None:
     """Show a session as a conversation that a person can follow.
 
-    FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's stream. Sub-agents
-    are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed, ■ interrupted, ⊘ not
-    allowed, … without a result.
+    ID is the beginning of an archived session's id, or of the name that you gave it, whether its files are
+    still there or not. FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's
+    stream. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
+    ■ interrupted, ⊘ not allowed, … without a result.
     """
+    if what is None:
+        raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")
     view = _choose({"tree": tree, "turns": turns, "agents": agents, "raw": raw})
-    if view == "raw" and as_json:
-        raise click.UsageError("--raw and --json exclude each other.", click.get_current_context())
-    require_file(path)
-    output = Output(Settings.from_env(), color, pager)
-    if view == "raw":
-        _print_raw(path, output)
-        return
-    with waiting(f"Reading {path_text(path)}"):
-        session = read(path)
-        _require_content(path, session)
-        if as_json:
-            output.print_json(build_document(session, view))
+    _refuse_mixtures(view, message, agent, context, as_json)
+    settings = Settings.from_env()
+    output = Output(settings, color, pager)
+    with open_shown(what, settings) as shown:
+        if view == "raw":
+            _print_raw(shown, output)
             return
-    output.print(_render(session, view, Detail(thinking, full, session.project)))
+        with waiting(f"Reading {shown.name}"):
+            session = shown.read()
+            _require_content(shown.name, session)
+            excerpt = None if message is None else find_excerpt(session, message, agent, context)
+            document = _build_document(session, view, excerpt) if as_json else None
+        if document is not None:
+            output.print_json(document)
+        else:
+            detail = Detail(thinking, full, session.project)
+            output.print(_render(session, shown.marks, view, detail, excerpt))
+
+
+def _build_document(session: Session, view: _View, excerpt: Excerpt | None) -> SessionDocument:
+    if excerpt is None:
+        return build_document(session, view)
+    return build_excerpt_document(session, excerpt.messages, excerpt.tree)
 
 
 def _choose(flags: dict[_View, bool]) -> _View:
@@ -98,25 +124,45 @@ def _choose(flags: dict[_View, bool]) -> _View:
     return chosen[0] if chosen else "conversation"
 
 
-def _print_raw(path: Path, output: Output) -> None:
+def _refuse_mixtures(
+    view: _View, message: str | None, agent: str | None, context: int | None, as_json: bool
+) -> None:
+    here = click.get_current_context()
+    if view == "raw" and as_json:
+        raise click.UsageError("--raw and --json exclude each other.", here)
+    if message is not None and view != "conversation":
+        raise click.UsageError(f"--message and --{view} exclude each other.", here)
+    if message is None and (agent is not None or context is not None):
+        name = "--agent" if agent is not None else "--context"
+        raise click.UsageError(f"{name} belongs to --message.", here)
+
+
+def _print_raw(shown: Shown, output: Output) -> None:
     if output.is_terminal:
-        output.print(escape_lines(path))
+        output.print(escape_lines(shown.read_bytes()))
     else:
-        output.print_bytes(read_bytes(path))
+        output.print_bytes(shown.read_bytes())
 
 
-def _require_content(path: Path, session: Session) -> None:
-    if not session.lines:
-        raise NothingFoundError(f"{path_text(path)}: no lines in it")
-    if all(line.dialect is Dialect.UNKNOWN for line in session.lines):
-        reason = session.lines[0].problems[0] if session.lines[0].problems else "unknown"
-        raise NothingFoundError(f"{path_text(path)}: no line of it is known; of the first one: {reason}")
+def _require_content(name: str, session: Session) -> None:
+    lines = session.lines or tuple(line for agent in session.agents for line in agent.lines)
+    if not lines:
+        raise NothingFoundError(f"{name}: no lines in it")
+    if all(line.dialect is Dialect.UNKNOWN for line in lines):
+        reason = lines[0].problems[0] if lines[0].problems else "unknown"
+        raise NothingFoundError(f"{name}: no line of it is known; of the first one: {reason}")
 
 
-def _render(session: Session, view: _View, detail: Detail) -> Iterator[RenderableType | Row]:
+def _render(
+    session: Session, marks: Marks, view: _View, detail: Detail, excerpt: Excerpt | None
+) -> Iterator[RenderableType | Row]:
     summary = session.summary
     agents = session.agents
+    yield from _render_marks(marks)
     yield from render_header(summary, len(session.turns), len(agents), len(session.problems))
+    if excerpt is not None:
+        yield from render_excerpt(excerpt, detail)
+        return
     match view:
         case "tree":
             yield from render_tree(session.tree, session.messages)
@@ -126,6 +172,16 @@ def _render(session: Session, view: _View, detail: Detail) -> Iterator[Renderabl
             yield from render_agents(agents, session.prices) if agents else [Text("no agents")]
         case _:
             yield from _render_conversation(session, detail)
+
+
+def _render_marks(marks: Marks) -> Iterator[Text]:
+    if marks == Marks():
+        return
+    told = marks_text(marks, "").strip()
+    if told:
+        yield Text(told, "bold yellow")
+    if marks.note is not None:
+        yield Text(clean(marks.note), "yellow")
 
 
 def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.files import warn
+from turnlog.cli.terminal import shorten
 from turnlog.config import Settings
+from turnlog.errors import OlderStoreError
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store, StoredSession
+from turnlog.store.interface import KnownSession, Store
+from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.opening import open_store
 
 __all__ = ["find_session", "open_for", "place_of"]
 
 _FILE = "turnlog.db"
+_NAMED = 5
+"""How many sessions are named that may be meant."""
+_LONGEST_TITLE = 40
 
 
 def place_of(settings: Settings) -> Path:
@@ -29,21 +36,52 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
     place = place_of(settings)
     if (existing or not writing) and not place.exists():
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; `turnlog sync` does that")
-    store = open_store(place, read_only=not writing)
+    store = open_store(place) if writing else _open_to_read(place)
     try:
         yield store
     finally:
         store.close()
 
 
+def _open_to_read(place: Path) -> CaredStore:
+    """Open the store for reading; one of an older version is brought up to date before."""
+    try:
+        return open_store(place, read_only=True)
+    except OlderStoreError:
+        open_store(place).close()
+        warn("the archive is of an older version; `turnlog sync` derives again what it tells of sessions")
+        return open_store(place, read_only=True)
+
+
 def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession]:
-    """Return the one session whose id begins with a prefix."""
-    found = store.find_sessions(LOCAL, prefix)
+    """Return the one session whose id begins with a prefix, or the name that somebody gave it.
+
+    What is named in full is meant, though others begin with it.
+    """
+    found = store.find_sessions(LOCAL, prefix) or _find_named(store, prefix)
+    exact = [session for session in found if prefix in (session.row.session_id, session.marks.name)]
     if not found:
         raise NothingFoundError(f"no archived session begins with {prefix}")
-    if len({session.key for session in found}) > 1:
-        names = ", ".join(sorted({session.row.session_id or session.key for session in found})[:5])
-        raise MisuseError(f"{len(found)} sessions begin with {prefix}: {names}")
-    known = store.find_known(LOCAL, found[0].key)
+    if len(found) > 1 and len(exact) != 1:
+        names = ", ".join(_list_names(found[:_NAMED]))
+        more = "" if len(found) <= _NAMED else " and others"
+        raise MisuseError(f"{len(found)} sessions begin with {prefix}: {names}{more}")
+    [chosen] = exact if len(exact) == 1 else found
+    known = store.find_known(LOCAL, chosen.key)
     assert known is not None
-    return found[0], known
+    return chosen, known
+
+
+def _find_named(store: Store, prefix: str) -> list[StoredSession]:
+    asked = SessionFilter(name=prefix, archived=None)
+    return [*store.list_sessions(LOCAL, asked).sessions] if prefix else []
+
+
+def _list_names(sessions: Sequence[StoredSession]) -> Iterator[str]:
+    """Yield by what sessions can be told: an id that several have is none."""
+    ids = [session.row.session_id for session in sessions]
+    for session in sessions:
+        called = shorten(session.marks.name or session.row.title or "", _LONGEST_TITLE)
+        name = session.row.session_id
+        own = session.key if name is None or ids.count(name) > 1 else name
+        yield f"{own} ({called})" if called else own

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import cast
 
 import click
 import msgspec
 
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError, explain
-from turnlog.cli.files import Found, find_files, find_own_files, path_text, warn
+from turnlog.cli.clock import LOCAL
+from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
+from turnlog.cli.files import find_files, find_own_files, path_text
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
-from turnlog.cli.progress import track
 from turnlog.cli.rendering.usage import render_csv, render_usage
+from turnlog.cli.stores import place_of
 from turnlog.cli.terminal import clean
-from turnlog.cli.usage_report import GROUPINGS, Grouping, build_report
 from turnlog.config import Settings
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.usage.fold import UsageFold
+from turnlog.store.usage.blocks import Limit
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.periods import Span, find_zone
+from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
 from turnlog.transcripts.usage.pricing import Prices, Rates
+from turnlog.transcripts.usage.quote_memory import QuoteMemory
 
-__all__ = ["UsageCommand", "command"]
+__all__ = ["UsageCommand", "command", "remember_prices"]
 
 _PATH = "--path"
+_PRICES = "prices.msgpack"
+_AGO = {"today": 0, "yesterday": 1}
 
 
 class _OwnRates(Rates, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
@@ -39,28 +48,72 @@ class UsageCommand(click.Command):
         return super().parse_args(ctx, list(_spread(args)))
 
 
+def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date | int | None:
+    """Return a day, or how many days ago it was."""
+    if value is None or value in _AGO:
+        return _AGO.get(value or "")
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"expected a day as 2026-03-01, today or yesterday, got {value!r}") from None
+
+
+def _parse_limit(_: click.Context, __: click.Parameter, value: str | None) -> Limit | None:
+    """Return a limit of tokens, or of dollars behind a sign."""
+    if value is None:
+        return None
+    try:
+        amount = Decimal(value.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not (amount.is_finite() and amount > 0):
+        raise click.BadParameter(f"expected tokens as 500000 or dollars as $20, got {value!r}")
+    return Limit(cost=round(amount * 10**12)) if value.startswith("$") else Limit(tokens=round(amount))
+
+
 @click.command(
     "usage",
     cls=UsageCommand,
     epilog="""\b
 Examples:
-  turnlog usage                              all sessions of this machine
-  turnlog usage --path session.jsonl         one session and its sub-agents
-  turnlog usage --path *.jsonl --by session
-  turnlog usage --by day --csv > days.csv
+  turnlog usage                                  by day, all sessions of this machine
+  turnlog usage monthly --breakdown model
+  turnlog usage daily --since 2026-03-01 --timezone Europe/Berlin
+  turnlog usage blocks --limit $50               five-hour blocks, and what is left
+  turnlog usage session --path session.jsonl     one session and its sub-agents
+  turnlog usage model --csv > models.csv
 """,
 )
+@click.argument(
+    "by",
+    metavar=f"[{'|'.join(Grouping)}]",
+    type=click.Choice([each.value for each in Grouping]),
+    default=Grouping.DAILY.value,
+    required=False,
+)
+@click.option("--since", callback=_parse_day, metavar="DATE", help="From this day on.")
+@click.option("--until", callback=_parse_day, metavar="DATE", help="Up to this day, which is included.")
+@click.option(
+    "--timezone",
+    "zone_name",
+    metavar="ZONE",
+    help="Whose days count, as Europe/Berlin.  [default: this machine's]",
+)
+@click.option(
+    "--breakdown", type=click.Choice([each.value for each in Breakdown]), help="What to break each row down by."
+)
+@click.option("--project", metavar="TEXT", help="Only projects with this text in their path.")
+@click.option("--limit", callback=_parse_limit, metavar="LIMIT", help="Of a block: tokens, or dollars as $20.")
 @click.option(
     _PATH,
     "paths",
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="PATH...",
-    help="Session files, or folders of them.  [default: all sessions in CLAUDE_CONFIG_DIR, else in ~/.claude]",
+    help="Session files, or folders of them, as they are.  [default: the archive; if there is none, all "
+    "sessions in CLAUDE_CONFIG_DIR, else in ~/.claude]",
 )
-@click.option(
-    "--by", type=click.Choice(GROUPINGS), default="model", show_default=True, help="What makes a row."
-)
+@click.option("--no-sync", is_flag=True, help="Don't look for what is new outside the archive.")
 @click.option(
     "--prices",
     "price_file",
@@ -73,8 +126,15 @@ Examples:
 @color_option
 @pager_option
 def command(
-    paths: tuple[Path, ...],
     by: str,
+    since: date | int | None,
+    until: date | int | None,
+    zone_name: str | None,
+    breakdown: str | None,
+    project: str | None,
+    limit: Limit | None,
+    paths: tuple[Path, ...],
+    no_sync: bool,
     price_file: Path | None,
     as_json: bool,
     as_csv: bool,
@@ -88,41 +148,97 @@ def command(
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager)
-    prices = _read_prices(price_file) if price_file else Prices()
+    if by == Grouping.TOOL and breakdown is not None:
+        raise MisuseError("rows by tool cannot be broken down")
+    now = datetime.now(UTC)
+    zone = LOCAL if zone_name is None else _find_zone(zone_name)
+    today = now.astimezone(zone).date()
+    query = UsageQuery(
+        zone=zone,
+        zone_name=zone_name or "local",
+        now=now,
+        by=Grouping(by),
+        breakdown=None if breakdown is None else Breakdown(breakdown),
+        span=Span(_day(since, today), _day(until, today)),
+        project=project,
+        limit=limit,
+    )
+    own = None if price_file is None else _read_prices(price_file)
+    if paths or not place_of(settings).exists():
+        report, complete, where = _report_files(settings, query, paths, own)
+    else:
+        report, complete, where = _report_archive(settings, query, own, no_sync), True, "the archive"
+    _print(output, report, as_json, as_csv)
+    if not (report.rows or report.reported):
+        raise NothingFoundError(f"no answers of a model in {where}")
+    if not complete:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def remember_prices(settings: Settings) -> QuoteMemory:
+    """Return prices that were asked for before."""
+    return QuoteMemory(settings.home / _PRICES)
+
+
+def _report_files(
+    settings: Settings, query: UsageQuery, paths: tuple[Path, ...], own: dict[str, Rates] | None
+) -> tuple[UsageReport, bool, str]:
+    from turnlog.cli.usage_files import FileUsage
+
     found = find_files(paths, with_agents=True) if paths else find_own_files(settings.config_dirs)
-    fold, complete = _read(found)
-    report = build_report(fold, prices, cast("Grouping", by), len(found.paths))
+    memory = remember_prices(settings)
+    usage = FileUsage(found, Prices(own, memory))
+    report = build_report(usage, query)
+    memory.save()
+    return report, usage.is_complete, found.describe()
+
+
+def _report_archive(
+    settings: Settings, query: UsageQuery, own: dict[str, Rates] | None, no_sync: bool
+) -> UsageReport:
+    from turnlog.store.identity import LOCAL as OWNER
+    from turnlog.store.opening import open_store
+
+    if not no_sync:
+        from turnlog.cli.refreshing import refresh
+
+        refresh(settings)
+    with closing(open_store(place_of(settings), read_only=True)) as store:
+        if own is None:
+            return build_report(store.read_usage(OWNER), query)
+        from turnlog.store.usage.recounting import RecountedUsage
+
+        return build_report(RecountedUsage(store, OWNER, Prices(own, remember_prices(settings))), query)
+
+
+def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> None:
     if as_json:
         output.print_json(report)
     elif as_csv:
         text = render_csv(report)
         output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
     elif report.rows or report.reported:
-        output.print(render_usage(report))
-    if not (report.rows or report.reported):
-        raise NothingFoundError(f"no answers of a model in {found.describe()}")
-    if not complete:
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        output.print(render_usage(report, output.width, output.has_color))
 
 
-def _read(found: Found) -> tuple[UsageFold, bool]:
-    """Read all files; what cannot be read is said, and makes the figures incomplete."""
-    fold, complete = UsageFold(), not found.obstacles
-    for path in track(found.paths, "Reading sessions"):
-        try:
-            for line in read_lines(path, source=path_text(path)):
-                fold.add(line)
-        except OSError as error:
-            warn(explain(error))
-            complete = False
-    return fold, complete
+def _day(asked: date | int | None, today: date) -> date | None:
+    return today - timedelta(days=asked) if isinstance(asked, int) else asked
 
 
-def _read_prices(path: Path) -> Prices:
+def _find_zone(name: str) -> tzinfo:
     try:
-        return Prices({**msgspec.json.decode(path.read_bytes(), type=dict[str, _OwnRates])})
+        return find_zone(name)
+    except ValueError as error:
+        raise MisuseError(str(error)) from error
+
+
+def _read_prices(path: Path) -> dict[str, Rates]:
+    try:
+        own: dict[str, Rates] = {**msgspec.json.decode(path.read_bytes(), type=dict[str, _OwnRates])}
+        Prices(own)
     except ValueError as error:  # not JSON, not such an object, or not an amount
         raise MisuseError(f"{path_text(path)}: {error}") from error
+    return own
 
 
 def _spread(args: list[str]) -> Iterator[str]:
@@ -135,9 +251,13 @@ def _spread(args: list[str]) -> Iterator[str]:
             greedy = arg == _PATH
             if not greedy:
                 yield arg
-        elif greedy:
+        elif greedy and not _is_grouping(arg):
             yield from (_PATH, arg)
         else:
             yield arg
     if greedy and args[-1] == _PATH:
         yield _PATH
+
+
+def _is_grouping(arg: str) -> bool:
+    return arg in Grouping.__members__.values() and not os.path.exists(arg)

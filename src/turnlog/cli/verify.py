@@ -16,7 +16,7 @@ from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.ingest.repair import Checked, check_session, describe_flaw, repair_session
+from turnlog.ingest.repair import Checked, check_session, check_usage, describe_flaw, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import LOCAL
@@ -84,12 +84,19 @@ def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyD
     else:
         known = list(store.list_known(LOCAL))
         flaws = store.list_flaws(LOCAL)
+    if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
+        store.clear_texts()
+        flaws = store.list_flaws(LOCAL)
     keys = {session.key for session in known}
     found = [_document(describe_flaw(flaw), mended=False) for flaw in flaws if flaw.session not in keys]
     for session in track(known, "Verifying"):
         checked = _check(store, session, [flaw for flaw in flaws if flaw.session == session.key], repair)
         found += (_document(each, mended=True) for each in checked.mended)
         found += (_document(each, mended=False) for each in checked.left)
+    if not prefixes:
+        usage = check_usage(store, LOCAL, repair=repair)
+        found += (_document(each, mended=True) for each in usage.mended)
+        found += (_document(each, mended=False) for each in usage.left)
     left = sum(not each.mended for each in found)
     return VerifyDocument(sessions=len(known), disagreements=tuple(found), left=left)
 

@@ -90,6 +90,8 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
 def describe_sync(report: SyncReport) -> str:
     """Return what a sync did, in words."""
     parts = [f"{plural(report.sessions, 'session')}: {report.added:,} new, {report.changed:,} changed"]
+    if report.rederived:
+        parts.append(f"{report.rederived:,} read anew by newer rules")
     if report.gone:
         parts.append(f"{report.gone:,} gone from disk and kept here")
     parts.append(

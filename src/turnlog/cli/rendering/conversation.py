@@ -87,11 +87,12 @@ class _Level:
     def _render_message(self, message: Message) -> Iterator[Row | Nested]:
         body = list(render_body(message, self._detail))
         heading = heading_of(message)
-        begins = heading != self._heading or message.rule is Rule.PROMPT
+        marked = message.index in self._remarks
+        begins = heading != self._heading or message.rule is Rule.PROMPT or marked
         if self._heading is not None and (begins or body):
             yield Row(Text(), self._gutter)
         if begins:
-            remarks = [self._remarks[message.index]] if message.index in self._remarks else []
+            remarks = [self._remarks[message.index]] if marked else []
             yield Row(render_heading(message, self._day, *remarks), self._gutter)
         self._heading = heading
         if message.time is not None:

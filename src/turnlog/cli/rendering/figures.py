@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from turnlog.transcripts.usage.pricing import Bill
 
-__all__ = ["size_text", "bill_text", "cost_text", "count_text", "money_text", "plural"]
+__all__ = ["size_text", "bill_text", "cents_text", "cost_text", "count_text", "money_text", "plural"]
 
 _SMALLEST = Decimal("0.0001")
 
@@ -21,6 +21,11 @@ def money_text(amount: Decimal) -> str:
     if 0 < amount < _SMALLEST:
         return f"<${_SMALLEST}"
     return f"${amount.quantize(_SMALLEST, ROUND_HALF_UP):,}"
+
+
+def cents_text(amount: Decimal) -> str:
+    """Return dollars and cents, where there is no room for more."""
+    return f"${amount.quantize(Decimal('0.01'), ROUND_HALF_UP):,}"
 
 
 def cost_text(amount: Decimal, estimated: bool, floor: bool) -> str:

@@ -1,0 +1,261 @@
+"""How fast is a million messages searched, and what does the index take?
+
+Real sessions are copied until there are enough: each copy at other times, with other ids and hashes, and a
+word of its own in every text, so that no text is the same twice. What is asked is a fixed mix: the commonest
+words and rare ones, phrases, beginnings, code, fragments, Chinese and Japanese, filters; most of it drawn
+from the texts, always the same for the same sessions. Each question is asked once, in one process; the time
+is that until the first page. A missed goal is a finding, not a failure: the exit status is 0 whenever
+something was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import apsw
+
+from turnlog.ingest.pipeline import sync
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import Store
+from turnlog.store.opening import open_store
+from turnlog.store.search.hits import SearchOrder
+from turnlog.store.search.parsing import parse_query
+from turnlog.testing.scanning import Scan
+from turnlog.transcripts import locate_sessions
+
+GOAL_P95 = 20.0
+"""Milliseconds until the first page."""
+MESSAGES = 1_000_000
+SEED = 11
+EACH = 25
+"""How many questions of a kind are drawn."""
+COMMON = ("the", "to", "a", "and", "in", "of", "is", "if", "1", "file", "error", "import", "return", "test")
+TABLES = ("cells", "text_", "vocabulary", "search_state", "sqlite_autoindex_text_")
+
+_TIMESTAMP = re.compile(rb'("timestamp":")(\d{4}-\d\d-\d\d)')
+_ID = re.compile(rb"\b(?=[0-9]*[a-f])[0-9a-f]{4}(?=[0-9a-f]{4}\b)")
+"""How UUIDs and short hashes begin."""
+_NAMES = (b"msg_", b"toolu_", b"req_")
+_TEXTS = (b'"text":"', b'"content":"', b'"command":"', b'"thinking":"')
+_WORD = re.compile(r"[^\W_]+")
+_CODE = re.compile(r"\w[^\w\s]+\w")
+_FOREIGN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{2}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit status."""
+    parser = argparse.ArgumentParser(description="Measure search.")
+    parser.add_argument("folder", type=Path, help="where *.jsonl files are")
+    parser.add_argument("--messages", type=int, default=MESSAGES)
+    parser.add_argument("--keep", type=Path, help="where the archive stays; one that is there is used again")
+    options = parser.parse_args(arguments)
+    paths = sorted(options.folder.rglob("*.jsonl"))
+    if not paths:
+        print(f"no session files (*.jsonl) below {options.folder}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        place = options.keep or work / "search.db"
+        questions = list(_draw(paths, work))
+        if not place.exists():
+            _build(paths, place, work, options.messages)
+        _print_sizes(place)
+        with closing(open_store(place, read_only=True)) as store:
+            _print_times(store, questions)
+    return 0
+
+
+def _build(paths: list[Path], place: Path, work: Path, messages: int) -> None:
+    """Fill an archive, copy by copy; only one copy is outside at a time."""
+    start, raw, copy = time.perf_counter(), 0, 0
+    with closing(open_store(place)) as store:
+        while _count(place) < messages:
+            home = work / "home"
+            raw += _lay_out(paths, home, copy)
+            sync(store, place, locate_sessions([home]).sessions, origin="bench")
+            shutil.rmtree(home)
+            copy += 1
+        store.settle()
+    seconds = time.perf_counter() - start
+    print(f"\n{_count(place):,} messages, {copy} copies of {len(paths)} files, {raw / 1e9:.1f} GB")
+    speed = raw / 1e6 / seconds
+    print(f"  built in {seconds:.0f} s ({speed:.0f} MB/s): archived, derived, counted and indexed")
+
+
+def _lay_out(paths: list[Path], home: Path, copy: int) -> int:
+    size = 0
+    for number, path in enumerate(paths):
+        folder = home / "projects" / f"-home-ada-p{number % 20}"
+        folder.mkdir(parents=True, exist_ok=True)
+        data = _vary(path.read_bytes(), copy)
+        (folder / f"{copy:04x}{number:04x}-0000-4000-8000-{number:012x}.jsonl").write_bytes(data)
+        size += len(data)
+    return size
+
+
+def _vary(data: bytes, copy: int) -> bytes:
+    """Return a session at another time, with other ids, and with a word of its own in each text."""
+    if copy == 0:
+        return data
+    days = timedelta(days=copy)
+
+    def shift(found: re.Match[bytes]) -> bytes:
+        return found[1] + (date.fromisoformat(found[2].decode()) - days).isoformat().encode()
+
+    def rename(found: re.Match[bytes]) -> bytes:
+        return b"%04x" % (int(found[0], 16) ^ copy)
+
+    data = _ID.sub(rename, _TIMESTAMP.sub(shift, data))
+    for name in _NAMES:
+        data = data.replace(name + b"01", name + b"%02x" % (copy % 256))
+    for opening in _TEXTS:
+        data = data.replace(opening, opening + b"copy%d " % copy)
+    return data
+
+
+def _draw(paths: list[Path], work: Path) -> Iterator[tuple[str, str]]:
+    """Yield questions with their kinds, drawn from the sessions as they are."""
+    place = work / "drawn.db"
+    with closing(open_store(place)) as store:
+        _lay_out(paths, work / "home", 0)
+        sync(store, place, locate_sessions([work / "home"]).sessions, origin="bench")
+        shutil.rmtree(work / "home")
+        texts = Scan(store, LOCAL).texts
+    choice = random.Random(SEED)
+    words = [word for text in texts for word in _WORD.findall(text)[:50] if not word.isdigit()]
+    counts = Counter(words)
+    rare = sorted(word for word, count in counts.items() if count == 1 and 4 < len(word) < 24)
+    yield from (("common word", word) for word in COMMON)
+    makers: dict[str, Callable[[], str]] = {
+        "word": lambda: choice.choice(words),
+        "rare word": lambda: choice.choice(rare),
+        "two words": lambda: f"{choice.choice(words)} {choice.choice(words)}",
+        "phrase": lambda: _find_phrase(choice, texts),
+        "prefix": lambda: choice.choice(words)[: choice.randint(1, 5)] + "*",
+        "code": lambda: _find_code(choice, texts),
+        "fragment": lambda: _find_fragment(choice, words),
+        "CJK": lambda: _find_foreign(choice, texts),
+        "filters": lambda: choice.choice(_FILTERS).format(choice.choice(words)),
+    }
+    for kind, make in makers.items():
+        for _ in range(EACH):
+            text = make()
+            if text:
+                yield kind, text
+
+
+_FILTERS = (
+    "tool:Bash {}",
+    "is:error {}",
+    "kind:prompt {}",
+    "role:assistant {}",
+    "after:2026-01-01 {}",
+    "project:p1 {}",
+    "tool:Bash is:error",
+    "kind:title",
+    "file:.py {}",
+)
+
+
+def _find_phrase(choice: random.Random, texts: list[str]) -> str:
+    text = choice.choice(texts)
+    found = list(_WORD.finditer(text))
+    if len(found) < 3:
+        return ""
+    first = choice.randrange(len(found) - 2)
+    return _quote(text[found[first].start() : found[first + 2].end()])
+
+
+def _find_code(choice: random.Random, texts: list[str]) -> str:
+    pieces = choice.choice(texts).split()
+    found = [piece for piece in pieces if len(piece) < 60 and _CODE.search(piece)]
+    return _quote(choice.choice(found)) if found else ""
+
+
+def _find_fragment(choice: random.Random, words: list[str]) -> str:
+    word = choice.choice(words)
+    start = choice.randrange(len(word))
+    piece = word[start : start + 6]
+    return f"*{piece}*" if len(piece) > 2 else ""
+
+
+def _find_foreign(choice: random.Random, texts: list[str]) -> str:
+    found = [match[0] for text in texts for match in _FOREIGN.finditer(text)]
+    return choice.choice(found) if found else ""
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _print_sizes(place: Path) -> None:
+    with closing(apsw.Connection(str(place), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+        [(raw,)] = connection.execute("SELECT sum(length) FROM checkpoints")
+        [(cells,)] = connection.execute("SELECT count(*) FROM cells_docsize")
+    index = sum(int(size) for name, size in sizes.items() if str(name).startswith(TABLES))
+    whole = sum(int(size) for size in sizes.values())
+    print(
+        f"  index: {index / 1e6:.0f} MB, {index / raw:.3f} of the raw bytes ({cells:,} cells); "
+        f"database: {whole / 1e6:.0f} MB, {whole / raw:.2f}"
+    )
+
+
+def _print_times(store: Store, questions: list[tuple[str, str]]) -> None:
+    store.search(LOCAL, parse_query("warm"))
+    taken: dict[str, list[float]] = {}
+    slowest: list[tuple[float, str]] = []
+    for kind, text in questions:
+        seconds, hits = _ask(store, text, SearchOrder.NEWEST)
+        taken.setdefault(kind, []).append(seconds)
+        slowest.append((seconds, f"{kind} {text[:60]!r} ({hits} hits)"))
+    for kind, times in taken.items():
+        print(f"  {kind:<14}{len(times):4} questions  {_describe(times)}")
+    every = [each for times in taken.values() for each in times]
+    p95 = statistics.quantiles(every, n=20)[-1]
+    verdict = "reached" if p95 <= GOAL_P95 else f"missed by {p95 - GOAL_P95:.0f} ms"
+    print(f"  all           {len(every):4} questions  {_describe(every)} (goal {GOAL_P95:.0f} ms): {verdict}")
+    for seconds, what in sorted(slowest, reverse=True)[:5]:
+        print(f"    slowest: {seconds:7.1f} ms  {what}")
+    ranked = [_ask(store, text, SearchOrder.RELEVANCE)[0] for kind, text in questions if kind == "word"]
+    print(f"  by relevance  {len(ranked):4} questions  {_describe(ranked)}")
+
+
+def _ask(store: Store, text: str, order: SearchOrder) -> tuple[float, int]:
+    query = parse_query(text)
+    start = time.perf_counter()
+    page = store.search(LOCAL, query, order=order)
+    return (time.perf_counter() - start) * 1000, len(page.hits)
+
+
+def _describe(times: list[float]) -> str:
+    if len(times) < 2:
+        return f"{times[0]:.1f} ms"
+    return f"p50 {statistics.median(times):6.1f} ms, p95 {statistics.quantiles(times, n=20)[-1]:6.1f} ms"
+
+
+def _count(place: Path) -> int:
+    """Return how many prompts, answers and results there are."""
+    query = """
+    SELECT count(*) FROM lines WHERE type IN (SELECT id FROM words WHERE word IN ('user', 'assistant'))
+    """
+    with closing(apsw.Connection(str(place), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        [(count,)] = connection.execute(query)
+        return int(count)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,72 @@
+"""Times as people say them: how long ago something was, and which time a date or `7d` means."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from turnlog.cli.clock import local_time
+from turnlog.store.search.dates import Clock
+
+__all__ = ["age_text", "length_text", "parse_moment"]
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_RECENT = 7
+"""Days for which an age says more than a date."""
+_STRETCH = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+_NAMED = {"today": 0, "yesterday": 1}
+
+
+def age_text(moment: datetime, now: datetime) -> str:
+    """Return how long ago something was; what is long ago by its date."""
+    seconds = (now - moment).total_seconds()
+    if 0 <= seconds < _MINUTE:
+        return "just now"
+    if 0 <= seconds < _HOUR:
+        return f"{int(seconds // _MINUTE)} min ago"
+    if 0 <= seconds < _DAY:
+        return f"{int(seconds // _HOUR)} h ago"
+    if 0 <= seconds < _RECENT * _DAY:
+        return f"{int(seconds // _DAY)} d ago"
+    return f"{local_time(moment):%Y-%m-%d}"
+
+
+def length_text(seconds: float) -> str:
+    """Return a duration in one unit."""
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h" if seconds < _DAY else f"{seconds / _DAY:.1f} d"
+
+
+def parse_moment(text: str, *, ending: bool = False, now: datetime | None = None) -> int:
+    """Return the time that is meant, in microseconds since 1970; raises `ValueError`.
+
+    A day, a month or a year begins, or (`ending`) ends, with the next one's first moment.
+    """
+    now = datetime.now(UTC) if now is None else now
+    words = text.strip().lower()
+    clock = Clock(now)
+    found = clock.find_instant(words)
+    if found is not None and ending:
+        found = clock.find_instant(_name_next(words, local_time(now).date()))
+    if found is None:
+        forms = "a date (2026-03-01), a time (2026-03-01T14:00) or how long ago (7d, 12h, 2w)"
+        raise ValueError(f"expected {forms}, got {text!r}")
+    return found
+
+
+def _name_next(words: str, today: date) -> str:
+    """Return the stretch of time that follows another; what is none is its own end."""
+    if words in _NAMED:
+        return (today + timedelta(days=1 - _NAMED[words])).isoformat()
+    stretch = _STRETCH.fullmatch(words)
+    if stretch is None:
+        return words
+    year, month, day = stretch.groups()
+    if day is not None:
+        return (date.fromisoformat(words) + timedelta(days=1)).isoformat()
+    if month is None or month == "12":
+        return f"{int(year) + 1:04}"
+    return f"{year}-{int(month) + 1:02}"

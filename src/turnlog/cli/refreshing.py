@@ -1,0 +1,89 @@
+"""Bringing the archive up to date before it is asked, if anything is new outside.
+
+Whether that is so is told at a glance; what a sync takes is loaded only if there is something to do. Where
+another process keeps the archive up to date, it is trusted.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from turnlog.cli.files import warn
+from turnlog.cli.stores import place_of
+from turnlog.config import Settings
+from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.glance import has_news
+from turnlog.ingest.origin import find_origin
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import find_holder, open_store
+from turnlog.transcripts.files.locate import locate_sessions
+from turnlog.transcripts.files.session_files import SessionFiles
+
+__all__ = ["refresh"]
+
+
+def refresh(settings: Settings) -> None:
+    """Archive what is new of the sessions of this machine; the archive must be there.
+
+    What stands in the way is said, and the archive stays as it is.
+    """
+    there = [path for path in settings.config_dirs if path.is_dir()]
+    sessions = locate_sessions(there).sessions
+    try:
+        if _is_behind(settings, there, sessions):
+            _sync(settings, there, sessions)
+    except NewerStoreError:
+        raise
+    except BusyStoreError:
+        pass  # whoever writes does it
+    except (StoreError, OSError) as error:
+        warn(f"the archive is not up to date: {error}")
+
+
+def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> bool:
+    place = place_of(settings)
+    try:
+        opened = open_store(place, read_only=True)
+    except NewerStoreError:
+        raise
+    except StoreError:
+        return True  # of an older version: opening it for writing brings it up
+    with closing(opened) as store:
+        if find_holder(place) is not None:
+            return False
+        return has_news(
+            sessions,
+            store.list_known(LOCAL),
+            find_origin(settings.home),
+            there,
+            list_forgotten(store),
+            lambda files: _excludes(settings, files),
+        )
+
+
+def _excludes(settings: Settings, files: SessionFiles) -> bool:
+    if not settings.exclude:
+        return False
+    from turnlog.ingest.exclusion import Exclusion
+
+    return Exclusion(settings.exclude).excludes(files)
+
+
+def _sync(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> None:
+    from turnlog.cli.progress import waiting
+    from turnlog.ingest.pipeline import sync
+    from turnlog.ingest.tenure import hold_lease
+
+    place = place_of(settings)
+    with closing(open_store(place)) as store, hold_lease(place, lambda: None), waiting("Archiving") as progress:
+        sync(
+            store,
+            place,
+            [files for files in sessions if not _excludes(settings, files)],
+            origin=find_origin(settings.home),
+            within=there,
+            forgotten=list_forgotten(store),
+            on_progress=progress,
+        )

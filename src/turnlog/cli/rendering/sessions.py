@@ -1,0 +1,231 @@
+"""A list of sessions: as a table, as CSV, and as a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from os.path import expanduser
+
+from msgspec import Struct, json
+from msgspec.structs import astuple
+
+from turnlog.cli.clock import duration_text, local_time
+from turnlog.cli.files import path_text
+from turnlog.cli.listing import Column, render_csv, render_table
+from turnlog.cli.moments import age_text, length_text
+from turnlog.cli.terminal import clean_line, shorten
+from turnlog.store.lists import SessionPage, StoredSession
+from turnlog.store.marks import Marks
+
+__all__ = [
+    "SessionItem",
+    "SessionsDocument",
+    "build_item",
+    "build_sessions",
+    "marks_text",
+    "money_cell",
+    "place_text",
+    "render_sessions",
+    "render_sessions_csv",
+    "time_cell",
+    "to_datetime",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT_ID = 8
+_LONGEST_TITLE = 200
+_COLUMNS = (
+    Column("id", dim=True),
+    Column("title", least=16),
+    Column("project", least=8, dim=True, tail=True, optional=1),
+    Column("when", right=True),
+    Column("length", right=True, optional=4),
+    Column("messages", right=True, optional=3),
+    Column("cost", right=True, optional=2),
+)
+
+
+class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A session in a list."""
+
+    id: str | None
+    key: str
+    """By which the archive knows it, which is unique."""
+    title: str | None
+    name: str | None
+    """One's own."""
+    tags: tuple[str, ...]
+    starred: bool
+    archived: bool
+    note: str | None
+    project: str | None
+    path: str
+    """Where its transcript was last seen."""
+    only_here: bool
+    """Whether none of its files is still outside."""
+    first_time: datetime | None
+    last_time: datetime | None
+    duration_s: float | None
+    models: tuple[str, ...]
+    branches: tuple[str, ...]
+    messages: int
+    prompts: int
+    answers: int
+    calls: int
+    agents: int
+    lines: int
+    errors: int
+    """Calls and requests that failed."""
+    problems: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    is_floor: bool
+    """Whether it cost more: answers were recorded before their end, or have no price."""
+    is_estimate: bool
+    """Whether some of it is priced as if served the standard way."""
+
+
+class _Totals(Struct, frozen=True, gc=False):
+    incomplete: int = 0
+
+
+class _ModelTotals(Struct, frozen=True, gc=False):
+    cost: str | float | None = None
+
+
+class _Costs(Struct, frozen=True, gc=False):
+    """What a session's summary says about its cost; the rest of it is not looked at."""
+
+    totals: _Totals = _Totals()
+    model_totals: tuple[_ModelTotals, ...] = ()
+    unpriced_terms: tuple[str, ...] = ()
+
+
+_decode_costs = json.Decoder(_Costs).decode
+
+
+class SessionsDocument(Struct, frozen=True, gc=False):
+    """What `turnlog sessions --json` prints."""
+
+    sessions: tuple[SessionItem, ...]
+    next: str | None
+    """What `--after` takes for the next page; null if this is the last."""
+    total: int
+    """How many sessions there are in all pages."""
+
+
+def build_sessions(page: SessionPage) -> SessionsDocument:
+    """Return a page as a document."""
+    return SessionsDocument(tuple(map(build_item, page.sessions)), page.next, page.total)
+
+
+def build_item(stored: StoredSession) -> SessionItem:
+    """Return a session as a document has it."""
+    row, marks = stored.row, stored.marks
+    costs = _decode_costs(row.summary)
+    duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
+    return SessionItem(
+        id=None if row.session_id is None else path_text(row.session_id),
+        key=stored.key,
+        title=row.title,
+        name=marks.name,
+        tags=marks.tags,
+        starred=marks.starred,
+        archived=marks.archived,
+        note=marks.note,
+        project=None if row.project is None else path_text(row.project),
+        path=path_text(stored.path),
+        only_here=stored.only_here,
+        first_time=to_datetime(row.first_time),
+        last_time=to_datetime(row.last_time),
+        duration_s=None if duration is None else duration / 1e6,
+        models=row.models,
+        branches=row.branches,
+        messages=row.messages,
+        prompts=row.prompts,
+        answers=row.answers,
+        calls=row.calls,
+        agents=row.agents,
+        lines=row.lines,
+        errors=row.errors,
+        problems=row.problems,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        cost_usd=None if row.cost is None else Decimal(row.cost),
+        is_floor=bool(costs.totals.incomplete) or any(each.cost is None for each in costs.model_totals),
+        is_estimate=bool(costs.unpriced_terms),
+    )
+
+
+def render_sessions(
+    page: SessionPage, width: int | None, now: datetime | None, *, color: bool
+) -> Iterator[str]:
+    """Yield the lines of a table; without a width nothing is cut, and without `now` times are dates."""
+    items = list(map(build_item, page.sessions))
+    length = None if width is None else _find_length([item.id or item.key for item in items])
+    home = None if width is None else expanduser("~")
+    rows = [list(_cells(item, length, home, now)) for item in items]
+    return render_table(_COLUMNS, rows, width, color=color)
+
+
+def render_sessions_csv(page: SessionPage) -> str:
+    """Return sessions as CSV."""
+    return render_csv(SessionItem.__struct_fields__, [astuple(build_item(stored)) for stored in page.sessions])
+
+
+def marks_text(marks: Marks, title: str) -> str:
+    """Return how a session is called, with a star before it and tags behind it; cleaned."""
+    star = "★ " if marks.starred else ""
+    tags = "".join(f" #{clean_line(tag)}" for tag in marks.tags)
+    return (
+        f"{star}{shorten(marks.name or title, _LONGEST_TITLE)}{tags}{' (archived)' if marks.archived else ''}"
+    )
+
+
+def place_text(path: str | None, home: str | None) -> str:
+    """Return a project's path, from home on."""
+    text = clean_line(path or "")
+    inside = home is not None and (text == home or text.startswith(f"{home}/"))
+    return f"~{text[len(home or '') :]}" if inside else text
+
+
+def time_cell(moment: datetime | None, now: datetime | None) -> str:
+    """Return when something was: how long ago, or to the minute."""
+    if moment is None:
+        return ""
+    return f"{local_time(moment):%Y-%m-%d %H:%M}" if now is None else age_text(moment, now)
+
+
+def money_cell(amount: Decimal | None, *, unpriced: bool) -> str:
+    """Return dollars to the cent, as there is little room."""
+    if amount is None:
+        return "unpriced" if unpriced else ""
+    return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+
+
+def to_datetime(time: int | None) -> datetime | None:
+    """Return a time of the store."""
+    return None if time is None else _EPOCH + timedelta(microseconds=time)
+
+
+def _cells(item: SessionItem, length: int | None, home: str | None, now: datetime | None) -> Iterator[str]:
+    marks = Marks(name=item.name, tags=item.tags, starred=item.starred, archived=item.archived)
+    yield clean_line(item.id or item.key)[:length]
+    yield marks_text(marks, item.title or "(no title)")
+    yield place_text(item.project, home)
+    yield time_cell(item.last_time, now)
+    duration = duration_text if now is None else length_text
+    yield "" if item.duration_s is None else duration(item.duration_s)
+    yield f"{item.messages:,}"
+    mark = "≈" if item.is_estimate else "≥" if item.is_floor else ""
+    yield ("" if item.cost_usd is None else mark) + money_cell(item.cost_usd, unpriced=item.answers > 0)
+
+
+def _find_length(ids: Sequence[str]) -> int:
+    """Return how much of ids must be shown so that no two look the same, if they are not."""
+    longest = max(map(len, ids), default=0)
+    distinct = len(set(ids))
+    lengths = range(_SHORT_ID, longest)
+    return next((size for size in lengths if len({each[:size] for each in ids}) == distinct), longest)

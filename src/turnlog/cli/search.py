@@ -1,0 +1,115 @@
+"""`turnlog search`: anything that was said, given to tools or answered by them."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import click
+
+from turnlog.cli.failures import MISUSE, NothingFoundError
+from turnlog.cli.files import warn
+from turnlog.cli.options import color_option, json_option, pager_option
+from turnlog.cli.output import Output
+from turnlog.cli.rendering.hits import build_search, render_hits
+from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import clean_line
+from turnlog.config import Settings
+from turnlog.errors import QueryError
+from turnlog.store.identity import LOCAL
+from turnlog.store.search.hits import SearchOrder
+from turnlog.store.search.language import Query
+from turnlog.store.search.parsing import parse_query
+
+__all__ = ["command"]
+
+_WIDE = frozenset("WF")
+_MARK = "\0"
+"""Put before a word that begins with a dash; no argument can have it."""
+
+
+class _Command(click.Command):
+    """A command whose arguments may begin with a dash: `-test` is a word, not the options `-t`, `-e` …"""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [f"{_MARK}{arg}" if _is_word(arg) else arg for arg in args])
+
+
+def _is_word(arg: str) -> bool:
+    return arg.startswith("-") and not arg.startswith("--") and arg != "-h"
+
+
+@click.command(
+    "search",
+    cls=_Command,
+    context_settings={"ignore_unknown_options": True},  # --flag is looked for
+    epilog="""\b
+Examples:
+  turnlog search parser error                    both words in one text
+  turnlog search '"cannot find module"'          a phrase
+  turnlog search 'pars*' OR tokenizer            beginnings of words, either of two
+  turnlog search src/app.py -test                exactly so, and without the other
+  turnlog search tool:Bash is:error after:7d     calls that failed in the last week
+""",
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option(
+    "--order",
+    type=click.Choice([order.value for order in SearchOrder]),
+    default=SearchOrder.NEWEST.value,
+    show_default=True,
+    help="What comes first; by relevance, the newest few thousand texts are ranked.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many hits at once."
+)
+@click.option("--after", "cursor", metavar="CURSOR", help="Go on behind a page: it says with which CURSOR.")
+@json_option
+@color_option
+@pager_option
+def command(
+    query: tuple[str, ...],
+    order: str,
+    limit: int,
+    cursor: str | None,
+    as_json: bool,
+    color: bool | None,
+    pager: bool | None,
+) -> None:
+    """Search prompts, answers, thinking, what tools were given and answered, titles and hooks.
+
+    Words side by side must all be in one text. A word with other characters in it (foo_bar.baz, --flag) is
+    looked for as it stands; "…" is a phrase, x* a beginning, *x* any part of a word, -x what must not be there.
+    Filters: project: session: tool: model: role: category: branch: file: kind: agent: is:error is:sidechain
+    after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
+    """
+    asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
+    settings = Settings.from_env()
+    output = Output(settings, color, pager)
+    with open_for(settings) as store:
+        page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
+    if as_json:
+        output.print_json(build_search(page))
+    elif page.hits:
+        output.print(render_hits(page.hits, color=output.has_color))
+    if page.unreadable:
+        warn(f"{page.unreadable:,} texts could not be read: `turnlog verify` says more")
+    if not page.hits:
+        raise NothingFoundError("nothing was found")
+    if page.next is not None and not as_json:
+        warn(f"--after {page.next} goes on")
+
+
+def _parse(text: str) -> Query:
+    try:
+        return parse_query(text)
+    except QueryError as error:
+        click.echo(f"Error: {clean_line(error.reason)}", err=True)
+        click.echo(f"  {clean_line(text)}", err=True)
+        click.echo(f"  {' ' * _measure(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
+        sys.exit(MISUSE)
+
+
+def _measure(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    return sum(2 if unicodedata.east_asian_width(each) in _WIDE else 1 for each in text)

@@ -1,0 +1,147 @@
+"""`turnlog sessions`: the archived sessions as a list."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.files import warn
+from turnlog.cli.moments import parse_moment
+from turnlog.cli.options import color_option, json_option, pager_option
+from turnlog.cli.output import Output
+from turnlog.cli.rendering.sessions import build_sessions, render_sessions, render_sessions_csv
+from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import clean
+from turnlog.config import Settings
+from turnlog.store.identity import LOCAL
+from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
+
+__all__ = ["command"]
+
+_ALL = 1 << 31
+
+
+@click.command(
+    "sessions",
+    epilog="""\b
+Examples:
+  turnlog sessions                           the newest
+  turnlog sessions parser --since 7d         with "parser" in the title, of the last week
+  turnlog sessions --project . --sort cost   of this folder and those below, the dearest first
+  turnlog sessions --starred --tag bug
+  turnlog sessions --only-here --limit 0 --csv > gone.csv
+""",
+)
+@click.argument("text", required=False)
+@click.option(
+    "--project", metavar="TEXT|PATH", help="In a project: a part of its path, or a folder and all below it."
+)
+@click.option("--session", metavar="ID", help="The beginning of a session's id.")
+@click.option("--model", metavar="TEXT", help="That used a model: a part of its name is enough.")
+@click.option("--branch", metavar="TEXT", help="On a git branch: a part of its name is enough.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; several times: with all of them."
+)
+@click.option("--starred/--not-starred", default=None, help="With a star, or without.")
+@click.option("--archived", is_flag=True, help="Only those that were put away (`turnlog mark --archive`).")
+@click.option("--all", "with_archived", is_flag=True, help="Those that were put away as well.")
+@click.option("--only-here/--still-there", default=None, help="Whose files are gone, or still there.")
+@click.option(
+    "--since", metavar="TIME", help="Active at this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h."
+)
+@click.option("--until", metavar="TIME", help="Active at this time or before; a day counts whole.")
+@click.option("--errors/--no-errors", default=None, help="In which calls or requests failed, or none did.")
+@click.option("--problems/--no-problems", default=None, help="With something wrong in the data, or without.")
+@click.option(
+    "--sort",
+    type=click.Choice([order.value for order in SessionOrder]),
+    default=SessionOrder.NEWEST.value,
+    show_default=True,
+    help="What comes first.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="How many at once; 0 for all of them.",
+)
+@click.option("--after", "cursor", metavar="CURSOR", help="Go on behind a page: it says with which CURSOR.")
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
+@color_option
+@pager_option
+def command(
+    sort: str,
+    limit: int,
+    cursor: str | None,
+    as_json: bool,
+    as_csv: bool,
+    color: bool | None,
+    pager: bool | None,
+    **asked: Any,
+) -> None:
+    """List the sessions of the archive.
+
+    TEXT is a part of their titles, or of the names that you gave them. Those that were put away are left out,
+    unless you ask for them. An id that is shown is enough for `turnlog show`.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
+    settings = Settings.from_env()
+    output = Output(settings, color, pager)
+    wanted = _build_filter(**asked)
+    with open_for(settings) as store:
+        page = store.list_sessions(LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor)
+    if as_json:
+        output.print_json(build_sessions(page))
+    elif as_csv:
+        text = render_sessions_csv(page)
+        output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
+    elif page.sessions:
+        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
+        output.print(render_sessions(page, width, now, color=output.has_color))
+    _say_more(page, as_json)
+
+
+def _say_more(page: SessionPage, as_json: bool) -> None:
+    if not page.total:
+        raise NothingFoundError("no such session is archived")
+    if page.next is not None and not as_json:
+        shown = f"{len(page.sessions):,} of {page.total:,} sessions"
+        warn(f"{shown}; --limit 0 lists all, --after {page.next} goes on")
+
+
+def _build_filter(
+    text: str | None,
+    project: str | None,
+    archived: bool,
+    with_archived: bool,
+    since: str | None,
+    until: str | None,
+    **others: Any,
+) -> SessionFilter:
+    if archived and with_archived:
+        raise click.UsageError("--archived and --all exclude each other.", click.get_current_context())
+    is_path = project is not None and (project in (".", "..") or os.sep in project or project.startswith("~"))
+    return SessionFilter(
+        text=text,
+        under=os.path.abspath(os.path.expanduser(project or "")) if is_path else None,
+        project_text=None if is_path else project,
+        archived=None if with_archived else archived,
+        since=None if since is None else _read_time("--since", since, ending=False),
+        until=None if until is None else _read_time("--until", until, ending=True),
+        **others,
+    )
+
+
+def _read_time(option: str, text: str, *, ending: bool) -> int:
+    """Return a time in microseconds since 1970."""
+    try:
+        return parse_moment(text, ending=ending)
+    except (ValueError, OverflowError) as error:
+        raise MisuseError(f"{option}: {error}") from error
