@@ -233,8 +233,8 @@ class Store(WindowedStore, Protocol):
     ) -> SearchPage:
         """Return a page of the passages that match, each once, of the newest generation of each file.
 
-        By `NEWEST`, pages together have all of them; `cursor` is `next` of the page before. `cancelled` is asked
-        often, and ends the search when it says so: raises `SearchCancelledError`. Raises `CursorError`.
+        By `NEWEST`, pages together have all of them; `cursor` is `next` of the page before. `cancelled` is
+        asked often, and ends the search when it says so: raises `SearchCancelledError`. Raises `CursorError`.
         """
 
     def settle(self) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.lists import SessionOrder
+from turnlog.store.search.hits import Hit
 from turnlog.store.search.parsing import parse_query
 from turnlog.store.usage.cells import merge_cells
 
@@ -45,10 +46,7 @@ def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession]
         "list_projects": [*store.list_projects(scope)],
         "find_marks": [(key, marks) for key in keys if (marks := store.find_marks(scope, key))],
         "list_tags": [*store.list_tags(scope).items()],
-        "search": sorted(
-            store.search(scope, _ANYTHING, limit=_MANY).hits,
-            key=lambda hit: (hit.source or "", hit.line or 0, hit.ordinal),
-        ),
+        "search": [*sorted(store.search(scope, _ANYTHING, limit=_MANY).hits, key=_by_place)],
         "list_lines": [
             (source, generation, fact)
             for source, generation in generations
@@ -128,3 +126,7 @@ def _try_read(store: Store, scope: Scope, at: Place) -> Iterator[bytes]:
         yield store.archive.read(scope, at, 1)
     except KeyError:
         return
+
+
+def _by_place(hit: Hit) -> tuple[str, int, int]:
+    return hit.source or "", hit.line or 0, hit.ordinal

@@ -25,6 +25,8 @@ _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
 _LOOKED_UP = frozenset({"tool", "model", "role", "category", "file", "agent", "is"})
 """The filters that need more than the text's own row."""
+_NO_BRANCH = "HEAD"
+"""What lines say where there is no branch; lists leave it out."""
 _OF_CALLS = frozenset({"tool", "file"})
 _Found = tuple[Hit, Setting] | None
 
@@ -38,6 +40,7 @@ class Surroundings:
         names = {each.name for each in _list_filters(matcher.query.root)}
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
+        self._asks_branch = "branch" in names
         self._since, self._until = _find_limits(matcher.query.root)
         self._kept: dict[int, bool] = {}
 
@@ -93,7 +96,11 @@ class Surroundings:
         chapter = self._rows.find_chapter(generation)
         if chapter is None:
             return False
-        return not self._is_out(Setting(project=chapter.project, session_ids=chapter.names))
+        setting = Setting(project=chapter.project, session_ids=chapter.names)
+        if chapter.branches is None or not self._asks_branch:
+            return not self._is_out(setting)
+        branches = (None, _NO_BRANCH, *chapter.branches)
+        return not all(self._is_out(replace(setting, branch=branch)) for branch in branches)
 
     def _complete(self, proposal: Proposal) -> Callable[[Candidate], _Found]:
         build = self._build_hook if proposal.run.generation == HOOKS else self._build

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import apsw
-from msgspec import Struct
+from msgspec import Struct, json
 
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.values import unpack_text, unpack_uuid
@@ -14,7 +14,10 @@ from turnlog.store.sqlite.values import unpack_text, unpack_uuid
 __all__ = ["Call", "Chapter", "Delivery", "Message", "TextRows"]
 
 _CHAPTER = """
-SELECT g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project, t.title
+SELECT g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project, t.title,
+    CASE WHEN s.kind = 'transcript' AND 1 = (
+        SELECT count(*) FROM sources WHERE session = e.id AND kind = 'transcript'
+    ) THEN t.branches END
 FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
 LEFT JOIN summaries AS t ON t.session = e.id WHERE g.id = ? AND s.owner = ?
 """
@@ -57,6 +60,8 @@ class Chapter(Struct, frozen=True, gc=False):
     session_id: str
     project: str | None
     title: str | None
+    branches: tuple[str, ...] | None
+    """All that its lines name, but for `HEAD`; None if that is not known."""
 
 
 class Message(Struct, frozen=True, gc=False):
@@ -181,7 +186,7 @@ class TextRows:
 
 
 def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
-    generation, source, name, agent_id, session, key, file_id, own_id, project, title = cells
+    generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches = cells
     names = [unpack_text(file_id), own_id, key]
     return Chapter(
         generation,
@@ -194,4 +199,5 @@ def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
         own_id or unpack_text(file_id),
         unpack_text(project),
         title,
+        None if branches is None else json.decode(branches, type=tuple[str, ...]),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from turnlog.transcripts.conversation.lineage import cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.order import cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
 
 __all__ = ["Edges"]

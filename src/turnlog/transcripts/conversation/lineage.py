@@ -33,6 +33,7 @@ from turnlog.messages.system import CompactBoundary, CompactMetadata
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place
 from turnlog.transcripts.conversation.line_index import LineIndex
+from turnlog.transcripts.conversation.order import cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.relinking import Relinking
 from turnlog.transcripts.lines.blocks import find_stored_type
 
@@ -42,9 +43,6 @@ __all__ = [
     "LineageBuilder",
     "Reason",
     "build_lineage",
-    "cut_circles",
-    "is_forward",
-    "list_in_order",
 ]
 
 
@@ -89,44 +87,11 @@ class Lineage(Struct, frozen=True, gc=False):
         return list_in_order(self.parents) if self.forward else range(len(self.parents))
 
 
-def list_in_order(parents: Sequence[int | None]) -> list[int]:
-    """Return all lines, each behind the one that it follows; in file order as far as that goes."""
-    order: list[int] = []
-    done = bytearray(len(parents))
-    for start in range(len(parents)):
-        trail: list[int] = []
-        at: int | None = start
-        while at is not None and not done[at]:
-            done[at] = True
-            trail.append(at)
-            at = parents[at]
-        order += reversed(trail)
-    return order
-
-
 def build_lineage(lines: Sequence[Line], calls: Sequence[Call], index: LineIndex | None = None) -> Lineage:
     """Return which line follows which; `calls` and `index` are those of the same lines."""
     builder = LineageBuilder(lines, calls, index or LineIndex(lines))
     builder.extend(range(len(calls)))
     return builder.build()
-
-
-def cut_circles(parents: list[int | None]) -> list[int]:
-    """Take the parent away from the first member of each circle, and return those members."""
-    cut: list[int] = []
-    seen = [0] * len(parents)
-    for start in range(len(parents)):
-        at: int | None = start
-        while at is not None and not seen[at]:
-            seen[at] = start + 1
-            at = parents[at]
-        if at is not None and seen[at] == start + 1:
-            first, here = at, parents[at]
-            while here is not None and here != at:
-                first, here = min(first, here), parents[here]
-            parents[first] = None
-            cut.append(first)
-    return cut
 
 
 class LineageBuilder:
@@ -303,8 +268,3 @@ class LineageBuilder:
         holder = self._index.look_for(uuid.rpartition("_tool_")[0]) if isinstance(uuid, str) else None
         if holder is not None and self.parents[index] != holder and index not in self._index.copies:
             self._move(index, holder, Reason.CALL)
-
-
-def is_forward(index: int, parent: int | None) -> bool:
-    """Tell whether a parent stands further down."""
-    return parent is not None and parent >= index

@@ -9,7 +9,7 @@ from turnlog.messages import Dialect, Line, Position
 from turnlog.messages.legacy import StoredType
 from turnlog.transcripts.calls.links import find_parent
 from turnlog.transcripts.calls.results import Place
-from turnlog.transcripts.conversation.lineage import cut_circles
+from turnlog.transcripts.conversation.order import cut_circles
 from turnlog.transcripts.migration.report import Correction, CorrectionKind, Leftover, LeftReason, Migration
 from turnlog.transcripts.migration.stored_parents import StoredParents
 from turnlog.transcripts.migration.stored_tools import ToolDocument

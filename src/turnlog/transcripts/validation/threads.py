@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from turnlog.messages import Dialect
-from turnlog.transcripts.conversation.lineage import cut_circles
+from turnlog.transcripts.conversation.order import cut_circles
 from turnlog.transcripts.validation.findings import Report, quote
 from turnlog.transcripts.validation.nodes import Kind, Node
 from turnlog.transcripts.validation.rules import STORED, Rule
