@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import add
 
 from msgspec import Struct, msgpack
 
@@ -40,15 +42,20 @@ class RunTexts:
     def __init__(self, data: bytes) -> None:
         numbers, self._ordinals, self._blocks, self.states, times, steps, self._sizes = _decode(data)
         """`states` are kinds, times two, and one for an error."""
-        self._numbers = list(accumulate(numbers))
-        self._times = list(accumulate(times))
-        self.own: list[int] = []
+        self._number_steps, self._time_steps = numbers, times
+        self.own: Sequence[int] = range(len(steps))
         """Which texts have cells of their own."""
-        self.firsts: list[int] = []
+        self.firsts: list[int]
         """The first cell of each of those, in order."""
         self.repeats: dict[int, tuple[int, int]] = {}
         """The first cell and the number of cells of the others."""
-        after = 0
+        if min(self._sizes, default=1) > 0:
+            self.firsts = list(accumulate(map(add, steps, (0, *self._sizes[:-1]))))
+        else:
+            self._tell_apart(steps)
+
+    def _tell_apart(self, steps: list[int]) -> None:
+        self.own, self.firsts, after = [], [], 0
         for position, (step, size) in enumerate(zip(steps, self._sizes, strict=True)):
             first = after + step
             if size > 0:
@@ -57,6 +64,14 @@ class RunTexts:
                 after = first + size
             else:
                 self.repeats[position] = first, -size
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        return list(accumulate(self._number_steps))
+
+    @cached_property
+    def _times(self) -> list[int]:
+        return list(accumulate(self._time_steps))
 
     def __len__(self) -> int:
         return len(self._sizes)

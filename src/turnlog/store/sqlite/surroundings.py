@@ -25,6 +25,7 @@ _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
 _LOOKED_UP = frozenset({"tool", "model", "role", "category", "file", "agent", "is"})
 """The filters that need more than the text's own row."""
+_OF_SESSIONS = frozenset({"project", "session", "branch"})
 _NO_BRANCH = "HEAD"
 """What lines say where there is no branch; lists leave it out."""
 _OF_CALLS = frozenset({"tool", "file"})
@@ -41,6 +42,8 @@ class Surroundings:
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
+        if not names.isdisjoint(_OF_SESSIONS):
+            rows.load_chapters()
         self._since, self._until = _find_limits(matcher.query.root)
         self._kept: dict[int, bool] = {}
 

@@ -14,13 +14,14 @@ from turnlog.store.sqlite.values import unpack_text, unpack_uuid
 __all__ = ["Call", "Chapter", "Delivery", "Message", "TextRows"]
 
 _CHAPTER = """
-SELECT g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project, t.title,
-    CASE WHEN s.kind = 'transcript' AND 1 = (
+SELECT g.id, g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project,
+    t.title, CASE WHEN s.kind = 'transcript' AND 1 = (
         SELECT count(*) FROM sources WHERE session = e.id AND kind = 'transcript'
     ) THEN t.branches END
 FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
-LEFT JOIN summaries AS t ON t.session = e.id WHERE g.id = ? AND s.owner = ?
+LEFT JOIN summaries AS t ON t.session = e.id WHERE s.owner = ?
 """
+_ONE = " AND g.id = ?"
 _LINE = "SELECT start, length, sidechain FROM lines WHERE generation = ? AND number = ?"
 _MESSAGE = """
 SELECT m.idx, m.id, m.role, m.category, m.model, m.agent, m.sidechain
@@ -36,6 +37,8 @@ SELECT result_start AS at, result_block AS inner, idx, name, category, path
 FROM calls INDEXED BY calls_by_result
 WHERE session = ? AND result_source = ? AND result_generation = ? AND result_start IS NOT NULL
 """
+_ALL = -1
+"""The number of no generation: all are there."""
 _AT = " AND at = ? AND inner = ?"
 _CALLS = {"tool-input": _CALL, "tool-output": _RESULT}
 _PAYLOAD = "SELECT payload FROM hook_deliveries WHERE id = ? AND owner = ?"
@@ -120,9 +123,16 @@ class TextRows:
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""
         if generation not in self._chapters:
-            rows = self._connection.execute(_CHAPTER, (generation, self._scope.owner))
-            self._chapters[generation] = next(map(_unpack_chapter, rows), None)
+            rows = self._connection.execute(_CHAPTER + _ONE, (self._scope.owner, generation))
+            self._chapters[generation] = next((_unpack_chapter(row[1:]) for row in rows), None)
         return self._chapters[generation]
+
+    def load_chapters(self) -> None:
+        """Look up all files at once, for a query that asks for each where it is."""
+        if _ALL not in self._chapters:
+            for number, *row in self._connection.execute(_CHAPTER, (self._scope.owner,)):
+                self._chapters[number] = _unpack_chapter(tuple(row))
+            self._chapters[_ALL] = None
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""

@@ -18,22 +18,31 @@ from msgspec import Struct
 
 from turnlog.store.search.hits import TextKey
 from turnlog.store.search.language import And, Node, Or, Term
+from turnlog.store.search.packing import KINDS
 from turnlog.store.sqlite.directory import Run
 from turnlog.store.sqlite.leaves import Leaf
 from turnlog.store.sqlite.runs import RunTexts, Text
 
 __all__ = ["Keep", "Proposal", "Walk", "list_asked"]
 
-_STAGES = {24: 20_000, 200: 1_000_000}
-"""After how many visited runs all cells of a query are listed, if they are no more than so many.
+_STAGES = ((1_000, 20_000), (15_000, 1_000_000))
+"""After how many texts all cells of a query are listed, if they are no more than so many.
 
 What has more is common, and found run after run.
 """
+_FEW = 200_000
+"""Up to so many cells it is asked for each of them where it is repeated."""
+_WORTH = 500
+"""How many cells are listed in the time that it takes to ask for those of one run."""
+_MOST = 1_000_000
+_WIDE_STAGES = ((0, 20_000), (1_000, 200_000))
+"""The same for what is not asked run after run."""
 _REPEATING = """
 SELECT DISTINCT r.run FROM carray(?) AS c JOIN text_repeats AS r
 ON r.first_cell = (SELECT max(first_cell) FROM text_repeats WHERE first_cell <= c.value)
 WHERE c.value < r.first_cell + r.cells
 """
+_EVERY_STATE = 2 * len(KINDS)
 _Counts = tuple[int, ...]
 
 
@@ -66,6 +75,8 @@ class Walk:
         self._needs_any = not self._is_possible((0,) * len(leaves))
         """Whether a text without any of the terms cannot match."""
         self._cells: list[int] | None = None
+        self._required: list[list[int]] = []
+        """Lists of cells: a text has some of each."""
         self._repeating: frozenset[int] = frozenset()
         self._repeated: dict[tuple[int, int], _Counts] = {}
         self.texts = 0
@@ -74,21 +85,16 @@ class Walk:
     def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
         heap: list[tuple[int, int, int, Proposal]] = []
-        visited = 0
-        if any(leaf.is_wide for leaf in self._leaves.values()):
-            self._list_cells(min(_STAGES.values()))
+        stages = list(_WIDE_STAGES if any(leaf.is_wide for leaf in self._leaves.values()) else _STAGES)
         for run in runs:
             if before is not None and run.oldest > before[0]:
                 continue
             while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
                 yield heappop(heap)[3]
+            if stages and self.texts >= stages[0][0] and self._cells is None:
+                self._list_cells(stages.pop(0)[1])
             if not self._may_have(run) or not keep(run):
                 continue
-            visited += 1
-            if visited in _STAGES and self._cells is None:
-                self._list_cells(_STAGES[visited])
-                if not self._may_have(run):
-                    continue
             for proposal in self._visit(run, before):
                 time, number, position = proposal.key
                 heappush(heap, (-time, -number, -position, proposal))
@@ -98,8 +104,11 @@ class Walk:
     def _may_have(self, run: Run) -> bool:
         if self._cells is None or run.id in self._repeating:
             return True
-        at = bisect_left(self._cells, run.first_cell)
-        return at < len(self._cells) and self._cells[at] <= run.last_cell
+        for cells in self._required:
+            at = bisect_left(cells, run.first_cell)
+            if at == len(cells) or cells[at] > run.last_cell:
+                return False
+        return True
 
     def _list_cells(self, most: int) -> None:
         """Ask for all cells of the query, if they are not too many."""
@@ -107,9 +116,24 @@ class Walk:
         if found is None:
             return
         self._cells = found
-        if found:
-            rows = self._connection.execute(_REPEATING, (apsw.carray(array("q", found)),))
-            self._repeating = frozenset(run for (run,) in rows)
+        self._required = [found]
+        parts = self._root.parts if isinstance(self._root, And) else ()
+        for term, leaf in self._leaves.items():
+            # To list what is common takes less time than to ask for it in that many runs.
+            cells = leaf.enumerate(min(_MOST, _WORTH * len(found)))
+            if cells is not None and term in parts:
+                self._required.append(cells)
+        self._repeating = self._list_repeating(found)
+
+    def _list_repeating(self, cells: list[int]) -> frozenset[int]:
+        """Return the runs that repeat texts with some of these cells; of many cells, those that repeat any."""
+        if not cells:
+            return frozenset()
+        if len(cells) > _FEW:
+            rows = self._connection.execute("SELECT DISTINCT run FROM text_repeats")
+        else:
+            rows = self._connection.execute(_REPEATING, (apsw.carray(array("q", cells)),))
+        return frozenset(run for (run,) in rows)
 
     def _enumerate(self, node: Node, most: int) -> list[int] | None:
         if isinstance(node, Term):
@@ -131,7 +155,9 @@ class Walk:
         [(data,)] = self._connection.execute("SELECT texts FROM text_runs WHERE id = ?", (run.id,))
         texts = RunTexts(data)
         self.texts += len(texts)
-        wanted = {at for at, state in enumerate(texts.states) if state in self._states}
+        wanted = set(range(len(texts)))
+        if len(self._states) < _EVERY_STATE:
+            wanted = {at for at, state in enumerate(texts.states) if state in self._states}
         if before is not None:
             wanted = {at for at in wanted if (texts.time(at), run.id, at) < before}
         if not wanted:
