@@ -31,7 +31,7 @@ def build(archive: CaredStore, **asked: Any) -> Any:
 def test_a_report_is_the_librarys(api: Served, archive: CaredStore, by: Grouping) -> None:
     answer = api.get(f"/api/usage?by={by}")
     assert (answer.status, answer.json) == (200, build(archive, by=by))
-    assert answer.json["total"]["cost_usd"] == "0.53640995"
+    assert answer.json["total"]["cost_usd"] == "0.5360252"
 
 
 def test_blocks_are_told_as_of_now(api: Served, archive: CaredStore) -> None:
