@@ -141,16 +141,8 @@ class QueryError(TurnlogError):
         return f"{self.reason} - at character {self.at + 1}"
 
 
-class ServiceError(TurnlogError):
+class ServiceError(_FileError):
     """A service cannot be installed or removed as asked; nothing was changed."""
-
-    def __init__(self, reason: str, path: str) -> None:
-        self.reason = reason
-        self.path = path
-        super().__init__(reason, path)
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
 
 
 class StoreError(TurnlogError):

@@ -12,6 +12,7 @@ import apsw
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind, KnownSession, KnownSource
 from turnlog.store.rows import DerivedRow, LineFact, SightingRow
+from turnlog.store.sqlite.chapters import SESSION, Values, build_values, name_chapter
 from turnlog.store.sqlite.derived_kinds import SIGHTINGS
 from turnlog.store.sqlite.kinds import Kind, UnpackContext
 from turnlog.store.sqlite.lists import Lists
@@ -33,12 +34,6 @@ _ALL = -1
 """A limit that is none, for SQLite."""
 
 _SESSION = "(SELECT id FROM sessions WHERE owner = ?1 AND key = ?2)"
-_MAIN = f"""(
-    SELECT id FROM sources AS s WHERE session = {_SESSION} AND kind = '{SourceKind.TRANSCRIPT}'
-    ORDER BY EXISTS (SELECT 1 FROM messages WHERE session = s.session AND source = s.id) DESC, source = ?2 DESC
-    LIMIT 1
-)"""
-"""The transcript: of several, the one that is read."""
 
 
 class Queries:
@@ -103,14 +98,14 @@ class Queries:
         count: int | None = None,
     ) -> list[R]:
         """Return rows of one chapter, from an index on; without `source`, of the transcript."""
-        chapter = _MAIN if source is None else "(SELECT id FROM sources WHERE owner = ?1 AND source = ?3)"
         query = f"""
-        {kind.select} WHERE t.session = {_SESSION} AND t.source = {chapter} AND t.idx >= ?4
-        ORDER BY t.idx LIMIT ?5
+        {kind.select} WHERE t.session = {SESSION} AND t.source = {name_chapter(source)} AND t.idx >= :first
+        ORDER BY t.idx LIMIT :count
         """
-        return self._unpack(kind, query, (scope.owner, key, source, first, _ALL if count is None else count))
+        window: Values = {"first": first, "count": _ALL if count is None else count}
+        return self._unpack(kind, query, build_values(scope, key, source) | window)
 
-    def _unpack(self, kind: Kind[R], query: str, values: tuple[str | int | None, ...]) -> list[R]:
+    def _unpack(self, kind: Kind[R], query: str, values: tuple[str | int | None, ...] | Values) -> list[R]:
         unpack, context = kind.unpack, self.context
         return [unpack(row, context) for row in self.connection.execute(query, values)]
 
