@@ -25,8 +25,13 @@ class _Sync(Struct, frozen=True, forbid_unknown_fields=True):
     exclude: tuple[str, ...] = ()
 
 
+class _Redaction(Struct, frozen=True, forbid_unknown_fields=True):
+    words: tuple[str, ...] = ()
+
+
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     sync: _Sync = _Sync()
+    redaction: _Redaction = _Redaction()
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -44,13 +49,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     """What is never archived: paths of files and projects, with wildcards (`[sync] exclude` in the file)."""
 
+    redact_words: tuple[str, ...] = ()
+    """What exports never tell, besides secrets (`[redaction] words` in the file)."""
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
         """Read the settings; raises `ConfigError` for a file that says anything wrong."""
         home = _home(env)
+        file = _read_file(home / "config.toml")
         return cls(
             home=home,
-            exclude=_read_file(home / "config.toml").sync.exclude,
+            exclude=file.sync.exclude,
+            redact_words=file.redaction.words,
             config_dirs=tuple(list_config_dirs(env, Path(os.path.expanduser("~")))),
             color=_color(env),
             pager=env.get("TURNLOG_PAGER", env.get("PAGER")),

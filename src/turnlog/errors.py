@@ -7,18 +7,21 @@
     ├── ChangeError          a change or a value that cannot be written
     ├── ConfigError          a configuration file that says something wrong; carries its path
     ├── CursorError          a place in a list that is none, or of another list
+    ├── ExportError          a file that cannot be written as asked; carries its path
     ├── MarkError            a name, tag or note that may not be kept
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
     ├── ProtocolError        a control message that may not be sent; carries the request's id
     ├── QueryError           a search that nobody can understand; carries the place
     ├── SearchCancelledError a search that nobody waits for any more
+    ├── SelectionError       turns or a branch that a session does not have
     ├── ServerError          a server that cannot be started: its port is taken, another one runs
     ├── ServiceError         a service's file that is not ours, or cannot be written; carries its path
     └── StoreError           the store cannot do what was asked
         ├── ArchiveError     bytes that are not what was kept; carries their place
         ├── NewerStoreError  a store that a newer version made; it was not touched
         ├── OlderStoreError  a store that an older version made, and that is only to be read
-        └── BusyStoreError   another process is writing
+        ├── BusyStoreError   another process is writing
+        └── RestoreError     a file that may not be put where it was; carries its path
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
 raises any of these from `decode`.
@@ -33,6 +36,7 @@ __all__ = [
     "ConfigError",
     "CursorError",
     "DecodeError",
+    "ExportError",
     "MalformedError",
     "MarkError",
     "MigrationError",
@@ -40,7 +44,9 @@ __all__ = [
     "OlderStoreError",
     "ProtocolError",
     "QueryError",
+    "RestoreError",
     "SearchCancelledError",
+    "SelectionError",
     "ServerError",
     "ServiceError",
     "StoreError",
@@ -84,6 +90,10 @@ class CursorError(TurnlogError):
     """A cursor does not name a place in the list that was asked for."""
 
 
+class SelectionError(TurnlogError):
+    """A session has no such turns, or no such branch."""
+
+
 class MarkError(TurnlogError):
     """A mark cannot be kept: too long, too many, or with characters that do not show."""
 
@@ -102,6 +112,10 @@ class _FileError(TurnlogError):
 
 class ConfigError(_FileError):
     """The configuration file cannot be read, or says something that nobody knows."""
+
+
+class ExportError(_FileError):
+    """A file cannot be written as asked; nothing was."""
 
 
 class MigrationError(_FileError):
@@ -173,3 +187,15 @@ class OlderStoreError(StoreError):
 
 class BusyStoreError(StoreError):
     """Another process is writing, and did not end in time."""
+
+
+class RestoreError(StoreError):
+    """A file may not be written where it was: another one is there, or that is no place for it."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"

@@ -14,8 +14,8 @@ from typing import Literal
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from turnlog.cli.files import path_text
-from turnlog.cli.rendering.agents import build_conversation
 from turnlog.transcripts.agents.agent import Agent, AgentLink
+from turnlog.transcripts.agents.places import build_conversation
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import CallState

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -11,13 +15,22 @@ from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
+from turnlog.cli.progress import track, waiting
+from turnlog.cli.shown import Shown, open_shown
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.formats import Format, render_session
 from turnlog.export.raw import Exported, Outcome, export_raw
+from turnlog.export.redaction import RedactionRules, Redactor, Replaced
+from turnlog.export.selection import Selection
+from turnlog.export.writing import write_file
 from turnlog.store.identity import LOCAL
 
-__all__ = ["ExportedFile", "command", "describe", "list_files"]
+__all__ = ["ExportedFile", "WrittenSession", "command", "describe", "list_files"]
+
+_RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
+_STDOUT = "-"
 
 
 class ExportedFile(Struct, frozen=True, gc=False):
@@ -30,38 +43,172 @@ class ExportedFile(Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
+class WrittenSession(Struct, frozen=True, gc=False):
+    """A session that was written into a file."""
+
+    session: str
+    path: str
+    size: int
+    redacted: tuple[Replaced, ...] | None
+    """What was taken out; None if nothing was to be."""
+
+
 @click.command(
     "export",
     epilog="""\b
 Examples:
-  turnlog export 5d1c --raw --output ./session
+  turnlog export 5d1c --format html                 one page that needs nothing else
+  turnlog export 5d1c --format md --output -        Markdown, to standard output
+  turnlog export 5d1c 77aa --format json --output ./documents/
+  turnlog export 5d1c --format html --turns 3-7 --no-thinking
+  turnlog export 5d1c --raw --output ./session      the files, byte for byte
 """,
 )
-@click.argument("session", metavar="ID")
+@click.argument("sessions", metavar="ID...", nargs=-1, required=True)
 @click.option("--raw", is_flag=True, help="The files as they were, byte for byte.")
+@click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="How to write them.")
 @click.option(
     "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="Where to put them.",
+    "where",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="PATH",
+    help="A file, a folder, or - for standard output.  [default: a file here, named after the session]",
 )
+@click.option("--turns", metavar="N-M", help="Only these turns, from 1: 3, 3-7, 3- or -7.")
+@click.option("--branch", type=click.IntRange(0), metavar="N", help="Only this branch, and what it grew from.")
+@click.option("--thinking/--no-thinking", default=True, show_default=True, help="What was thought.")
+@click.option("--tool-output/--no-tool-output", default=True, show_default=True, help="What tools answered.")
+@click.option("--agents/--no-agents", default=True, show_default=True, help="What sub-agents did.")
+@click.option(
+    "--redact/--no-redact",
+    default=True,
+    show_default=True,
+    help="Take out secrets, and who and where you are. It finds what has a known form: read what you share.",
+)
+@click.option("--word", "words", multiple=True, help="Take this word out, too; may be repeated.")
+@click.option("--snake", is_flag=True, help="With --format json: fields as the API writes them.")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @json_option
 @color_option
-def command(session: str, raw: bool, folder: Path, as_json: bool, color: bool | None) -> None:
-    """Give an archived session back as files.
+def command(
+    sessions: tuple[str, ...],
+    raw: bool,
+    form: str | None,
+    where: Path | None,
+    turns: str | None,
+    branch: int | None,
+    thinking: bool,
+    tool_output: bool,
+    agents: bool,
+    redact: bool,
+    words: tuple[str, ...],
+    snake: bool,
+    force: bool,
+    as_json: bool,
+    color: bool | None,
+) -> None:
+    """Give sessions back as files: to read, to share, or as they were.
 
-    ID may be the beginning of a session's id. Sub-agents, metadata and tool results come with the transcript,
-    each byte for byte, whether they still exist elsewhere or not. Nothing is overwritten.
+    ID may be the beginning of a session's id, or the path of a session's file. A file is there whole, or not at
+    all.
     """
-    if not raw:
-        raise MisuseError("say in which form: --raw gives the files as they were")
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
+    if raw == (form is not None):
+        raise MisuseError(
+            "say in which form: --format html|md|json|jsonl|csv, or --raw for the files as they were"
+        )
+    if form is None:
+        _give_back(settings, sessions, where, output, as_json)
+        return
+    first, last = _read_range(turns)
+    selection = Selection(
+        first_turn=first,
+        last_turn=last,
+        branch=branch,
+        thinking=thinking,
+        tool_output=tool_output,
+        agents=agents,
+    )
+    rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
+    writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force)
+    if where is not None and path_text(where) == _STDOUT:
+        writer.print_all(sessions)
+        return
+    done = [writer.write(session, where, alone=len(sessions) == 1) for session in track(sessions, "exporting")]
+    if as_json:
+        output.print_json(done)
+    else:
+        output.print([line for each in done for line in _describe_written(each)])
+
+
+class _Writer:
+    """Writes sessions in one form."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        form: Format,
+        selection: Selection,
+        rules: RedactionRules | None,
+        *,
+        camel: bool,
+        force: bool,
+    ) -> None:
+        self._settings = settings
+        self._form = form
+        self._selection = selection
+        self._rules = rules
+        self._camel = camel
+        self._force = force
+
+    def write(self, what: str, where: Path | None, *, alone: bool) -> WrittenSession:
+        """Write one session into a file, and say which."""
+        with open_shown(what, self._settings) as shown, waiting(f"exporting {shown.name}"):
+            path = self._choose_path(shown, where, alone=alone)
+            redactor = None if self._rules is None else Redactor(self._rules)
+            size = write_file(path, self._render(shown, redactor), overwrite=self._force)
+        replaced = None if redactor is None else tuple(redactor.replaced)
+        return WrittenSession(shown.name, path_text(path), size, replaced)
+
+    def print_all(self, sessions: tuple[str, ...]) -> None:
+        """Write sessions to standard output, one after the other."""
+        with ExitStack() as stack:
+            for what in sessions:
+                shown = stack.enter_context(open_shown(what, self._settings))
+                redactor = None if self._rules is None else Redactor(self._rules)
+                for piece in self._render(shown, redactor):
+                    sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+
+    def _render(self, shown: Shown, redactor: Redactor | None) -> Iterator[bytes]:
+        return render_session(
+            shown.read(),
+            self._form,
+            selection=self._selection,
+            redactor=redactor,
+            name=shown.marks.name,
+            camel=self._camel,
+        )
+
+    def _choose_path(self, shown: Shown, where: Path | None, *, alone: bool) -> Path:
+        name = f"{_file_name(shown.name)}.{self._form}"
+        if where is None:
+            return Path(name)
+        folder = not alone or where.is_dir() or str(where).endswith(("/", "\\"))
+        return where / name if folder else where
+
+
+def _give_back(
+    settings: Settings, sessions: tuple[str, ...], where: Path | None, output: Output, as_json: bool
+) -> None:
+    if where is None:
+        raise MisuseError("say where to put the files: --output DIR")
+    done: list[Exported] = []
     with open_for(settings) as store:
-        _, known = find_session(store, session)
-        done = export_raw(store, LOCAL, known, folder)
+        for session in sessions:
+            _, known = find_session(store, session)
+            done += export_raw(store, LOCAL, known, where)
     if as_json:
         output.print_json(list_files(done))
     else:
@@ -79,3 +226,31 @@ def list_files(done: list[Exported]) -> tuple[ExportedFile, ...]:
 def describe(done: list[Exported]) -> list[str]:
     """Return what was done, for people: a line for each file."""
     return [f"{each.outcome.value:<12}{each.size:>12,}  {clean_line(path_text(each.path))}" for each in done]
+
+
+def _describe_written(written: WrittenSession) -> Iterator[str]:
+    yield f"{written.size:>12,}  {clean_line(written.path)}"
+    if written.redacted is None:
+        return
+    told = ", ".join(f"{each.times:,} {each.kind}" for each in written.redacted)
+    yield f"              taken out: {told or 'nothing'}"
+
+
+def _read_range(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    match = _RANGE.fullmatch(text.strip())
+    if match is None or not (match[1] or match[3]):
+        raise MisuseError(f"--turns {text}: expected a number or a range, such as 3, 3-7, 3- or -7")
+    first = int(match[1]) if match[1] else None
+    last = int(match[3]) if match[3] else (None if match[2] else first)
+    if first == 0 or last == 0 or (first and last and first > last):
+        raise MisuseError(f"--turns {text}: turns are counted from 1, and a range goes upwards")
+    return first, last
+
+
+def _file_name(name: str) -> str:
+    """Return a name that any file system takes, for what a session is called."""
+    last = re.split(r"[/\\]", name)[-1].removesuffix(".jsonl")
+    kept = re.sub(r"[^\w.-]+", "-", last).strip("-.")
+    return kept[:80] or "session"

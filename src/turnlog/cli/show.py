@@ -17,7 +17,7 @@ from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output, Row
 from turnlog.cli.progress import waiting
 from turnlog.cli.raw_lines import escape_lines
-from turnlog.cli.rendering.agents import AgentIndex, render_agents
+from turnlog.cli.rendering.agents import nest, render_agents
 from turnlog.cli.rendering.conversation import Nested, render_conversation
 from turnlog.cli.rendering.header import render_header
 from turnlog.cli.rendering.messages import Detail
@@ -29,6 +29,8 @@ from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.messages import Dialect
 from turnlog.store.marks import Marks
+from turnlog.transcripts.agents.places import AgentPlaces
+from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.session import Session
 
 __all__ = ["command"]
@@ -185,12 +187,16 @@ def _render_marks(marks: Marks) -> Iterator[Text]:
 
 
 def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:
-    index = AgentIndex(session.agents, session.workflows)
+    places = AgentPlaces(session.agents, session.workflows)
     left = [branch for branch in session.tree.branches if branch.fork is not None and not branch.active]
     remarks = {branch.messages[0]: "a branch that was left" for branch in left}
-    main = Nested(Text(), index.list_main(session.messages), session.compactions, remarks)
-    yield from render_conversation(main, index.find_nested, detail)
-    for nested in index.take_left():
+    main = Nested(Text(), places.list_main(session.messages), session.compactions, remarks)
+
+    def find_nested(call: Call) -> Iterator[Nested]:
+        return map(nest, places.take_started(call))
+
+    yield from render_conversation(main, find_nested, detail)
+    for nested in map(nest, places.take_left()):
         yield Row(Text())
         yield Row(Text.assemble(nested.title, ("  without a call here", "dim")))
-        yield from render_conversation(nested, index.find_nested, detail)
+        yield from render_conversation(nested, find_nested, detail)

@@ -9,14 +9,14 @@ folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from turnlog.errors import StoreError
+from turnlog.errors import RestoreError
 from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store
 
@@ -48,7 +48,7 @@ class Exported(Struct, frozen=True, gc=False):
 def export_raw(store: Store, scope: Scope, session: KnownSession, output: Path) -> list[Exported]:
     """Write all files of a session below a folder, which is made if it is not there.
 
-    A file that is there with other bytes is not overwritten: raises `StoreError`.
+    A file that is there with other bytes is not overwritten: raises `RestoreError`.
     """
     base = _find_base(session)
     found: list[Exported] = []
@@ -62,17 +62,25 @@ def export_raw(store: Store, scope: Scope, session: KnownSession, output: Path) 
 
 
 def restore_session(
-    store: Store, scope: Scope, session: KnownSession, *, dry_run: bool = False
+    store: Store,
+    scope: Scope,
+    session: KnownSession,
+    *,
+    dry_run: bool = False,
+    within: Sequence[Path] | None = None,
 ) -> list[Exported]:
     """Put the files of a session back where they were, so that `claude --resume` finds them.
 
-    What is there with the same bytes stays; a file with other bytes is never overwritten: raises `StoreError`
-    before anything is written.
+    What is there with the same bytes stays; a file with other bytes is never overwritten: raises `RestoreError`
+    before anything is written. So it does for a file that would come to lie outside of the folders `within`.
     """
     wanted = [(source, Path(source.path)) for source in session.sources if source.length or source.generation]
     for source, path in wanted:
+        if within is not None and not _lies_within(path, within):
+            raise RestoreError("is not where Claude Code keeps sessions", os.fspath(path))
         if path.exists() and _digest_file(path) != _digest(store, scope, source, source.generation):
-            raise StoreError(f"{path} is there, with other bytes than the archive has; move it out of the way")
+            reason = "is there, with other bytes than the archive has; move it out of the way"
+            raise RestoreError(reason, os.fspath(path))
     return [_give(store, scope, source, source.generation, path, dry_run=dry_run) for source, path in wanted]
 
 
@@ -82,7 +90,7 @@ def _give(
     digest, size = _digest(store, scope, source, generation)
     if target.exists():
         if _digest_file(target) != (digest, size):
-            raise StoreError(f"{target} is there, with other bytes")
+            raise RestoreError("is there, with other bytes", os.fspath(target))
         return Exported(source.source, generation, target, size, digest, Outcome.SAME)
     if dry_run:
         return Exported(source.source, generation, target, size, digest, Outcome.WOULD_WRITE)
@@ -94,10 +102,26 @@ def _give(
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, target)
+        _put(new, target)
     finally:
         new.unlink(missing_ok=True)
     return Exported(source.source, generation, target, size, digest, Outcome.WRITTEN)
+
+
+def _put(new: Path, target: Path) -> None:
+    """Give a file its name, unless another one has it by now."""
+    try:
+        os.link(new, target)
+    except FileExistsError:
+        raise RestoreError("came to be there meanwhile", os.fspath(target)) from None
+    except OSError:  # not every file system can give a file two names
+        os.replace(new, target)
+
+
+def _lies_within(path: Path, folders: Sequence[Path]) -> bool:
+    """Tell whether a file lies below one of some folders, wherever links on the way lead."""
+    place = Path(os.path.realpath(path.parent))
+    return any(place.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 def _digest(store: Store, scope: Scope, source: KnownSource, generation: int) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from rich.console import RenderableType
@@ -13,15 +13,12 @@ from turnlog.cli.rendering.conversation import Nested
 from turnlog.cli.rendering.figures import bill_text, count_text
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.transcripts.agents.agent import Agent
+from turnlog.transcripts.agents.places import build_conversation
 from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.agents.workflows import Workflow
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.conversation.conversation import Conversation
-from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.usage.fold import UsageFold, build_total
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["AgentIndex", "build_conversation", "list_in_order", "render_agents"]
+__all__ = ["list_in_order", "nest", "render_agents"]
 
 _MARKS: Mapping[AgentState, tuple[str, str]] = MappingProxyType(
     {
@@ -34,49 +31,6 @@ _MARKS: Mapping[AgentState, tuple[str, str]] = MappingProxyType(
 )
 _LONGEST_TEXT = 60
 _DEEPEST = 12
-
-
-class AgentIndex:
-    """Which agents a call started. Each agent is given out once: what is left has no call that is shown."""
-
-    def __init__(self, agents: Sequence[Agent], workflows: Iterable[Workflow]) -> None:
-        runs = {workflow.run_id: workflow.call for workflow in workflows}
-        self._by_call: dict[object, list[Agent]] = {}
-        self._left: dict[int, Agent] = {}
-        for index, agent in enumerate(agents):
-            self._left[index] = agent
-            call = agent.call or runs.get(agent.run_id or "")
-            if call is not None:
-                self._by_call.setdefault(_key(call), []).append(agent)
-        self._index = {id(agent): index for index, agent in enumerate(agents)}
-        attached = (agent for agents in self._by_call.values() for agent in agents if agent.inline)
-        self._inline = {id(line) for agent in attached for line in agent.lines}
-
-    def find_nested(self, call: Call) -> Iterator[Nested]:
-        """Yield the conversations of the agents that a call started."""
-        for agent in self._by_call.get(_key(call), ()):
-            if self._left.pop(self._index[id(agent)], None) is not None:
-                yield _nest(agent)
-
-    def list_main(self, messages: Iterable[Message]) -> list[Message]:
-        """Return the messages that are not shown under a call."""
-        return [
-            message
-            for message in messages
-            if message.lane is not Lane.AGENT or id(message.lines[0]) not in self._inline
-        ]
-
-    def take_left(self) -> Iterator[Nested]:
-        """Yield the conversations of the agents that were not given out and stand in no other place."""
-        while self._left:
-            agent = self._left.pop(next(iter(self._left)))
-            if not agent.inline or id(agent.lines[0]) in self._inline:
-                yield _nest(agent)
-
-
-def build_conversation(agent: Agent) -> Conversation:
-    """Return an agent's own conversation, without what it has from its parent."""
-    return Conversation(agent.lines[agent.inherited :])
 
 
 def list_in_order(agents: Sequence[Agent]) -> Iterator[Agent]:
@@ -118,7 +72,8 @@ def _cells(agent: Agent, prices: Prices) -> Iterator[Text]:
     yield Text("no call" if agent.linked_by is None else str(agent.linked_by), "dim")
 
 
-def _nest(agent: Agent) -> Nested:
+def nest(agent: Agent) -> Nested:
+    """Return an agent's conversation, to be shown inside another."""
     conversation = build_conversation(agent)
     return Nested(_title(agent), conversation.messages, conversation.compactions)
 
@@ -133,8 +88,3 @@ def _title(agent: Agent) -> Text:
     if agent.background:
         title.append("  in the background", "dim")
     return title
-
-
-def _key(call: Call) -> object:
-    """Return by what a call is known in whichever conversation was built from its line."""
-    return call.id or (id(call.place.line), call.place.index)

@@ -1,0 +1,160 @@
+"""From a session to the pieces that are given out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from turnlog.export.call_bodies import describe_answer, describe_input, list_pictures
+from turnlog.export.pieces import AgentBegins, AgentEnds, Done, Noted, Piece, Said, TurnBegins
+from turnlog.export.selection import EVERYTHING, Selection, select
+from turnlog.messages.base import UnknownBlock
+from turnlog.messages.blocks import ContentBlock
+from turnlog.transcripts.agents.agent import Agent
+from turnlog.transcripts.agents.places import AgentPlaces, build_conversation
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.conversation.compactions import Compaction
+from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.lines.leaves import value_text
+from turnlog.transcripts.session import Session
+
+__all__ = ["build_pieces"]
+
+_SAID = frozenset({Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.WAITING, Rule.ANSWER, Rule.LONE_THINKING})
+_REMARKS: Mapping[Rule, str] = MappingProxyType(
+    {Rule.QUEUED: "while it worked", Rule.WAITING: "still waiting", Rule.COMMAND: "a command"}
+)
+
+
+def build_pieces(session: Session, selection: Selection = EVERYTHING) -> Iterator[Piece]:
+    """Yield a session piece by piece, agents under the calls that started them.
+
+    Raises `SelectionError` if nothing is left to give out.
+    """
+    places = AgentPlaces(session.agents, session.workflows) if selection.agents else None
+    messages = select(session, selection)
+    if places is not None:
+        messages = places.list_main(messages)
+    turns = {turn.messages[0].index: number for number, turn in enumerate(session.turns, 1)}
+    project = session.project
+    walk = _Walk(places, selection, project)
+    yield from walk.run(messages, session.compactions, turns)
+    whole = selection.first_turn is None and selection.last_turn is None and selection.branch is None
+    for agent in places.take_left() if places is not None and whole else ():
+        yield from walk.run_agent(agent)
+
+
+class _Walk:
+    """The way through a conversation and all that is inside it, by a stack of its own."""
+
+    def __init__(self, places: AgentPlaces | None, selection: Selection, project: str | None) -> None:
+        self._places = places
+        self._selection = selection
+        self._project = project
+
+    def run(
+        self, messages: Sequence[Message], compactions: Sequence[Compaction], turns: Mapping[int, int]
+    ) -> Iterator[Piece]:
+        yield from self._descend([self._tell(messages, compactions, turns, 0)])
+
+    def run_agent(self, agent: Agent) -> Iterator[Piece]:
+        yield _begin(agent, 1)
+        yield from self._descend([iter(()), self._open(agent, 1)])
+
+    def _descend(self, levels: list[Iterator[Piece | Agent]]) -> Iterator[Piece]:
+        while levels:
+            part = next(levels[-1], None)
+            if part is None:
+                levels.pop()
+                if levels:
+                    yield AgentEnds(len(levels))
+            elif isinstance(part, Agent):
+                yield _begin(part, len(levels))
+                levels.append(self._open(part, len(levels)))
+            else:
+                yield part
+
+    def _open(self, agent: Agent, depth: int) -> Iterator[Piece | Agent]:
+        conversation = build_conversation(agent)
+        return self._tell(conversation.messages, conversation.compactions, {}, depth)
+
+    def _tell(
+        self,
+        messages: Sequence[Message],
+        compactions: Sequence[Compaction],
+        turns: Mapping[int, int],
+        depth: int,
+    ) -> Iterator[Piece | Agent]:
+        divided = {each.messages[0]: each for each in compactions}
+        for message in messages:
+            anchor = message.id if not depth else f"{depth}-{message.id}"
+            if message.index in turns:
+                yield TurnBegins(turns[message.index], anchor)
+            if message.index in divided:
+                yield Noted(
+                    kind="compaction",
+                    text=_tell_compaction(divided[message.index]),
+                    time=message.time,
+                    anchor=anchor,
+                )
+            if message.rule is not Rule.COMPACTION:
+                yield from self._tell_message(message, anchor)
+
+    def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | Agent]:
+        text, pictures = message.text.strip(), list_pictures(message.blocks)
+        thinking = message.thinking if self._selection.thinking else ""
+        if message.rule not in _SAID:
+            yield Noted(kind=str(message.rule), text=text, time=message.time, anchor=anchor)
+        elif text or thinking or pictures:
+            yield Said(
+                author=message.author,
+                text=text,
+                thinking=thinking.strip(),
+                time=message.time,
+                anchor=anchor,
+                model=message.model,
+                remark="cut off" if message.aborted else _REMARKS.get(message.rule, ""),
+                pictures=pictures,
+            )
+        for block in message.blocks:
+            if isinstance(block, UnknownBlock):
+                yield Noted(kind="unknown", text=_show_unknown(block), time=message.time, anchor=anchor)
+        for number, call in enumerate(message.calls):
+            yield self._tell_call(call, message, f"{anchor}-call-{number}")
+            if self._places is not None:
+                yield from self._places.take_started(call)
+
+    def _tell_call(self, call: Call, message: Message, anchor: str) -> Done:
+        result = call.result
+        shown = self._selection.tool_output and result is not None
+        return Done(
+            name=call.name,
+            category=call.category,
+            state=call.state,
+            topic=topic_of(call.name, call.block.input, self._project),
+            given=describe_input(call),
+            answered=describe_answer(call) if shown else None,
+            pictures=list_pictures(result.images) if shown and result is not None else (),
+            time=message.time,
+            anchor=anchor,
+        )
+
+
+def _begin(agent: Agent, depth: int) -> AgentBegins:
+    return AgentBegins(agent.type or agent.id, agent.description or "", agent.state, depth)
+
+
+def _show_unknown(block: ContentBlock) -> str:
+    return value_text(block)
+
+
+def _tell_compaction(compaction: Compaction) -> str:
+    told = [str(compaction.state)]
+    if compaction.trigger:
+        told.append(compaction.trigger)
+    if compaction.tokens_before is not None:
+        after = "" if compaction.tokens_after is None else f" → {compaction.tokens_after:,}"
+        told.append(f"{compaction.tokens_before:,}{after} tokens")
+    return ", ".join(told)

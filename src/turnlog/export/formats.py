@@ -1,0 +1,96 @@
+"""A session in any of the forms in which it can be given out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from turnlog.export.conversation import build_pieces
+from turnlog.export.documents import render_documents
+from turnlog.export.heading import Heading, build_heading
+from turnlog.export.html import render_html
+from turnlog.export.markdown import render_markdown
+from turnlog.export.pieces import Piece
+from turnlog.export.redacted import learn_session, redact_pieces
+from turnlog.export.redaction.json_values import redact_json
+from turnlog.export.redaction.redactor import Redactor
+from turnlog.export.selection import EVERYTHING, Selection, select
+from turnlog.export.tables import render_csv
+from turnlog.transcripts.session import Session
+
+__all__ = ["Format", "render_session"]
+
+
+class Format(StrEnum):
+    """A form in which a session can be given out."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+    JSON = "json"
+    """Spec 003's documents."""
+    JSONL = "jsonl"
+    """The lines as they are."""
+    CSV = "csv"
+
+
+def render_session(
+    session: Session,
+    form: Format,
+    *,
+    selection: Selection = EVERYTHING,
+    redactor: Redactor | None = None,
+    name: str | None = None,
+    camel: bool = True,
+) -> Iterator[bytes]:
+    """Yield the bytes of a file, piece by piece.
+
+    With a `redactor`, which is first told all of the session, nothing is given out that it takes out. `name` is
+    one that somebody gave the session, and `camel` says how the fields of documents are written. Raises
+    `SelectionError` for turns or a branch that are not there.
+    """
+    if redactor is not None:
+        learn_session(session, redactor)
+    match form:
+        case Format.JSON:
+            yield from render_documents(session, selection, camel=camel, redactor=redactor)
+        case Format.JSONL:
+            yield from _render_lines(session, selection, redactor)
+        case Format.CSV:
+            yield from _encode(render_csv(_list_pieces(session, selection, redactor)))
+        case Format.MARKDOWN | Format.HTML:
+            heading = _redact_heading(build_heading(session, name), redactor)
+            render = render_html if form is Format.HTML else render_markdown
+            yield from _encode(render(heading, _list_pieces(session, selection, redactor)))
+
+
+def _list_pieces(session: Session, selection: Selection, redactor: Redactor | None) -> Iterator[Piece]:
+    pieces = build_pieces(session, selection)
+    return pieces if redactor is None else redact_pieces(pieces, redactor)
+
+
+def _redact_heading(heading: Heading, redactor: Redactor | None) -> Heading:
+    if redactor is None:
+        return heading
+    return replace(
+        heading,
+        title=redactor.redact(heading.title),
+        project=None if heading.project is None else redactor.redact(heading.project),
+        branch=None if heading.branch is None else redactor.redact(heading.branch),
+    )
+
+
+def _render_lines(session: Session, selection: Selection, redactor: Redactor | None) -> Iterator[bytes]:
+    lines = session.lines
+    if selection.first_turn is not None or selection.last_turn is not None or selection.branch is not None:
+        chosen = {
+            id(line) for message in select(session, selection) for line in (*message.lines, *message.folded)
+        }
+        lines = tuple(line for line in lines if id(line) in chosen)
+    for line in lines:
+        yield (line.raw if redactor is None else redact_json(line.raw, redactor)) + b"\n"
+
+
+def _encode(texts: Iterable[str]) -> Iterator[bytes]:
+    return (text.encode("utf-8", "backslashreplace") for text in texts)

@@ -1,0 +1,48 @@
+"""What stands above an exported session: what it is, when it was, what it took."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from turnlog.transcripts.session import Session
+
+__all__ = ["Heading", "build_heading"]
+
+
+class Heading(Struct, frozen=True, gc=False, kw_only=True):
+    """A session at a glance, for readers."""
+
+    title: str
+    session_id: str
+    project: str | None
+    branch: str | None
+    models: tuple[str, ...]
+    started_at: datetime | None
+    ended_at: datetime | None
+    turns: int
+    calls: int
+    agents: int
+    cost: str
+    """In dollars, with what is not known of it."""
+
+
+def build_heading(session: Session, name: str | None = None) -> Heading:
+    """Return what stands above a session; `name` is one that somebody gave it."""
+    summary, bill = session.summary, session.bill
+    unpriced = ", ".join(sorted(model or "an unknown model" for model in bill.unpriced))
+    cost = f"${bill.cost:.2f}" + (f" without {unpriced}" if unpriced else "")
+    return Heading(
+        title=name or (summary.title.text if summary.title is not None else session.id or "Session"),
+        session_id=session.id or "",
+        project=session.project,
+        branch=summary.branches[-1] if summary.branches else None,
+        models=summary.models,
+        started_at=summary.first_time,
+        ended_at=summary.last_time,
+        turns=len(session.turns),
+        calls=len(session.calls),
+        agents=len(session.agents),
+        cost=cost,
+    )

@@ -1,0 +1,30 @@
+"""Text of a transcript on its way into a file: nothing in it may act on whoever reads it."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["show_controls", "strip_colors"]
+
+_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
+)
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def strip_colors(text: str) -> str:
+    """Return what a terminal would show, without colours and movements."""
+    return show_controls(_SEQUENCE.sub("", text))
+
+
+def show_controls(text: str) -> str:
+    r"""Return a text with a visible escape, such as `\u202e`, for what is not seen and turns text around."""
+    return _INVISIBLE.sub(_show, text.replace("\r\n", "\n"))
+
+
+def _show(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,178 @@
+"""Taking out what was found, in one text after another.
+
+Each distinct value gets a number, so that a reader still sees which ones are the same. A secret that was found
+once is taken out wherever it stands, also where nothing around it would tell: `learn` reads all texts first.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from turnlog.export.redaction.assignments import find_assigned, is_secret_name
+from turnlog.export.redaction.findings import Finding, Kind, settle
+from turnlog.export.redaction.identities import (
+    find_accounts,
+    find_emails,
+    find_homes,
+    is_account_name,
+    list_users,
+)
+from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
+
+__all__ = ["RedactionRules", "Redactor", "Replaced"]
+
+_SHORTEST = 8
+"""How long a secret is at least that is looked for everywhere; shorter ones stand in too many other words."""
+_MARK = "[redacted "
+_HOME_SIGN = "~"
+_RUN = re.compile(r"[A-Za-z0-9_.:/+=@-]{19,}")
+"""Where a token may be: telling all forms apart takes time, and most of a text is not like this."""
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}){10,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_LONGEST_DECODED = 1 << 20
+
+
+class RedactionRules(Struct, frozen=True, gc=False, kw_only=True):
+    """What is taken out."""
+
+    words: tuple[str, ...] = ()
+    """Of one's own, without regard to case."""
+    users: tuple[str, ...] = ()
+    """Names of users that are known beforehand; others are told by home directories."""
+    secrets: bool = True
+    people: bool = True
+    """E-mail addresses, home directories, names of users, ids of accounts."""
+
+
+class Replaced(Struct, frozen=True, gc=False):
+    """How often something of a kind was taken out, and how many distinct values that were."""
+
+    kind: Kind
+    times: int
+    values: int
+
+
+class Redactor:
+    """Takes secrets and people out of texts, and counts what it took."""
+
+    def __init__(self, rules: RedactionRules | None = None) -> None:
+        self._rules = rules or RedactionRules()
+        self._users = {name for name in self._rules.users if len(name) > 2}
+        self._secrets: dict[str, Kind] = {}
+        self._known: re.Pattern[str] | None = None
+        self._words = _join(self._rules.words, whole=False, flags=re.IGNORECASE)
+        self._names: re.Pattern[str] | None = _join(self._users, whole=True)
+        self._numbers: dict[tuple[Kind, str], int] = {}
+        self._distinct: Counter[Kind] = Counter()
+        self._times: Counter[Kind] = Counter()
+
+    @property
+    def replaced(self) -> list[Replaced]:
+        """What was taken out so far, by kind."""
+        return [Replaced(kind, self._times[kind], self._distinct[kind]) for kind in Kind if self._times[kind]]
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Read texts for secrets and names of users that are to be taken out of all that follow."""
+        for text in texts:
+            if self._rules.secrets:
+                for finding in self._find_secrets(text):
+                    self._note(text[finding.start : finding.end], finding.kind)
+            if self._rules.people:
+                self._users |= list_users(text)
+        self._known = _join(self._secrets, whole=False)
+        self._names = _join(self._users, whole=True)
+
+    def redact(self, text: str) -> str:
+        """Return a text without what is to be taken out."""
+        findings = settle(self._find(text))
+        if not findings:
+            return text
+        pieces: list[str] = []
+        at = 0
+        for finding in findings:
+            pieces += text[at : finding.start], self._replace(text[finding.start : finding.end], finding.kind)
+            at = finding.end
+        pieces.append(text[at:])
+        return "".join(pieces)
+
+    def redact_field(self, name: str, value: str) -> str:
+        """Return the value of a field without what is to be taken out, all of it if the name says so."""
+        if self._rules.secrets and value and is_secret_name(name) and not value.startswith(_MARK):
+            return self._replace(value, Kind.PASSWORD)
+        if self._rules.people and value and is_account_name(name) and not value.startswith(_MARK):
+            return self._replace(value, Kind.ACCOUNT)
+        return self.redact(value)
+
+    def _find(self, text: str) -> Iterator[Finding]:
+        if self._rules.secrets:
+            yield from self._find_secrets(text)
+            if self._known is not None and any(secret in text for secret in self._secrets):
+                for match in self._known.finditer(text):
+                    yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
+        if self._rules.people:
+            yield from find_emails(text)
+            yield from find_homes(text)
+            yield from find_accounts(text)
+            if self._names is not None and any(name in text for name in self._users):
+                yield from (Finding(*match.span(), Kind.USER) for match in self._names.finditer(text))
+        if self._words is not None:
+            yield from (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
+
+    def _find_secrets(self, text: str) -> Iterator[Finding]:
+        if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
+            yield from (Finding(*match.span(), Kind.PRIVATE_KEY) for match in PRIVATE_KEYS.finditer(text))
+        for run in _RUN.finditer(text):
+            yield from (
+                Finding(*match.span(), Kind.TOKEN) for match in TOKENS.finditer(text, run.start(), run.end())
+            )
+        for finding in find_assigned(text):
+            if not text.startswith(_MARK, finding.start):
+                yield finding
+        yield from self._find_encoded(text)
+
+    def _find_encoded(self, text: str) -> Iterator[Finding]:
+        """Yield encoded text in which there is something to be taken out."""
+        for match in _BASE64.finditer(text):
+            if len(match[0]) > _LONGEST_DECODED:
+                continue
+            decoded = _decode(match[0])
+            if decoded is not None and (TOKENS.search(decoded) or next(find_assigned(decoded), None)):
+                yield Finding(*match.span(), Kind.ENCODED)
+
+    def _note(self, value: str, kind: Kind) -> None:
+        """Have a secret looked for everywhere, in each form in which it may be written."""
+        if len(value) < _SHORTEST or kind is Kind.PRIVATE_KEY:
+            return
+        for form in (value, json.dumps(value)[1:-1], quote(value, safe="")):
+            self._secrets.setdefault(form, kind)
+
+    def _replace(self, value: str, kind: Kind) -> str:
+        self._times[kind] += 1
+        number = self._numbers.get((kind, value))
+        if number is None:
+            self._distinct[kind] += 1
+            number = self._numbers[kind, value] = self._distinct[kind]
+        return _HOME_SIGN if kind is Kind.HOME else f"{_MARK}{kind} {number}]"
+
+
+def _join(values: Iterable[str], *, whole: bool, flags: int = 0) -> re.Pattern[str] | None:
+    """Return what finds any of some values, the longest first; whole words only, if that is asked for."""
+    listed = sorted({value for value in values if value.strip()}, key=lambda value: (-len(value), value))
+    if not listed:
+        return None
+    pattern = "|".join(map(re.escape, listed))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])" if whole else pattern, flags)
+
+
+def _decode(text: str) -> str | None:
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None

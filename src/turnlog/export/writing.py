@@ -1,0 +1,35 @@
+"""Files that are there whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from turnlog.errors import ExportError
+
+__all__ = ["write_file"]
+
+
+def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) -> int:
+    """Write a file that only its owner may read, and return its size.
+
+    Raises `ExportError` if it is there, unless it may be overwritten, and if it cannot be written.
+    """
+    if path.exists() and not overwrite:
+        raise ExportError("it is there already; --force overwrites it", os.fspath(path))
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    size = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except OSError as error:
+        raise ExportError(error.strerror or str(error), os.fspath(path)) from error
+    finally:
+        new.unlink(missing_ok=True)
+    return size
