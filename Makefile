@@ -81,8 +81,10 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
+	$(BIN)/python benchmarks/export.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
 
 fuzz: setup

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from turnlog.errors import ExportError
@@ -18,10 +19,10 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) 
     """
     if path.exists() and not overwrite:
         raise ExportError("it is there already; --force overwrites it", os.fspath(path))
+    _make_folder(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     size = 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             for piece in pieces:
                 size += file.write(piece)
@@ -31,5 +32,13 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) 
     except OSError as error:
         raise ExportError(error.strerror or str(error), os.fspath(path)) from error
     finally:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
     return size
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"no folder can be made here ({error.strerror})", os.fspath(folder)) from error

@@ -46,6 +46,12 @@ _MARKED = re.compile(
     rf"(?:account|org|organization|user)_+({_UUID}|[0-9a-f]{{32,64}})"
     r"|(?<![A-Za-z0-9_])(?:org|user|acct|cus)[-_](?=[A-Za-z]*[0-9])[A-Za-z0-9]{14,40}(?![A-Za-z0-9])"
 )
+_ACCOUNT_SIGNS = (
+    *("account", "organi", "org_", "org-", "orgid", "orguuid", "user_", "user-", "userid", "useruuid"),
+    *("workspace", "device", "customer", "tenant", "subscription", "owner", "anonymous", "machine"),
+    *("acct", "cus_", "cus-"),
+)
+"""One of these is in any text that has such an id."""
 _EMPTY = frozenset({"string", "undefined", "unknown", "optional", "required"})
 
 
@@ -84,6 +90,8 @@ def _match_homes(text: str) -> Iterator[re.Match[str]]:
 def find_accounts(text: str) -> Iterator[Finding]:
     """Yield ids of accounts, organisations, users and devices."""
     small = lower(text)
+    if not any(word in small for word in _ACCOUNT_SIGNS):
+        return
     for match in _ACCOUNT.finditer(small):
         end = match.start() + (4 if match[0].startswith("u") else 2)
         if _ACCOUNT_END.search(small, max(0, match.start() - 24), end) and _tells(match[1]):

@@ -11,6 +11,7 @@ from turnlog.export.redaction.redactor import Redactor
 
 __all__ = ["list_strings", "redact_json"]
 
+_LONGEST_NAMED = 200
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,8 +37,8 @@ def list_strings(data: bytes) -> Iterator[str]:
         elif isinstance(each, dict):
             for name, inner in each.items():
                 if isinstance(inner, str):
-                    # So that a name tells of its value what it would tell in the text.
-                    yield f'{name}: "{inner}"'
+                    # A name tells of a short value what it would tell in a text.
+                    yield inner if len(inner) > _LONGEST_NAMED else f'{name}: "{inner}"'
                 else:
                     yield str(name)
                     waiting.append(inner)

@@ -31,6 +31,7 @@ __all__ = ["RedactionRules", "Redactor", "Replaced"]
 
 _SHORTEST = 8
 """How long a secret is at least that is looked for everywhere; shorter ones stand in too many other words."""
+_SECRET_KINDS = frozenset({Kind.TOKEN, Kind.PASSWORD, Kind.ENCODED})
 _MARK = "[redacted "
 _HOME_SIGN = "~"
 _RUN = re.compile(r"[A-Za-z0-9_.:/+=@-]{19,}")
@@ -72,6 +73,9 @@ class Redactor:
         self._numbers: dict[tuple[Kind, str], int] = {}
         self._distinct: Counter[Kind] = Counter()
         self._times: Counter[Kind] = Counter()
+        self._seen: set[int] = set()
+        self._harmless: set[int] = set()
+        """Texts, by their hashes, in which there is nothing that can be told by its form."""
 
     @property
     def replaced(self) -> list[Replaced]:
@@ -81,10 +85,17 @@ class Redactor:
     def learn(self, texts: Iterable[str]) -> None:
         """Read texts for secrets and names of users that are to be taken out of all that follow."""
         for text in texts:
-            if self._rules.secrets:
-                for finding in self._find_secrets(text):
+            known = hash(text)
+            if known in self._seen:  # much is said more than once
+                continue
+            self._seen.add(known)
+            found = list(self._find_by_form(text))
+            if not found:
+                self._harmless.add(known)
+            for finding in found:
+                if finding.kind in _SECRET_KINDS:
                     self._note(text[finding.start : finding.end], finding.kind)
-            if self._rules.people:
+            if self._rules.people and found:
                 self._users |= list_users(text)
         self._known = _join(self._secrets, whole=False)
         self._names = _join(self._users, whole=True)
@@ -111,19 +122,24 @@ class Redactor:
         return self.redact(value)
 
     def _find(self, text: str) -> Iterator[Finding]:
+        if hash(text) not in self._harmless:
+            yield from self._find_by_form(text)
+        if self._known is not None and any(secret in text for secret in self._secrets):
+            for match in self._known.finditer(text):
+                yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
+        if self._names is not None and any(name in text for name in self._users):
+            yield from (Finding(*match.span(), Kind.USER) for match in self._names.finditer(text))
+        if self._words is not None:
+            yield from (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
+
+    def _find_by_form(self, text: str) -> Iterator[Finding]:
+        """Yield what a text itself tells."""
         if self._rules.secrets:
             yield from self._find_secrets(text)
-            if self._known is not None and any(secret in text for secret in self._secrets):
-                for match in self._known.finditer(text):
-                    yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
         if self._rules.people:
             yield from find_emails(text)
             yield from find_homes(text)
             yield from find_accounts(text)
-            if self._names is not None and any(name in text for name in self._users):
-                yield from (Finding(*match.span(), Kind.USER) for match in self._names.finditer(text))
-        if self._words is not None:
-            yield from (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
 
     def _find_secrets(self, text: str) -> Iterator[Finding]:
         if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
