@@ -1,0 +1,180 @@
+"""`turnlog blame`: which session wrote this?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+from msgspec import Struct
+from rich.text import Text
+
+from turnlog.cli.clock import local_time
+from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
+from turnlog.cli.files import path_text, require_file
+from turnlog.cli.options import color_option, json_option, pager_option
+from turnlog.cli.output import Output
+from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.sessions import to_datetime
+from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import clean, shorten
+from turnlog.config import Settings
+from turnlog.export.blame import BlamedLine, Origin, blame
+from turnlog.store.identity import LOCAL
+
+__all__ = ["OriginItem", "WrittenLine", "command"]
+
+_LARGEST = 16 << 20
+_PROMPT, _SHORT_ID = 40, 8
+
+
+class OriginItem(Struct, frozen=True, gc=False, kw_only=True):
+    """The call that wrote a line."""
+
+    session: str
+    session_id: str | None
+    title: str | None
+    turn: int | None
+    prompt: str | None
+    message_id: str
+    agent_id: str | None
+    tool: str
+    at: datetime | None
+
+
+class WrittenLine(Struct, frozen=True, gc=False, kw_only=True):
+    """A line, and where it is from."""
+
+    number: int
+    text: str
+    sure: bool
+    origin: OriginItem | None
+
+
+@click.command(
+    "blame",
+    epilog="""\b
+Examples:
+  turnlog blame src/parser.py            each line with its session and prompt
+  turnlog blame src/parser.py:42         one line, and the way to it
+""",
+)
+@click.argument("place", metavar="FILE[:LINE]")
+@json_option
+@color_option
+@pager_option
+def command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
+    """Tell which session wrote the lines of a file.
+
+    The edits in the archive are played again, so that a line is known after later edits moved it. `?` marks
+    what is known by its words alone, or from a file whose path only ends the same. Lines without a session
+    were there before, or were written by hand.
+    """
+    path, line = _read_place(place)
+    require_file(path)
+    if path.stat().st_size > _LARGEST:
+        raise MisuseError(f"{path_text(path)}: too long to be followed line by line")
+    text = path.read_text("utf-8", "replace")
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=pager)
+    whole = path.resolve()
+    with open_for(settings, existing=True) as store, waiting("playing edits again"):
+        found = blame(store, LOCAL, whole, text, root=_find_root(whole))
+    if line is not None:
+        if not 1 <= line <= len(found):
+            raise MisuseError(f"{path_text(path)} has {len(found):,} lines, and no line {line}")
+        found = found[line - 1 : line]
+    if as_json:
+        output.print_json([_to_item(each) for each in found])
+    elif line is not None:
+        output.print(_describe(found[0]))
+    else:
+        output.print(_render(found))
+    if not any(each.origin for each in found):
+        raise SystemExit(FOUND_PROBLEMS)
+
+
+def _read_place(place: str) -> tuple[Path, int | None]:
+    before, colon, number = place.rpartition(":")
+    if colon and number.isdecimal() and not Path(place).exists():
+        return Path(before), int(number)
+    return Path(place), None
+
+
+def _find_root(path: Path) -> Path | None:
+    """Return the folder of the checkout that a file is in."""
+    return next((folder for folder in path.parents if (folder / ".git").exists()), None)
+
+
+def _render(lines: Sequence[BlamedLine]) -> Iterator[Text]:
+    if not any(line.origin for line in lines):
+        raise NothingFoundError("no session in the archive changed this file")
+    width = len(str(len(lines)))
+    last: Origin | None = None
+    for line in lines:
+        origin = line.origin
+        told = "" if origin is None or origin is last else _tell(origin)
+        mark = " " if line.sure else "?"
+        yield Text.assemble(
+            (f"{told:<{_PROMPT + 26}.{_PROMPT + 26}}", "cyan"),
+            (mark, "yellow"),
+            (f" {line.number:>{width}} ", "dim"),
+            clean(line.text),
+        )
+        last = origin
+
+
+def _tell(origin: Origin) -> str:
+    day = _say_time(origin, "%Y-%m-%d")
+    name = (origin.session_id or origin.session)[:_SHORT_ID]
+    turn = "" if origin.turn is None else f"#{origin.turn}"
+    return f"{name} {day} {turn:<4} {shorten(origin.prompt or origin.title or '', _PROMPT)}"
+
+
+def _describe(line: BlamedLine) -> Iterator[Text]:
+    yield Text(clean(line.text), "bold")
+    origin = line.origin
+    if origin is None:
+        yield Text("no session in the archive wrote this line", "dim")
+        return
+    if not line.sure:
+        yield Text("unsure: known by its words, or from a path that only ends like this one", "yellow")
+    rows = {
+        "session": f"{origin.session_id or origin.session}  {shorten(origin.title or '', 80)}",
+        "turn": "" if origin.turn is None else str(origin.turn),
+        "prompt": shorten(origin.prompt or "", 300),
+        "by": origin.tool + ("" if origin.agent_id is None else f", agent {origin.agent_id}"),
+        "at": _say_time(origin, "%Y-%m-%d %H:%M:%S"),
+        "see": f"turnlog show {origin.session} --message {origin.message_id}",
+    }
+    for name, told in rows.items():
+        if told:
+            yield Text.assemble((f"{name:<9}", "dim"), clean(told))
+
+
+def _say_time(origin: Origin, form: str) -> str:
+    time = to_datetime(origin.time)
+    return "" if time is None else local_time(time).strftime(form)
+
+
+def _to_item(line: BlamedLine) -> WrittenLine:
+    origin = line.origin
+    return WrittenLine(
+        number=line.number,
+        text=line.text,
+        sure=line.sure,
+        origin=None
+        if origin is None
+        else OriginItem(
+            session=origin.session,
+            session_id=origin.session_id,
+            title=origin.title,
+            turn=origin.turn,
+            prompt=origin.prompt,
+            message_id=origin.message_id,
+            agent_id=origin.agent_id,
+            tool=origin.tool,
+            at=to_datetime(origin.time),
+        ),
+    )

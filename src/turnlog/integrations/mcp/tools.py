@@ -1,0 +1,252 @@
+"""What can be asked of the archive: bounded questions that change nothing."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+import msgspec
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from turnlog.errors import TurnlogError
+from turnlog.integrations.mcp.answers import (
+    Call,
+    Conversation,
+    Found,
+    Hit,
+    Listed,
+    Message,
+    Project,
+    Projects,
+    Sessions,
+)
+from turnlog.server.errors import RequestError
+from turnlog.server.finding import get_session
+from turnlog.server.shapes.messages import CallBlock
+from turnlog.server.shapes.messages import Message as Shown
+from turnlog.server.views.limits import head_of, say, sayable
+from turnlog.server.views.lists import name_session
+from turnlog.server.views.moments import dollars, moment
+from turnlog.server.views.walks import Asked, ask_window, build_filter
+from turnlog.server.views.windows import view_window
+from turnlog.store.identity import Scope
+from turnlog.store.interface import Store
+from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.store.search.hits import Hit as Passage
+from turnlog.store.search.hits import SearchOrder
+from turnlog.store.search.parsing import parse_query
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.periods import Span
+from turnlog.store.usage.report import Grouping
+
+__all__ = ["ArchiveTools"]
+
+_SECONDS = 20.0
+"""How long a search may take."""
+_SHORT, _LONG = 1_500, 12_000
+"""How many characters of a message are told."""
+_ANSWER = 400
+
+Limit = Annotated[int, Field(ge=1, le=50, description="The most that are told.")]
+Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the answer before.")]
+
+
+class ArchiveTools:
+    """Questions about a store, as whoever may see what is in a scope."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+
+    def search(
+        self,
+        query: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=1000,
+                description='Words, "phrases", prefix*, -not, OR, exact code; filters project: session: tool: '
+                "model: role: branch: file: is:error after:7d before:2026-01-31.",
+            ),
+        ],
+        limit: Limit = 20,
+        order: SearchOrder = SearchOrder.NEWEST,
+        cursor: Cursor = None,
+    ) -> str:
+        """Find passages in all earlier sessions: prompts, answers, tool inputs and outputs."""
+        return _answer(lambda: self._search(query, limit, order, cursor))
+
+    def file_history(
+        self,
+        path: Annotated[
+            str, Field(min_length=1, max_length=1000, description="A file, or the end of its path.")
+        ],
+        limit: Limit = 20,
+        cursor: Cursor = None,
+    ) -> str:
+        """Tell what earlier sessions did to a file, the newest first: each call that read or changed it."""
+        quoted = path.replace('"', "")
+        return _answer(lambda: self._search(f'file:"{quoted}"', limit, SearchOrder.NEWEST, cursor))
+
+    def list_projects(
+        self, text: Annotated[str | None, Field(max_length=500, description="A part of the path.")] = None
+    ) -> str:
+        """List the projects that sessions were in, the newest first."""
+        return _answer(lambda: self._list_projects(text))
+
+    def list_sessions(
+        self,
+        project: Annotated[str | None, Field(max_length=500, description="A part of its path.")] = None,
+        text: Annotated[str | None, Field(max_length=500, description="A part of the title.")] = None,
+        limit: Limit = 20,
+        cursor: Cursor = None,
+    ) -> str:
+        """List earlier sessions, the newest first."""
+        asked = SessionFilter(project=project, text=text)
+        return _answer(lambda: self._list_sessions(asked, limit, cursor))
+
+    def read_conversation(
+        self,
+        session: Annotated[
+            str, Field(min_length=4, max_length=200, description="As found, or the beginning of its id.")
+        ],
+        around: Annotated[str | None, Field(max_length=200, description="The id of a message.")] = None,
+        before: Annotated[int | None, Field(ge=0, description="What is above this number.")] = None,
+        after: Annotated[int | None, Field(ge=0, description="What is below this number.")] = None,
+        agent: Annotated[str | None, Field(max_length=200, description="The id of a sub-agent.")] = None,
+        limit: Limit = 20,
+        full: Annotated[bool, Field(description="More of each message.")] = False,
+    ) -> str:
+        """Read a window of a session: its beginning, or around, above or below a message."""
+        asked = Asked(None, agent, around, before, after, limit)
+        return _answer(lambda: self._read(session, asked, _LONG if full else _SHORT))
+
+    def usage(
+        self,
+        by: Grouping = Grouping.DAILY,
+        since: date | None = None,
+        until: date | None = None,
+        project: Annotated[str | None, Field(max_length=500, description="A part of its path.")] = None,
+        top: Annotated[int, Field(ge=1, le=100)] = 31,
+    ) -> str:
+        """Count tokens and dollars by day, week, month, session, project, model, tool or block of 5 hours."""
+        query = UsageQuery(
+            zone=UTC,
+            zone_name="UTC",
+            now=datetime.now(UTC),
+            by=by,
+            breakdown=None,
+            span=Span(since, until),
+            project=project,
+            most=top,
+        )
+        return _answer(lambda: build_report(self._store.read_usage(self._scope), query))
+
+    def _search(self, text: str, limit: int, order: SearchOrder, cursor: str | None) -> Found:
+        deadline = time.monotonic() + _SECONDS
+        page = self._store.search(
+            self._scope,
+            parse_query(text),
+            order=order,
+            limit=limit,
+            cursor=cursor,
+            cancelled=lambda: time.monotonic() > deadline,
+        )
+        return Found(hits=tuple(map(_tell_hit, page.hits)), next=page.next)
+
+    def _list_projects(self, text: str | None) -> Projects:
+        found = self._store.list_projects(self._scope, text=text)
+        told = tuple(
+            Project(
+                path=say(each.path),
+                sessions=each.sessions,
+                last_at=moment(each.last_time),
+                cost_usd=dollars(each.cost),
+            )
+            for each in found[:200]
+        )
+        return Projects(projects=told, total=len(found))
+
+    def _list_sessions(self, asked: SessionFilter, limit: int, cursor: str | None) -> Sessions:
+        page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor)
+        return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
+
+    def _read(self, name: str, asked: Asked, length: int) -> Conversation:
+        session = get_session(self._store, self._scope, name)
+        where = build_filter(None, None, None, None, None)
+        found = ask_window(self._store, self._scope, session.key, asked, where)
+        shown = view_window(self._store, self._scope, session, found.rows, found.anchor)
+        above = shown[0].index if shown else found.at
+        below = shown[-1].index if shown else found.at
+        return Conversation(
+            session_id=name_session(session),
+            messages=tuple(_tell_message(each, length) for each in shown),
+            total=found.chapter.count(),
+            before=above if found.chapter.list_before(above, 1) else None,
+            after=below if found.chapter.list_after(below + 1, 1) else None,
+        )
+
+
+def _answer(ask: Any) -> str:
+    try:
+        return msgspec.json.encode(ask()).decode()
+    except (TurnlogError, RequestError) as error:
+        raise ToolError(str(error)) from None
+
+
+def _tell_hit(hit: Passage) -> Hit:
+    return Hit(
+        session=sayable(hit.session or hit.session_id),
+        session_id=sayable(hit.session_id),
+        message=say(hit.message_id),
+        kind=hit.kind,
+        at=moment(hit.time),
+        project=say(hit.project),
+        tool=say(hit.tool),
+        agent=say(hit.agent_id),
+        untrusted=sayable(hit.snippet.text),
+    )
+
+
+def _tell_session(stored: StoredSession) -> Listed:
+    row = stored.row
+    title = stored.marks.name or row.title
+    return Listed(
+        session=stored.key,
+        session_id=name_session(stored),
+        project=say(row.project),
+        branch=sayable(row.branches[-1]) if row.branches else None,
+        started_at=moment(row.first_time),
+        last_at=moment(row.last_time),
+        messages=row.messages,
+        cost_usd=dollars(row.cost),
+        untrusted=None if title is None else head_of(title),
+    )
+
+
+def _tell_message(shown: Shown, length: int) -> Message:
+    calls = tuple(
+        Call(
+            tool=block.call.name,
+            state=str(block.call.state),
+            untrusted=_tell_call(block, length),
+        )
+        for block in shown.blocks
+        if isinstance(block, CallBlock)
+    )
+    return Message(
+        message=shown.uuid,
+        author=shown.author,
+        at=shown.created_at,
+        untrusted=shown.content[:length],
+        cut=len(shown.content) > length,
+        calls=calls,
+    )
+
+
+def _tell_call(block: CallBlock, length: int) -> str:
+    answer = "" if block.call.result is None else block.call.result.text
+    return f"{block.call.title[:_ANSWER]}\n{answer[: max(_ANSWER, length // 4)]}".strip()
