@@ -26,10 +26,10 @@ from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.lines.blocks import is_call, list_blocks
 from turnlog.transcripts.session import Session
 
-__all__ = ["SnakeDocument", "render_documents"]
+__all__ = ["DocumentUsage", "SnakeDocument", "render_documents"]
 
 
-class Usage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class DocumentUsage(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What an answer used."""
 
     input_tokens: int
@@ -54,7 +54,7 @@ class SnakeDocument(Struct, frozen=True, gc=False, kw_only=True):
     is_sidechain: bool
     model: str | None | UnsetType = UNSET
     cost_usd: float | None | UnsetType = UNSET
-    usage: Usage | UnsetType = UNSET
+    usage: DocumentUsage | UnsetType = UNSET
     message_data: Raw | UnsetType = UNSET
 
 
@@ -70,7 +70,7 @@ class _CamelDocument(Struct, frozen=True, gc=False, kw_only=True, rename="camel"
     is_sidechain: bool
     model: str | None | UnsetType = UNSET
     cost_usd: float | None | UnsetType = UNSET
-    usage: Usage | UnsetType = UNSET
+    usage: DocumentUsage | UnsetType = UNSET
     message_data: Raw | UnsetType = UNSET
 
 
@@ -97,7 +97,7 @@ def render_documents(
 
 
 def _list_documents(
-    session: Session, selection: Selection, costs: Mapping[str, tuple[Decimal | None, Usage]]
+    session: Session, selection: Selection, costs: Mapping[str, tuple[Decimal | None, DocumentUsage]]
 ) -> Iterator[SnakeDocument]:
     yield from _list_of(session.conversation, select(session, selection), selection, costs)
     if selection.agents:
@@ -111,7 +111,7 @@ def _list_of(
     conversation: Conversation,
     messages: Iterable[Message],
     selection: Selection,
-    costs: Mapping[str, tuple[Decimal | None, Usage]],
+    costs: Mapping[str, tuple[Decimal | None, DocumentUsage]],
 ) -> Iterator[SnakeDocument]:
     parents = map_parents(conversation.calls)
     tree, all_messages = conversation.tree, conversation.messages
@@ -131,7 +131,7 @@ def _tell_message(
     message: Message,
     parent: str | None,
     selection: Selection,
-    costs: Mapping[str, tuple[Decimal | None, Usage]],
+    costs: Mapping[str, tuple[Decimal | None, DocumentUsage]],
 ) -> SnakeDocument:
     line = message.lines[-1]
     cost, usage = costs.get(message.message_id or "", (None, None))
@@ -184,12 +184,12 @@ def _tell_extracted(document: Document003, line: Line) -> SnakeDocument:
     )
 
 
-def _price(session: Session) -> dict[str, tuple[Decimal | None, Usage]]:
+def _price(session: Session) -> dict[str, tuple[Decimal | None, DocumentUsage]]:
     """Return what each answer cost and used, by the API's id."""
-    found: dict[str, tuple[Decimal | None, Usage]] = {}
+    found: dict[str, tuple[Decimal | None, DocumentUsage]] = {}
     for used in session.usage.list_messages():
         tokens = used.tokens
-        usage = Usage(
+        usage = DocumentUsage(
             input_tokens=tokens.input,
             output_tokens=tokens.output,
             cache_read_input_tokens=tokens.cache_read,
