@@ -11,7 +11,7 @@ NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: setup web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
+.PHONY: screenshots setup web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
 
 setup: $(VENV)/.dev $(PAGE)
 
@@ -69,23 +69,32 @@ format: setup
 	cd web && npm run --silent format
 
 docs: setup
-	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md
+	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md docs/hooks.md
 	PYTHONPATH=tests $(BIN)/python -m api_reference
+
+# Pictures of every page, light and dark, on the real server with its sample sessions.
+screenshots: setup
+	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	mkdir -p docs/images
+	cd web && PICTURES=../docs/images npx playwright test pictures --workers 1
 
 # The page's types are made from it.
 schema: $(VENV)/.dev $(NODE)
 	$(BIN)/python -m turnlog.server.describe > web/openapi.json
 	cd web && npm run --silent types
 
-bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage
+bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
 	$(BIN)/python benchmarks/export.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
+	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	cd web && npm run --silent measure
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)

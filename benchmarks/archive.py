@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from build import make_up
+from shapes import SHAPES, grow_machine, measure_peak
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
@@ -28,6 +29,8 @@ from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 
 GOAL_FASTER, GOAL_SIZE, GOAL_APPEND, GOAL_WINDOW, GOAL_GROWTH = 8.0, 0.4, 200.0, 10.0, 12.0
+GOAL_MEMORY = 300
+"""MB, of all processes of a sync together."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
     parser.add_argument("--peer", type=Path, help="the program agentsview")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--growth", action="store_true", help="measure 1 GB against 100 MB, which takes minutes"
+    )
     options = parser.parse_args(arguments)
     paths = sorted(options.folder.rglob("*.jsonl"))
     if not paths:
@@ -50,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_append(work, 25_000, 40)
         _print_window(work)
         _print_growth(paths, work)
+        _print_memory(paths, work)
+        if options.growth:
+            _print_long_growth(paths, work)
     return 0
 
 
@@ -185,6 +194,38 @@ def _clock_copies(paths: list[Path], work: Path, copies: int) -> float:
         return _clock(lambda: _sync(store, place, home / ".claude"))
     finally:
         store.close()
+
+
+def _print_long_growth(paths: list[Path], work: Path) -> None:
+    """Sync 100 MB and 1 GB of real files, each copy under ids of its own."""
+    seconds = []
+    for size in (100, 1000):
+        home = work / f"long{size}"
+        raw = grow_machine(paths, home, size * 1_000_000)
+        seconds.append(_run([sys.executable, "-m", "turnlog", "sync"], _name_home(home), home / "turnlog"))
+        database = (home / "turnlog" / "turnlog.db").stat().st_size / raw
+        print(f"  {raw / 1e6:,.0f} MB: {seconds[-1]:.1f} s, the database is {database:.2f} of it")
+        shutil.rmtree(home)
+    growth = seconds[1] / seconds[0]
+    print(f"  from 100 MB to 1 GB: {growth:.1f} times the time (goal {GOAL_GROWTH:.0f})", end="")
+    print(f": {_verdict(growth <= GOAL_GROWTH)}")
+
+
+def _print_memory(paths: list[Path], work: Path) -> None:
+    """Sync what takes most memory, each in a process of its own, and print what all processes had at most."""
+    if not Path("/proc/self/status").exists():
+        print("  memory: nobody tells how much a process takes")
+        return
+    for name, make in SHAPES.items():
+        home = work / "memory"
+        make(paths, home)
+        peak = measure_peak([sys.executable, "-m", "turnlog", "sync"], _name_home(home))
+        shutil.rmtree(home)
+        print(f"  memory, {name}: {peak:.0f} MB (goal {GOAL_MEMORY}): {_verdict(peak < GOAL_MEMORY)}")
+
+
+def _name_home(home: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "TURNLOG_HOME": str(home / "turnlog")}
 
 
 def _sync(store: Store, place: Path, config: Path) -> None:

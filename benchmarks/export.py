@@ -37,7 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.mkdir()
         for number, path in enumerate(paths):
             shutil.copy(path, given / f"{number}.jsonl")
-        ours = [programs / "turnlog", "export", *sorted(given.iterdir()), "--format", "html", "--force"]
+        ours: list[str | Path] = [
+            programs / "turnlog",
+            "export",
+            *sorted(given.iterdir()),
+            "--format",
+            "html",
+            "--force",
+        ]
         ours += ["--output", f"{folder}/pages/"]
         contestants: dict[str, list[str | Path]] = {
             "turnlog": ours,

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from api_archive import IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
+from board_scenarios import Told
+from live_client import listening
 from server_app import Answer, Served, serving
 from turnlog.server.describe import describe
+from turnlog.server.surroundings import Surroundings
+from turnlog.store.care import CaredStore
 from turnlog.store.opening import open_store
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 MARK = "<!-- What follows is made by `make docs`. -->\n"
 SHORT = 160
 """Characters of a text in an example."""
+
+WAITING = "5e551011-0000-4000-8000-000000000001"
+"""A session that waits for a permission."""
 
 EXAMPLES = {
     "/api/projects": "?limit=1",
@@ -38,11 +47,35 @@ EXAMPLES = {
     "/api/sessions/{id}/sidechains": f"/{TOOLS}/sidechains",
     "/api/sessions/{id}/sidechains/{message_uuid}": f"/{TOOLS}/sidechains/700150e0-0000-4000-9000-000000000002",
     "/api/sessions/{id}/calls": f"/{TOOLS}/calls?limit=1&state=failed",
+    "/api/sessions/{id}/timeline": f"/{TOOLS}/timeline?around=0&limit=1",
+    "/api/sessions/{id}/actions": f"/{TOOLS}/actions?limit=1",
+    "/api/sessions/{id}/hook-events": f"/{WAITING}/hook-events",
+    "/api/sessions/{id}/forget": f"/{ODD}/forget",
+    "/api/sessions/{id}/restore": f"/{ODD}/restore",
     "/api/search": "?q=comparison",
     "/api/usage": "?by=model&since=2026-03-04&project=orchard",
 }
 """What is asked for; what is not here is asked for as it is. Of sessions, what stands behind /api/sessions."""
-CHANGE = {"name": "The comparison", "starred": True, "add_tags": ["config"]}
+BODIES: dict[tuple[str, str], Any] = {
+    ("PATCH", "/api/sessions/{id}/marks"): {
+        "name": "The comparison",
+        "starred": True,
+        "add_tags": ["config"],
+    },
+    ("POST", "/api/sessions/{id}/forget"): {"dry_run": True},
+    ("POST", "/api/sessions/{id}/restore"): {"dry_run": True},
+    ("POST", "/api/hooks"): {
+        "session_id": WAITING,
+        "hook_event_name": "Notification",
+        "notification_type": "auth_success",
+    },
+}
+NOT_SHOWN = {
+    ("GET", "/api/archive/verify"),
+    ("POST", "/api/archive/verify"),
+    ("POST", "/api/archive/tombstones/{session_id}/lift"),
+}
+"""What would answer something else each time, or nothing here."""
 
 
 def build_reference() -> str:
@@ -52,7 +85,9 @@ def build_reference() -> str:
         home = Path(folder)
         with closing(open_store(home / "turnlog.db")) as store:
             fill(store, home / "turnlog.db", home / ".claude")
-            with serving(home / "home", store=store) as api:
+            _ask_permission(store)
+            around = Surroundings(place=home / "turnlog.db", config_dirs=(home / ".claude",))
+            with serving(home / "home", store=store, around=around) as api:
                 parts = [
                     part
                     for path, methods in schema["paths"].items()
@@ -60,6 +95,14 @@ def build_reference() -> str:
                     for part in _describe(api, method.upper(), path, operation, schema["components"]["schemas"])
                 ]
     return _settle("\n".join(parts), folder)
+
+
+def _ask_permission(store: CaredStore) -> None:
+    """Have a session wait, for mission control to show."""
+    told = Told(store, Path(), time.time_ns(), WAITING)
+    given = {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "git push"}}
+    told.hook("UserPromptSubmit", 90, prompt="Publish it")
+    told.hook("PermissionRequest", 61, **given)
 
 
 def _describe(
@@ -102,16 +145,26 @@ def _list_values(schema: Any, shapes: dict[str, Any]) -> list[str]:
 
 def _show(api: Served, method: str, path: str) -> Iterator[str]:
     asked = _find_example(api, path)
-    if method == "PATCH":
-        body = json.dumps(CHANGE).encode()
-        headers = {**api.bearer, "Content-Type": "application/json"}
-        answer = api.ask(method, asked, headers, body)
-        yield f"    {method} {asked}\n    {body.decode()}\n"
-    else:
-        answer = api.ask(method, asked, api.bearer)
+    if path == "/api/live":
         yield f"    {method} {asked}\n"
+        yield _show_stream(api)
+        return
+    if (method, path) in NOT_SHOWN:
+        return
+    given = BODIES.get((method, path))
+    body = None if given is None else json.dumps(given).encode()
+    headers = {**api.bearer, **({} if body is None else {"Content-Type": "application/json"})}
+    answer = api.ask(method, asked, headers, body)
+    yield f"    {method} {asked}\n" + ("" if body is None else f"    {body.decode()}\n")
     assert answer.status in (200, 201), answer.body
     yield from _show_answer(answer)
+
+
+def _show_stream(api: Served) -> str:
+    """Return how a stream begins that does not end."""
+    with listening(api) as client:
+        event = client.read("hello")
+    return f"```\nid: {event.id}\nevent: {event.name}\ndata: {json.dumps(event.data)}\n```\n"
 
 
 def _find_example(api: Served, path: str) -> str:
@@ -151,6 +204,15 @@ def _settle(text: str, folder: str) -> str:
         r"\b[0-9a-f]{32}\b", lambda found: names.setdefault(found[0], f"{len(names) + 1:02x}" * 16), text
     )
     text = re.sub(r'"(version|newest)": "[^"]+"', r'"\1": "…"', text)
+    text = re.sub(r"\b[0-9a-f]{16}:", "0123456789abcdef:", text)
+    today = datetime.now(UTC)
+    for day in {today - timedelta(days=1), today}:  # what happens while this is written
+        text = re.sub(rf"{day:%Y-%m-%d}T[0-9:.]+Z", "2026-03-04T12:00:00Z", text)
+    text = re.sub(r'"next": "W[^"]{20,}"', '"next": "…"', text)  # holds a key, in a form of its own
+    text = re.sub(r'("place": "[^"]+",\n  "bytes": )[0-9]+', r"\g<1>2500000", text)  # as SQLite happens to grow
+    text = re.sub(r'"waited_ms": [0-9]+', '"waited_ms": 61000', text)
+    text = re.sub(r"\b[0-9]{19}-[0-9a-z]+", "1772625600000000000-0123456789abcdef", text)
+    text = re.sub(r'"timestamp": 1[0-9]{9}\b', '"timestamp": 1772625600', text)
     return re.sub(r"key=[\w-]+", "key=…", text)
 
 

@@ -24,6 +24,7 @@ from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sockets import listen
+from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.store.care import CaredStore
 from turnlog.store.opening import open_store
@@ -129,6 +130,7 @@ def serving(
     failures: FailureLimit | None = None,
     page: Path | None = None,
     allowed: Sequence[str] = (),
+    around: Surroundings | None = None,
 ) -> Iterator[Served]:
     """Run the server in a thread, with `handlers` besides its own; without a store, one is made in `home`."""
     home.mkdir(parents=True, exist_ok=True)
@@ -145,7 +147,7 @@ def serving(
             handlers=(*routes, *handlers),
             syncing=syncing,
             failures=failures,
-            place=home / "turnlog.db" if own else None,
+            around=around or Surroundings(place=home / "turnlog.db" if own else None),
             page=page or home / "no page",
         )
         config = uvicorn.Config(
@@ -166,6 +168,7 @@ def serving(
         try:
             yield Served(port, keeper, app, syncing)
         finally:
+            app.live.close()
             server.should_exit = True
             thread.join(PATIENCE)
             if own:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.config import Settings
+from turnlog.config import NotificationSettings, Occasion, Settings
 from turnlog.errors import ConfigError
 
 
@@ -26,12 +26,27 @@ def test_the_file_says_what_is_excluded(tmp_path: Path) -> None:
     assert Settings.from_env({"TURNLOG_HOME": str(tmp_path)}).exclude == ("~/secret",)
 
 
+def test_the_file_says_who_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[notifications]\ndesktop = true\nwebhooks = ["https://example.org/x?token=y"]\non = ["waits"]\n'
+    )
+    assert Settings.from_env({"TURNLOG_HOME": str(tmp_path)}).notifications == NotificationSettings(
+        desktop=True, webhooks=("https://example.org/x?token=y",), on=(Occasion.WAITS,)
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ('[sync]\nexlude = ["~/secret"]\n', "unknown field `exlude`"),
         ("[sync]\nexclude = 5\n", "Expected `array`, got `int`"),
         ("[sync\n", "Expected"),
+        ("[notifications]\ndesktop = 1\n", "Expected `bool`, got `int`"),
+        ('[notifications]\non = ["sings"]\n', "Invalid enum value 'sings'"),
+        ('[notifications]\nurl = "x"\n', "unknown field `url`"),
+        ('[notifications]\nwebhooks = ["ftp://example.org"]\n', r"https://example.org/hook in `webhooks\[0\]`"),
+        ('[notifications]\nwebhooks = ["http://"]\n', r"`webhooks\[0\]`"),
+        ('[notifications]\nwebhooks = ["http://a:99999/"]\n', r"`webhooks\[0\]`"),
     ],
 )
 def test_a_file_that_says_something_wrong_is_refused_with_its_name(

@@ -15,7 +15,18 @@ import pytest
 import turnlog
 
 PACKAGE = Path(turnlog.__file__).parent
-LAYERS = ["errors", "messages", "transcripts", "store", "ingest", "export", "server", "integrations", "cli"]
+LAYERS = [
+    "errors",
+    "instants",
+    "messages",
+    "transcripts",
+    "store",
+    "ingest",
+    "export",
+    "server",
+    "integrations",
+    "cli",
+]
 TOP = {"server", "integrations", "cli"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 NAMES = [module.name for module in pkgutil.walk_packages(turnlog.__path__, "turnlog.")]

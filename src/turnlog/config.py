@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +20,34 @@ from platformdirs import user_data_path
 from turnlog.errors import ConfigError
 from turnlog.transcripts.files.locate import list_config_dirs
 
-__all__ = ["Settings"]
+__all__ = ["NotificationSettings", "Occasion", "Settings"]
+
+_MOST_WEBHOOKS = 10
+
+
+class Occasion(StrEnum):
+    """When somebody is told."""
+
+    WAITS = "waits"
+    """A session needs the person: for a permission, an answer, a plan, or after an error."""
+    ENDS = "ends"
+    """A turn or a session ended."""
+
+
+class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is told when a session waits or ends; nobody, unless the file says so."""
+
+    desktop: bool = False
+    webhooks: tuple[str, ...] = ()
+    """Addresses that are told by POST."""
+    on: tuple[Occasion, ...] = (Occasion.WAITS, Occasion.ENDS)
+
+    def __post_init__(self) -> None:
+        if len(self.webhooks) > _MOST_WEBHOOKS:
+            raise ValueError(f"Expected at most {_MOST_WEBHOOKS} `webhooks`, got {len(self.webhooks)}")
+        for index, address in enumerate(self.webhooks):
+            if not _is_address(address):  # which may hold a secret, so it is not repeated
+                raise ValueError(f"Expected an address as https://example.org/hook in `webhooks[{index}]`")
 
 
 class _Sync(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +60,7 @@ class _Redaction(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     sync: _Sync = _Sync()
+    notifications: NotificationSettings = NotificationSettings()
     redaction: _Redaction = _Redaction()
 
 
@@ -48,6 +78,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     exclude: tuple[str, ...] = ()
     """What is never archived: paths of files and projects, with wildcards (`[sync] exclude` in the file)."""
+    notifications: NotificationSettings = NotificationSettings()
+    """Who is told when a session waits or ends (`[notifications]` in the file)."""
 
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets (`[redaction] words` in the file)."""
@@ -60,6 +92,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         return cls(
             home=home,
             exclude=file.sync.exclude,
+            notifications=file.notifications,
             redact_words=file.redaction.words,
             config_dirs=tuple(list_config_dirs(env, Path(os.path.expanduser("~")))),
             color=_color(env),
@@ -70,6 +103,15 @@ class Settings(Struct, frozen=True, kw_only=True):
 def _home(env: Mapping[str, str]) -> Path:
     given = env.get("TURNLOG_HOME")
     return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port and text.isprintable()
 
 
 def _read_file(path: Path) -> _File:

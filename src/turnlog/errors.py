@@ -8,6 +8,7 @@
     ├── ConfigError          a configuration file that says something wrong; carries its path
     ├── CursorError          a place in a list that is none, or of another list
     ├── ExportError          a file that cannot be written as asked; carries its path
+    ├── HookError            settings of Claude Code that are none, or cannot be written; carries their path
     ├── MarkError            a name, tag or note that may not be kept
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
     ├── ProtocolError        a control message that may not be sent; carries the request's id
@@ -37,6 +38,7 @@ __all__ = [
     "CursorError",
     "DecodeError",
     "ExportError",
+    "HookError",
     "MalformedError",
     "MarkError",
     "MigrationError",
@@ -116,6 +118,10 @@ class ConfigError(_FileError):
 
 class ExportError(_FileError):
     """A file cannot be written as asked; nothing was."""
+
+
+class HookError(_FileError):
+    """Hooks cannot be put into Claude Code's settings, or taken out; nothing was changed."""
 
 
 class MigrationError(_FileError):

@@ -82,7 +82,7 @@ def test_excluded_projects_are_not_archived(env: dict[str, str]) -> None:
     [
         (("status",), 1, "nothing is archived yet"),
         (("export", "0b5c", "--raw", "--output", "out"), 1, "nothing is archived yet"),
-        (("export", "0b5c", "--output", "out"), 2, "--raw gives the files as they were"),
+        (("export", "0b5c", "--output", "out"), 2, "or --raw for the files as they were"),
         (("sync", "/no/such/place"), 2, "/no/such/place: No such file or directory"),
     ],
 )

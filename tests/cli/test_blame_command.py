@@ -24,8 +24,8 @@ def project(tmp_path: Path) -> Path:
     first, second = Writer(FIRST, cwd=str(folder)), Writer(SECOND, cwd=str(folder))
     for _ in range(20):  # a line is a second: the second session begins when the first is over
         second.user("Wait")
-    counted = {"old_string": "total = 0", "new_string": "total = 1\nitems = []"}
-    taxed = {"old_string": "items = []", "new_string": "items = []\ntaxes = 7"}
+    counted: dict[str, Any] = {"old_string": "total = 0", "new_string": "total = 1\nitems = []"}
+    taxed: dict[str, Any] = {"old_string": "items = []", "new_string": "items = []\ntaxes = 7"}
     _edit(first, "Write the cart", "Write", "c1", file_path=path, content="import os\n\ntotal = 0\n")
     _edit(first, "Count the items", "Edit", "c2", file_path=path, **counted)
     _edit(second, "Add taxes", "Edit", "c3", file_path=path, **taxed)

@@ -128,6 +128,7 @@ def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
         time=1772359202000000,
         model="claude-opus-4-1",
         calls=1,
+        reached=1772359202000000,
     )
     assert rows.chapters[2].calls == (
         CallRow(
@@ -144,6 +145,8 @@ def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
             result_block=0,
             started=1772359206000000,
             ended=1772359207000000,
+            line=1,
+            reached=1772359206000000,
         ),
     )
     assert [(row.index, row.message) for row in rows.chapters[0].placements] == PLACED

@@ -13,20 +13,25 @@ from real_program.scenarios import SCENARIOS
 
 
 @pytest.fixture(scope="session")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recording]:
-    """Return a function that gives the recording of a scenario."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all test processes of a run share."""
     obstacle = find_obstacle()
     if obstacle is not None:
         pytest.skip(f"the real program cannot be recorded here: {obstacle}")
-    shared = tmp_path_factory.getbasetemp()
+    folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent  # each process has a folder of its own in that of the run
-    root = shared / "real_program"
+        folder = folder.parent  # each process has a folder of its own in that of the run
+    return folder / "real_program"
+
+
+@pytest.fixture(scope="session")
+def record(shared: Path) -> Callable[[str], Recording]:
+    """Return a function that gives the recording of a scenario."""
     made: dict[str, Recording] = {}
 
     def recording(name: str) -> Recording:
         if name not in made:
-            made[name] = make_recording(name, Path(root))
+            made[name] = make_recording(name, shared)
         return made[name]
 
     return recording

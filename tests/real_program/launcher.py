@@ -64,7 +64,7 @@ def main(name: str, folder: Path, program: str) -> None:
     try:
         with StandIn(scenario.replies) as stand_in:
             for number, run in enumerate(scenario.runs):
-                _Program(scenario, run, number, folder, program, stand_in.url, deadline).perform()
+                Performance(scenario, run, number, folder, program, stand_in.url, deadline).perform()
             ledger = stand_in.list_served()
     finally:
         end_leftovers()
@@ -95,7 +95,7 @@ def network_of(pid: int) -> str:
     return os.readlink(f"/proc/{pid}/ns/net")
 
 
-class _Program:
+class Performance:
     """One run of the program, and the reading of its stream."""
 
     def __init__(

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -36,7 +37,7 @@ from turnlog.transcripts import (
     read_lines,
 )
 
-__all__ = ["Recording", "find_obstacle", "make_recording", "tokens_of"]
+__all__ = ["Recording", "find_obstacle", "make_once", "make_recording", "run_apart", "tokens_of"]
 
 _TESTS = Path(__file__).parents[1]
 _SECONDS = 90
@@ -165,24 +166,29 @@ def find_obstacle() -> str | None:
 
 def make_recording(name: str, root: Path) -> Recording:
     """Return a scenario's recording, and make it if no other process does."""
-    folder = root / name
-    done, failed = root / f"{name}.done", root / f"{name}.failed"
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        _wait_for(done, failed)
-    else:
-        try:
-            _record(name, folder)
-            done.touch()
-        except BaseException as error:
-            failed.write_text(str(error))
-            raise
+    folder = make_once(root / name, lambda folder: _record(name, folder))
     return Recording(SCENARIOS[name], folder)
 
 
-def _wait_for(done: Path, failed: Path) -> None:
-    deadline = time.monotonic() + _SECONDS
+def make_once(folder: Path, make: Callable[[Path], None], seconds: float = _SECONDS) -> Path:
+    """Fill a new folder, or wait until another process has done so; return it."""
+    done, failed = folder.with_name(f"{folder.name}.done"), folder.with_name(f"{folder.name}.failed")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        _wait_for(done, failed, seconds)
+        return folder
+    try:
+        make(folder)
+        done.touch()
+    except BaseException as error:
+        failed.write_text(str(error))
+        raise
+    return folder
+
+
+def _wait_for(done: Path, failed: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
     while not done.exists():
         if failed.exists() or time.monotonic() > deadline:
             reason = failed.read_text() if failed.exists() else "it takes too long"
@@ -191,26 +197,23 @@ def _wait_for(done: Path, failed: Path) -> None:
 
 
 def _record(name: str, folder: Path) -> None:
-    command = [
-        *_unshare(),
-        sys.executable,
-        "-m",
-        "real_program.launcher",
-        name,
-        str(folder),
-        str(_find_program()),
-    ]
+    run_apart("real_program.launcher", name, folder, seconds=_SECONDS)
+
+
+def run_apart(module: str, *args: str | Path, seconds: float) -> None:
+    """Run a module in a network namespace of its own; the last of `args` is the folder that it fills."""
+    folder = Path(args[-1])
     run = subprocess.run(
-        command,
+        [*_unshare(), sys.executable, "-m", module, *map(str, args), str(_find_program())],
         env={**os.environ, "PYTHONPATH": str(_TESTS)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=_SECONDS,
+        timeout=seconds,
         check=False,
     )
     if run.returncode:
-        raise RuntimeError(f"recording {name} failed:\n{run.stderr}\n{_list_errors(folder)}")
+        raise RuntimeError(f"{module} failed in {folder}:\n{run.stderr}\n{_list_errors(folder)}")
 
 
 def _list_errors(folder: Path) -> str:

@@ -55,6 +55,7 @@ async def answer_image() -> Response[bytes]:
 async def stream() -> ServerSentEvent:
     async def tell() -> AsyncIterator[str]:
         yield "x" * 5000
+        yield "y" * 5000
 
     return ServerSentEvent(tell())
 
@@ -80,6 +81,35 @@ def test_what_did_not_change_is_neither_made_nor_sent(answering: Served) -> None
 def test_anything_else_is_another_version(answering: Served, path: str) -> None:
     etag = answering.get("/api/versioned/a/1?x=1").headers["etag"]
     assert answering.get(path, If_None_Match=etag).status == 200
+
+
+@pytest.mark.parametrize("path", ["/api/versioned/a/1", "/api/small", "/api/image", "/api/health", "/metrics"])
+@pytest.mark.parametrize("accepted", ["zstd", "identity"])
+def test_head_is_get_without_its_body(answering: Served, path: str, accepted: str) -> None:
+    whole = answering.get(path, Accept_Encoding=accepted)
+    head = answering.ask("HEAD", path, {**answering.bearer, "Accept-Encoding": accepted})
+    assert (head.status, head.body) == (200, b"")
+    varies = ("date",) if path != "/metrics" else ("date", "content-length")
+    for headers in (whole.headers, head.headers):
+        for name in varies:
+            del headers[name]
+    assert head.headers == whole.headers
+
+
+def test_head_of_a_stream_ends(answering: Served) -> None:
+    head = answering.ask("HEAD", "/api/stream", answering.bearer)
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-type"].startswith("text/event-stream")
+
+
+def test_head_needs_a_secret_and_tells_what_did_not_change(answering: Served) -> None:
+    assert answering.ask("HEAD", "/api/versioned/a/1").status == 401
+    etag = answering.get("/api/versioned/a/1").headers["etag"]
+    again = answering.ask("HEAD", "/api/versioned/a/1", {**answering.bearer, "If-None-Match": etag})
+    assert again.status == 304
+    assert answering.ask("HEAD", "/api/keys", answering.bearer).status == 405
+    refused = answering.ask("DELETE", "/api/small", answering.bearer)
+    assert refused.headers["allow"] == "GET, HEAD, OPTIONS"
 
 
 def test_a_304_is_only_for_who_is_let_in(answering: Served) -> None:

@@ -9,19 +9,21 @@ from store.memory_marks import find_marks
 from store.memory_state import Session, State
 from turnlog.store.lists import (
     Cursor,
+    Facets,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
     SessionPage,
     StoredProject,
     StoredSession,
+    count_facets,
     decode_cursor,
     encode_cursor,
     sort_projects,
 )
 from turnlog.store.marks import Marks
 
-__all__ = ["find_sessions", "list_projects", "list_sessions"]
+__all__ = ["find_sessions", "list_facets", "list_projects", "list_sessions"]
 
 _Value = int | float | str | None
 
@@ -55,6 +57,15 @@ def list_projects(state: State, owner: str, text: str | None, order: ProjectOrde
         if text is None or text.casefold() in (stored.row.project or "").casefold():
             groups.setdefault(stored.row.project, []).append(stored)
     return sort_projects([_build_project(path, group) for path, group in groups.items()], order)
+
+
+def list_facets(state: State, owner: str, asked: SessionFilter) -> Facets:
+    found = [stored for stored, name in _list_all(state, owner) if _fits(stored, name, asked)]
+    return Facets(
+        models=count_facets((stored.row.models, 1) for stored in found),
+        branches=count_facets((stored.row.branches, 1) for stored in found),
+        tags=count_facets((stored.marks.tags, 1) for stored in found),
+    )
 
 
 def _build_project(path: str | None, group: list[StoredSession]) -> StoredProject:
@@ -94,6 +105,7 @@ def _store(session: Session, marks: Marks) -> StoredSession:
         row=session.derived.session,
         only_here=not any(source.present for source in session.sources.values()),
         marks=marks,
+        copied_from=transcript.copied_from if transcript else None,
     )
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from secrets import token_hex
 from typing import TypeVar
 
-from store.memory_lists import find_sessions, list_projects, list_sessions
+from store.memory_lists import find_sessions, list_facets, list_projects, list_sessions
 from store.memory_marks import find_marks, list_tags, mark, undo_mark
 from store.memory_search import search
 from store.memory_state import Generation, Session, State, apply_batch
 from store.memory_windows import MemoryWindows
 from turnlog.store.batch import ChapterRows, SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import ChangeEntry, KnownSession, KnownSource
+from turnlog.store.interface import BEGINNING, ChangeEntry, KnownSession, KnownSource, Twin
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
+    Facets,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -44,6 +46,7 @@ class Shared:
     def __init__(self) -> None:
         self.state = State()
         self.writes = 0
+        self.epoch = token_hex(8)
 
 
 class MemoryStore(MemoryWindows):
@@ -90,6 +93,10 @@ class MemoryStore(MemoryWindows):
         sessions = _sessions(self._shared, scope)
         return iter([_know(sessions[key]) for key in sorted(sessions)])
 
+    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
+        found = (_find_twin(session, uuid) for _, session in sorted(_sessions(self._shared, scope).items()))
+        return [twin for twin in found if twin is not None]
+
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         return find_sessions(self._shared.state, scope.owner, prefix)
 
@@ -108,6 +115,9 @@ class MemoryStore(MemoryWindows):
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
     ) -> list[StoredProject]:
         return list_projects(self._shared.state, scope.owner, text, order)
+
+    def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
+        return list_facets(self._shared.state, scope.owner, asked)
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
         return find_marks(self._shared.state, scope.owner, key)
@@ -182,6 +192,9 @@ class MemoryStore(MemoryWindows):
     def find_last_change(self, scope: Scope) -> int:
         return max((entry.seq for entry in self.list_changes(scope, limit=1 << 30)), default=0)
 
+    def find_epoch(self) -> str:
+        return self._shared.epoch
+
 
 class MemoryArchive:
     """The bytes."""
@@ -243,6 +256,16 @@ def _has_messages(session: Session, source: str) -> bool:
 
 def _window(rows: list[_Row], first: int, count: int | None) -> list[_Row]:
     return rows[first:] if count is None else rows[first : first + count]
+
+
+def _find_twin(session: Session, uuid: str) -> Twin | None:
+    source = session.sources.get(session.key)
+    lines = source.generations[-1].lines if source is not None else []
+    at = next((line.number for line in lines if line.parent_uuid == uuid), BEGINNING)
+    if source is None or at >= BEGINNING or all(line.uuid != uuid for line in lines[:at]):
+        return None
+    told = lines[at].session_id
+    return Twin(key=session.key, session_id=session.session_id, told_id=told, copied_from=source.copied_from)
 
 
 def _know(session: Session) -> KnownSession:

@@ -105,6 +105,7 @@ def _apply_source(session: Session, batch: SourceBatch) -> int:
     if known is None:
         known = session.sources[batch.source] = Source(batch.source, batch.kind, "")
     is_new = (known.path, known.present) != (batch.path, batch.change is not Change.VANISHED)
+    is_new = is_new or not _is_same_copy(known, batch)
     if batch.generation == len(known.generations):
         known.generations.append(Generation())
         is_new = True
@@ -130,7 +131,12 @@ def _has_all(known: Source, batch: SourceBatch) -> bool:
         (known.path, known.present) == (batch.path, batch.change is not Change.VANISHED)
         and (len(known.generations) - 1, len(newest.data)) == (batch.generation, batch.length)
         and batch.checkpoint == known.checkpoint
+        and _is_same_copy(known, batch)
     )
+
+
+def _is_same_copy(known: Source, batch: SourceBatch) -> bool:
+    return batch.copied_from in (None, known.copied_from)
 
 
 def _open(batch: SourceBatch) -> bytes:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from msgspec.structs import astuple
+
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import Archive, KnownSession
-from turnlog.store.rows import CallRow, LineFact, MessageRow, TurnRow
+from turnlog.store.rows import CallRow, LineFact, MessageRow, SightingRow, TurnRow
 from turnlog.store.usage.source import UsageSource
 from turnlog.store.windows import (
     EVERY_CALL,
@@ -21,12 +23,15 @@ from turnlog.store.windows import (
     FlawedLine,
     MessageFilter,
     MessageOutline,
+    TurnCall,
 )
 
 
 class _Whole(Protocol):
     @property
     def archive(self) -> Archive: ...
+    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]: ...
+    def list_sightings(self, scope: Scope, key: str | None = None) -> Iterator[SightingRow]: ...
     def list_known(self, scope: Scope) -> Iterator[KnownSession]: ...
     def list_turns(self, scope: Scope, key: str) -> list[TurnRow]: ...
     def find_known(self, scope: Scope, key: str) -> KnownSession | None: ...
@@ -137,6 +142,19 @@ class MemoryWindows:
     def count_turns(self: _Whole, scope: Scope, key: str) -> int:
         return len(self.list_turns(scope, key))
 
+    def list_turn_calls(
+        self: _Whole, scope: Scope, key: str, *, first: int = 0, count: int = 100
+    ) -> list[TurnCall]:
+        turns = {row.index: row.turn for row in self.list_messages(scope, key)}
+        found = [
+            TurnCall(turn, row.category, row.state, row.started, row.ended)
+            for row in _list_calls(self, scope, key, None)
+            if row.message is not None
+            and (turn := turns[row.message]) is not None
+            and first <= turn < first + count
+        ]
+        return sorted(found, key=lambda call: call.turn)
+
     def count_files(self: _Whole, scope: Scope) -> FileCounts:
         sessions = list(self.list_known(scope))
         sources = [source for session in sessions for source in session.sources]
@@ -192,6 +210,10 @@ class MemoryWindows:
             )
             for name in sorted(set(ids) & cells.keys())
         ]
+
+    def find_usage_version(self: _Whole, scope: Scope, key: str) -> int:
+        ids = [row.message_id for row in self.list_sightings(scope, key)]
+        return hash(tuple(map(astuple, self.find_answers(scope, ids))))
 
     def measure_lines(self: _Whole, scope: Scope, places: Sequence[Place]) -> list[int]:
         return [_measure(self, scope, place) for place in places]

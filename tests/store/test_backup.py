@@ -136,7 +136,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
     store.back_up(tmp_path / "first.db")
     before = collect_answers(store, LOCAL)
     add(store, "two")
-    later = collect_answers(store, LOCAL)
+    later, epoch = collect_answers(store, LOCAL), store.find_epoch()
     store.close()
     restored = restore_store(place, tmp_path / "first.db")
     assert restored.kept is not None
@@ -144,6 +144,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
     now, kept = SqliteStore.open(place), SqliteStore.open(Path(restored.kept), read_only=True)
     assert collect_answers(now, LOCAL) == before
     assert collect_answers(kept, LOCAL) == later
+    assert now.find_epoch() != epoch == kept.find_epoch()
     assert {backup.path for backup in now.list_backups()} == {restored.kept, str(tmp_path / "first.db")}
     add(now, "three")
     now.close()

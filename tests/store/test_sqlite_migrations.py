@@ -219,3 +219,27 @@ def test_hook_events_are_the_table_of_the_spec(tmp_path: Path) -> None:
     plan = " ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}"))
     assert "hook_deliveries_by_session" in plan
     connection.close()
+
+
+def test_what_hooks_delivered_before_is_linked_to_its_calls(tmp_path: Path) -> None:
+    path = tmp_path / "turnlog.db"
+    names = [migration.__name__ for migration in MIGRATIONS]
+    make_version(path, names.index("link_hooks_to_calls"))
+    payloads = {
+        "1": b'{"tool_use_id":"toolu_1","agent_id":"a1"}',
+        "2": b'{"tool_use_id":7,"agent_id":""}',
+        "3": b"\xff no JSON",
+    }
+    connection = apsw.Connection(str(path))
+    for name, payload in payloads.items():
+        connection.execute(
+            "INSERT INTO hook_deliveries (owner, delivery_id, received_ns, session_id, event_name, payload) "
+            "VALUES ('local', ?, 1, 's', 'PreToolUse', ?)",
+            (name, payload),
+        )
+    connection.close()
+    store = SqliteStore.open(path)
+    found = [(each.delivery_id, each.tool_use_id, each.agent_id) for each in store.list_deliveries(LOCAL, "s")]
+    assert found == [("1", "toolu_1", "a1"), ("2", None, None), ("3", None, None)]
+    assert [each.delivery_id for each in store.list_deliveries_of(LOCAL, "s", ["toolu_1"])] == ["1"]
+    store.close()

@@ -21,6 +21,7 @@ from turnlog.store.rows import SightingRow
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
+from turnlog.store.windows import AnswerUse
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
 from turnlog.testing.row_builders import make_session_row
 from turnlog.transcripts.usage.charges import Charger
@@ -78,6 +79,7 @@ class Machine:
         self.said: dict[tuple[str, str], Files] = {}
         self.forgotten: set[tuple[str, str]] = set()
         self._lines = 0
+        self._seen: dict[tuple[str, str], tuple[list[AnswerUse], tuple[int, int]]] = {}
 
     def say(self, owner: str, session: str, said: Files) -> None:
         """Let the files of a session say something; what they said before does not count any more."""
@@ -126,9 +128,28 @@ class Machine:
             assert merge_cells(usage.list_cells()) == expected
             assert merge_cells(answer.cell for answer in usage.list_answers()) == expected
             assert list_differences(usage, RecountedUsage(self.store, scope)) == []
+        self._check_versions()
         with closing(apsw.Connection(str(self.path))) as connection:
             left = "SELECT count(*) FROM usage_groups WHERE id NOT IN (SELECT grp FROM answers)"
             assert connection.execute(left).fetchall() == [(0,)]
+
+    def _check_versions(self) -> None:
+        """Check that where answers are told otherwise than before, the revision or the version is another."""
+        for (owner, session), said in self.said.items():
+            scope, key = Scope(owner), make_key(session)
+            ids = [row.message_id for rows in said.values() for row in rows]
+            known = self.store.find_known(scope, key)
+            assert known is not None
+            told = (
+                self.store.find_answers(scope, ids),
+                (
+                    known.revision,
+                    self.store.find_usage_version(scope, key),
+                ),
+            )
+            before = self._seen.get((owner, session), told)
+            assert before[0] == told[0] or before[1] != told[1]
+            self._seen[owner, session] = told
 
 
 @contextmanager
@@ -185,6 +206,22 @@ def test_an_answer_that_loses_its_owner_gets_another() -> None:
         [cell] = made.store.read_usage(LOCAL).list_cells()
         assert (cell.session, cell.home.project, cell.messages) == ("b", "/work/b", 1)
         made.check()
+
+
+def test_another_session_changes_what_is_told_of_an_answer() -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting("m", session_id="a", output=1)]})
+        made.say("local", "b", {".jsonl": [make_sighting("other", session_id="b")]})
+        first = [made.store.find_usage_version(LOCAL, make_key(name)) for name in "ab"]
+        made.say("local", "c", {".jsonl": [make_sighting("m", session_id="c", output=5)]})
+        [answer] = made.store.find_answers(LOCAL, ["m"])
+        assert answer.output == 5
+        then = [made.store.find_usage_version(LOCAL, make_key(name)) for name in "ab"]
+        assert (then[0] > first[0], then[1]) == (True, first[1])
+        made.store.recount()
+        last = [made.store.find_usage_version(LOCAL, make_key(name)) for name in "ab"]
+        assert (last[0] > then[0], last[1] > then[1]) == (True, True)
+        assert made.store.find_usage_version(GUEST, make_key("b")) == last[1] - then[1]
 
 
 def test_words_of_what_was_forgotten_are_forgotten() -> None:

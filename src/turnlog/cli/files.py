@@ -17,6 +17,7 @@ from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.terminal import clean_line
 from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["Found", "FoundSession", "find_files", "find_own_files", "path_text", "require_file", "warn"]
@@ -84,11 +85,6 @@ def require_file(path: Path) -> None:
 def warn(message: str) -> None:
     """Say something on the way."""
     click.echo(f"turnlog: {clean_line(message)}", err=True)
-
-
-def path_text(path: str | Path) -> str:
-    """Return a path as text that can be written, whatever bytes it is of."""
-    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _require(path: Path) -> None:

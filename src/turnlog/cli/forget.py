@@ -12,6 +12,7 @@ from turnlog.cli.output import Output
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.ingest.forgotten import find_tombstones
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 
@@ -66,11 +67,7 @@ def command(
 def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:
     keys: dict[str, str] = {}
     for prefix in prefixes:
-        found = {
-            each.key: each.session_id or each.key
-            for each in store.list_tombstones(LOCAL)
-            if each.key.startswith(prefix) or (each.session_id or "").startswith(prefix)
-        }
+        found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
         if not found:
             raise NothingFoundError(f"no forgotten session begins with {prefix}")
         if len(found) > 1:

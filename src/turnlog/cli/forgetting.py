@@ -14,10 +14,10 @@ from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
+from turnlog.ingest.forgotten import list_holding
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, StoredSession
-from turnlog.store.opening import find_in_backup
 
 __all__ = ["Chosen", "ForgetDocument", "ForgottenSession", "forget", "still_scrub"]
 
@@ -66,13 +66,13 @@ def forget(
         confirm("Forget this for good?", yes=yes, as_json=as_json)
         with waiting("Forgetting"):
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
-    holding, unknown = _list_backups(store, [session.key for session in sessions])
+    backups = list_holding(store, [session.key for session in sessions])
     document = ForgetDocument(
         sessions=sessions,
         done=not dry_run,
         scrubbed=scrubbed,
-        backups=tuple(holding),
-        unknown_backups=tuple(unknown),
+        backups=tuple(map(path_text, backups.holding)),
+        unknown_backups=tuple(map(path_text, backups.unknown)),
     )
     if as_json:
         output.print_json(document)
@@ -101,18 +101,6 @@ def _describe_session(stored: StoredSession, known: KnownSession) -> ForgottenSe
         bytes=sum(source.length for source in known.sources),
         outside=tuple(path_text(source.path) for source in known.sources if source.present),
     )
-
-
-def _list_backups(store: CaredStore, keys: list[str]) -> tuple[list[str], list[str]]:
-    holding: list[str] = []
-    unknown: list[str] = []
-    for backup in store.list_backups():
-        found = find_in_backup(backup, LOCAL, keys)
-        if found is None:
-            unknown.append(path_text(backup.path))
-        elif found:
-            holding.append(path_text(backup.path))
-    return holding, unknown
 
 
 def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:

@@ -7,8 +7,7 @@ import click
 from turnlog.cli.failures import MisuseError
 from turnlog.cli.stores import open_for
 from turnlog.config import Settings
-from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.serving import TOKEN_FILE
+from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.store.identity import LOCAL
 
 __all__ = ["command"]

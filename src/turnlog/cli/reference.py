@@ -1,26 +1,33 @@
-"""What is generated in the documentation: the help that the commands give, and the rules of validation.
+"""What is generated in the documentation: the help of commands, the rules of validation, the table of hooks.
 
 `python -m turnlog.cli.reference docs/cli.md` brings a page up to date: between `<!-- help: turnlog show -->`
 and `<!-- end -->` stands what `turnlog show --help` prints, between `<!-- rules -->` and
-`<!-- end of rules -->` the table of rules. What stands around that is written by hand.
+`<!-- end of rules -->` the table of rules, and so on. What stands around that is written by hand.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
 from turnlog.cli.program import COMMANDS, NAME, program
+from turnlog.transcripts.hooks.reference import render_events, render_notifications
 from turnlog.transcripts.validation import render_table
 
 __all__ = ["list_names", "render_help", "update"]
 
 _WIDTH = 78
 _PART = re.compile(r"(<!-- help: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_RULES = re.compile(r"(<!-- rules -->\n).*?(<!-- end of rules -->)", re.DOTALL)
+_TABLES: Mapping[str, Callable[[], str]] = {
+    "rules": render_table,
+    "hook events": render_events,
+    "notifications": render_notifications,
+}
+_TABLE = re.compile(rf"(<!-- ({'|'.join(_TABLES)}) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 
 
 def list_names() -> list[str]:
@@ -41,9 +48,9 @@ def render_help(name: str) -> str:
 
 
 def update(page: str) -> str:
-    """Return a page with the help and the rules in it as they are now."""
+    """Return a page with the help and the tables in it as they are now."""
     page = _PART.sub(lambda part: f"{part[1]}```text\n{render_help(part[2])}\n```\n{part[3]}", page)
-    return _RULES.sub(lambda part: f"{part[1]}{render_table()}{part[2]}", page)
+    return _TABLE.sub(lambda part: f"{part[1]}{_TABLES[part[2]]()}{part[3]}", page)
 
 
 if __name__ == "__main__":

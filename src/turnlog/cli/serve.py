@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.cli.browser import open_browser
 from turnlog.cli.failures import MisuseError
@@ -24,7 +25,8 @@ from turnlog.cli.stores import place_of
 from turnlog.config import Settings
 from turnlog.server.presence import AlreadyServingError
 from turnlog.server.security.hosts import is_loopback, parse_authority
-from turnlog.server.serving import TOKEN_FILE, Ready, ServeOptions, serve
+from turnlog.server.security.tokens import TOKEN_FILE
+from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.server.sockets import DEFAULT_PORT
 from turnlog.transcripts.files.locate import locate_sessions
 
@@ -116,7 +118,7 @@ def command(
 
     if demo or (not as_json and _wants_demo(settings)):
         with _demo_settings() as (shown, env):
-            _serve(shown, options, on_ready, env)
+            _serve(shown, replace(options, demo=True), on_ready, env)
     else:
         _serve(settings, options, on_ready, dict(os.environ))
 

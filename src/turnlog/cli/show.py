@@ -109,7 +109,7 @@ def command(
             output.print_json(document)
         else:
             detail = Detail(thinking, full, session.project)
-            output.print(_render(session, shown.marks, view, detail, excerpt))
+            output.print(_render(session, shown, view, detail, excerpt))
 
 
 def _build_document(session: Session, view: _View, excerpt: Excerpt | None) -> SessionDocument:
@@ -156,11 +156,13 @@ def _require_content(name: str, session: Session) -> None:
 
 
 def _render(
-    session: Session, marks: Marks, view: _View, detail: Detail, excerpt: Excerpt | None
+    session: Session, shown: Shown, view: _View, detail: Detail, excerpt: Excerpt | None
 ) -> Iterator[RenderableType | Row]:
     summary = session.summary
     agents = session.agents
-    yield from _render_marks(marks)
+    yield from _render_marks(shown.marks)
+    if shown.original is not None:
+        yield Text(f"begins as a copy of session {clean(shown.original)}", "dim")
     yield from render_header(summary, len(session.turns), len(agents), len(session.problems))
     if excerpt is not None:
         yield from render_excerpt(excerpt, detail)

@@ -31,6 +31,8 @@ class Shown(Struct, frozen=True):
     read_bytes: Callable[[], Iterable[bytes]]
     """Of its transcript."""
     marks: Marks = Marks()
+    original: str | None = None
+    """The session that it began as a copy of."""
 
 
 @contextmanager
@@ -51,7 +53,14 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
             lambda: load_session(store, LOCAL, stored.key),
             lambda: _read_bytes(store, known),
             stored.marks,
+            _name_original(store, stored.copied_from),
         )
+
+
+def _name_original(store: Store, key: str | None) -> str | None:
+    """Return what a session is called; None if it is not there any more."""
+    found = [] if key is None else store.find_sessions(LOCAL, key)
+    return next((each.row.session_id or each.key for each in found if each.key == key), None)
 
 
 def _is_file_name(what: str) -> bool:

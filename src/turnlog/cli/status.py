@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 from msgspec import Struct
@@ -18,7 +18,8 @@ from turnlog.config import Settings
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import Store
+from turnlog.store.opening import measure_store
 
 __all__ = ["StatusDocument", "command"]
 
@@ -56,7 +57,7 @@ def command(as_json: bool, color: bool | None) -> None:
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings) as store:
-        document = _count(store, path_text(place_of(settings)), _find_danger(store, settings))
+        document = _count(store, place_of(settings), _find_danger(store, settings))
     if as_json:
         output.print_json(document)
     else:
@@ -70,24 +71,19 @@ def _find_danger(store: Store, settings: Settings) -> str | None:
     return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
 
 
-def _count(store: Store, place: str, warning: str | None) -> StatusDocument:
-    sessions = list(store.list_known(LOCAL))
-    sources = [source for session in sessions for source in session.sources]
+def _count(store: Store, place: Path, warning: str | None) -> StatusDocument:
+    counts = store.count_files(LOCAL)
     return StatusDocument(
-        store=place,
-        sessions=len(sessions),
-        only_here=sum(map(_is_only_here, sessions)),
-        files=len(sources),
-        bytes=sum(source.length for source in sources),
-        store_bytes=sum(os.path.getsize(place + end) for end in ("", "-wal") if os.path.exists(place + end)),
-        lines=sum(source.lines for source in sources),
+        store=path_text(place),
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        files=counts.files,
+        bytes=counts.bytes,
+        store_bytes=measure_store(place),
+        lines=counts.lines,
         last_change=store.find_last_change(LOCAL),
         warning=warning,
     )
-
-
-def _is_only_here(session: KnownSession) -> bool:
-    return not any(source.present for source in session.sources)
 
 
 def _describe(document: StatusDocument) -> list[str]:

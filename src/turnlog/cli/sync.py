@@ -12,6 +12,7 @@ from turnlog.cli.files import path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import open_for, place_of
 from turnlog.cli.watching import describe_sync, watch
 from turnlog.config import Settings
@@ -21,7 +22,10 @@ from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.handover import Request, hand_over
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
+from turnlog.ingest.spool import SPOOL, Spool
+from turnlog.ingest.taking_up import Taken, take_up
 from turnlog.ingest.tenure import hold_lease
+from turnlog.store.care import CaredStore
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 
 __all__ = ["command"]
@@ -82,10 +86,22 @@ def command(
         except BusyStoreError:  # whoever keeps the archive up to date does it
             asked = Request(tuple(os.path.abspath(path) for path in paths))
             report = hand_over(settings.home, asked, _LONG_PATIENCE)
+        taken = _take_up(settings, store)
     if as_json:
         output.print_json(report)
     else:
         output.print([describe_sync(report)])
+        if taken.added:
+            output.print([f"{plural(taken.added, 'hook event')} taken up"])
+
+
+def _take_up(settings: Settings, store: CaredStore) -> Taken:
+    """Bring into the store what hooks left in the spool."""
+    try:
+        return take_up(Spool(settings.home / SPOOL), store)
+    except BusyStoreError as error:
+        warn(f"hook deliveries stay in the spool for now: {error}")
+        return Taken()
 
 
 def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[Path]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from turnlog.cli.files import path_text
+from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
 from turnlog.store.usage.tools import FAILED, CallUse
@@ -14,8 +14,6 @@ from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.usage.sightings import find_sighting
 
 __all__ = ["read_calls"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_calls(path: Path) -> list[CallUse]:
@@ -41,4 +39,4 @@ def read_calls(path: Path) -> list[CallUse]:
 
 def _time_of(line: Line) -> int | None:
     moment = instant(getattr(line.entry, "timestamp", None))
-    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
+    return None if moment is None else to_microseconds(moment)

@@ -11,16 +11,15 @@ from turnlog.cli.failures import FOUND_PROBLEMS
 from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.progress import track
+from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.ingest.repair import Checked, check_session, check_usage, describe_flaw, repair_session
+from turnlog.ingest.checks import check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.store.care import CaredStore, Flaw
+from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession
 
 __all__ = ["DisagreementDocument", "VerifyDocument", "command"]
 
@@ -78,33 +77,17 @@ def command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool 
 
 
 def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
-    if prefixes:
-        known = [find_session(store, prefix)[1] for prefix in prefixes]
-        flaws: list[Flaw] = []
-    else:
-        known = list(store.list_known(LOCAL))
-        flaws = store.list_flaws(LOCAL)
-    if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
-        store.clear_texts()
-        flaws = store.list_flaws(LOCAL)
-    keys = {session.key for session in known}
-    found = [_document(describe_flaw(flaw), mended=False) for flaw in flaws if flaw.session not in keys]
-    for session in track(known, "Verifying"):
-        checked = _check(store, session, [flaw for flaw in flaws if flaw.session == session.key], repair)
-        found += (_document(each, mended=True) for each in checked.mended)
-        found += (_document(each, mended=False) for each in checked.left)
-    if not prefixes:
-        usage = check_usage(store, LOCAL, repair=repair)
-        found += (_document(each, mended=True) for each in usage.mended)
-        found += (_document(each, mended=False) for each in usage.left)
+    chosen = [find_session(store, prefix)[1] for prefix in prefixes] if prefixes else None
+    found: list[DisagreementDocument] = []
+    sessions = 0
+    with waiting("Verifying") as tell:
+        for step in check_archive(store, LOCAL, chosen, repair=repair):
+            sessions = step.total
+            tell(step.done, step.total)
+            found += (_document(each, mended=True) for each in step.checked.mended)
+            found += (_document(each, mended=False) for each in step.checked.left)
     left = sum(not each.mended for each in found)
-    return VerifyDocument(sessions=len(known), disagreements=tuple(found), left=left)
-
-
-def _check(store: CaredStore, session: KnownSession, flaws: list[Flaw], repair: bool) -> Checked:
-    if repair:
-        return repair_session(store, LOCAL, session, flaws)
-    return Checked((*map(describe_flaw, flaws), *check_session(store, LOCAL, session).disagreements))
+    return VerifyDocument(sessions=sessions, disagreements=tuple(found), left=left)
 
 
 def _document(found: Disagreement, *, mended: bool) -> DisagreementDocument:

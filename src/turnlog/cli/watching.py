@@ -29,6 +29,8 @@ from turnlog.ingest.following import Followed, Occasion, follow
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import SyncReport
+from turnlog.ingest.spool import SPOOL, Spool
+from turnlog.ingest.taking_up import SpoolTaker
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
@@ -65,6 +67,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
         open_for(settings, writing=True) as store,
         hold_lease(place, on_lost, wait_seconds=_PATIENCE),
         _stopped_by_signals(watcher.stop),
+        ExitStack() as ending,
         ExitStack() as first,
     ):
 
@@ -72,6 +75,9 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
             first.close()  # there is no end to the progress of the rest
             _tell(output, followed, as_json)
 
+        taker = SpoolTaker(Spool(settings.home / SPOOL), store)
+        taker.start()
+        ending.callback(taker.stop)
         follow(
             store,
             place,

@@ -6,8 +6,13 @@ from a session follows from all of its lines. Facts are made of lines behind wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turnlog.ingest.facts import build_fact, time_of
-from turnlog.ingest.slim import slim
+from turnlog.ingest.lean import LineShelf
+from turnlog.ingest.packed_rows import PackedRows
+from turnlog.ingest.slim import slim_all
+from turnlog.ingest.spill import KeptItems, Spill
 from turnlog.messages import Line
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
@@ -37,38 +42,45 @@ class Content:
         kind: SourceKind,
         known: KnownSource | None = None,
         *,
-        is_large: bool = False,
+        spill: Spill | None = None,
         retold: bool = False,
         is_new: bool = True,
     ) -> None:
         """Begin with nothing; `known` is of the same generation, and lines that it has get no facts again.
 
-        Of a session that `is_large`, lines are kept without their long texts. If it is `retold`, what is
-        searched of known lines is gathered again. If nothing `is_new`, there are no facts.
+        Of a large session, lines are put aside in a `spill` without their long texts, and so is all else that
+        comes of them. If it is `retold`, what is searched of known lines is gathered again. If nothing
+        `is_new`, there are no facts.
         """
         self.source = source
         self.lines: list[Line] = []
-        self.facts: list[LineFact] = []
+        self.facts = self._begin_facts(spill)
         """Of the lines that are not known yet."""
         self._splitter = LineSplitter(source) if kind.has_lines else None
         self._consumed, self._number = (0, 0) if known is None else (known.consumed, known.lines)
         self._limit = _LIMITS.get(kind, -1) + 1
         self._text = bytearray()
-        self._is_large = is_large
+        self._spill = spill
+        self._shelf = None if spill is None else LineShelf(source, spill)
         self._is_new = is_new
         self._is_searched = kind in CHAPTERS
-        self._packer = TextPacker() if kind in CHAPTERS and (is_new or retold) else None
+        self._chunks: KeptItems[bytes] | None = None
+        self._packer = self._begin_texts() if kind in CHAPTERS and (is_new or retold) else None
         self.texts_from = None if self._packer is None else 0 if retold else self._number
         """The first line whose texts are gathered; None for files that are not searched."""
         self.first_new = 0
         """The first line that came since it was resumed."""
-        self._timed = 0, 0
+        self._time = 0
+        """Of the last line that has one; 0 if none has."""
         self._size = 0
 
     @property
-    def texts(self) -> tuple[bytes, ...]:
+    def texts(self) -> Sequence[bytes]:
         """What is searched of lines, packed; none before all bytes are there."""
-        return () if self._packer is None else self._packer.finish()
+        if self._packer is None:
+            return ()
+        texts = self._packer.finish()
+        return texts if self._chunks is None else self._chunks
 
     @property
     def text(self) -> bytes:
@@ -99,13 +111,13 @@ class Content:
     def resume(self, known: KnownSource) -> None:
         """Go on where lines end, which is where the store's do; the bytes behind them come next."""
         self.first_new = len(self.lines)
-        self.facts = []
+        self.facts = self._begin_facts(self._spill)
         self._is_new = True
         self._consumed, self._number = known.consumed, known.lines
         if self._splitter is not None:
             self._splitter = LineSplitter(self.source, known.consumed, known.in_array)
         if self._is_searched:
-            self._packer, self.texts_from = TextPacker(), self._number
+            self._packer, self.texts_from = self._begin_texts(), self._number
 
     def add(self, piece: bytes) -> None:
         """Take the next bytes."""
@@ -119,31 +131,39 @@ class Content:
         if self._splitter is not None:
             self._take(self._splitter.finish())
 
+    @staticmethod
+    def _begin_facts(spill: Spill | None) -> list[LineFact] | PackedRows[LineFact]:
+        return [] if spill is None else PackedRows(LineFact, spill)
+
+    def _begin_texts(self) -> TextPacker:
+        if self._spill is None:
+            return TextPacker()
+        self._chunks = KeptItems(self._spill, lambda _, data: data)
+        return TextPacker(self._chunks.append)
+
     def _take(self, lines: list[Line]) -> None:
         first = len(self.lines)
-        self.lines += map(slim, lines) if self._is_large else lines
-        self._size += sum(len(line.raw) for line in self.lines[first:])
         for number, line in enumerate(lines, first):
             if self._is_new and line.at is not None and line.at.offset >= self._consumed:
                 self.facts.append(build_fact(line, self._number))
                 self._number += 1
+            if self._is_searched:
+                self._time = self._tell_time(line)
             if self.texts_from is not None and number >= self.texts_from:
                 self._pack(line, number)
+            del line
+        if self._shelf is None:
+            self.lines += lines
+            self._size += sum(len(line.raw) for line in lines)
+        else:
+            self.lines += self._shelf.put(slim_all(lines))
+
+    def _tell_time(self, line: Line) -> int:
+        time = time_of(line)
+        return self._time if time is None else time
 
     def _pack(self, line: Line, number: int) -> None:
         passages = list_passages(line)
         if passages and self._packer is not None:
-            time = self._find_time(number)
             for ordinal, passage in enumerate(passages):
-                self._packer.add(build_text(number, ordinal, passage, time))
-
-    def _find_time(self, number: int) -> int:
-        """Return the time of a line, else that of the last one before it that has one; 0 if none has."""
-        known, time = self._timed
-        for at in range(number, known - 1, -1):
-            found = time_of(self.lines[at])
-            if found is not None:
-                time = found
-                break
-        self._timed = number + 1, time
-        return time
+                self._packer.add(build_text(number, ordinal, passage, self._time))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from turnlog.ingest.facts import microseconds, time_of
+from turnlog.ingest.packed_rows import gather
 from turnlog.ingest.sighting_rows import SightingRows
+from turnlog.ingest.spill import Spill
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterRows
 from turnlog.store.identity import Place
-from turnlog.store.rows import CallRow, MessageRow, PlacementRow
+from turnlog.store.rows import CallRow, MessageRow, PlacementRow, SightingRow
+from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.touched import FILE_TOOLS, NOT_DONE
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.usage.tokens import Sighting
 
 __all__ = ["ChapterBuilder"]
 
-R = TypeVar("R")
+_NEVER = -(1 << 63)
+"""Before all times."""
 
 
 class ChapterBuilder:
@@ -41,21 +47,22 @@ class ChapterBuilder:
         self.source = source
         self.conversation = conversation
         self.turn_of = turn_of
-        self.messages: list[MessageRow] = []
-        self.calls: list[CallRow] = []
-        self.placements: list[PlacementRow] = []
         self.sightings = SightingRows(source)
         self._generation = generation
         self._agent_id = agent_id
-        self._build_messages(range(len(conversation.live_messages)))
-        self._build_calls(range(len(conversation.live_calls)))
-        self._build_placements(range(len(conversation.live_placements)))
+        self._reached = array("q")
+        """For each line the latest time that it or one above it has, or `_NEVER`."""
+        self._reach()
 
-    def build(self) -> ChapterRows:
-        """Return all rows."""
-        rows = self.sightings.rows
+    def build(self, spill: Spill | None = None) -> ChapterRows:
+        """Return all rows; those of a large session are put aside in a `spill`."""
+        messages, calls, lines, _ = map(range, self._sizes)
         return ChapterRows(
-            self.source, tuple(self.messages), tuple(self.calls), tuple(self.placements), tuple(rows)
+            self.source,
+            gather(MessageRow, self._build_messages(messages), spill),
+            gather(CallRow, self._build_calls(calls), spill),
+            gather(PlacementRow, map(self._build_placement, lines), spill),
+            gather(SightingRow, self.sightings.build(), spill),
         )
 
     def extend(
@@ -66,55 +73,86 @@ class ChapterBuilder:
         `moved` are messages that are in another turn, and `seen` is what the file says of some answers by now.
         """
         conversation = self.conversation
+        self._reach()
         new = range(growth.message, len(conversation.live_messages))
         before = {own for own in (*growth.touched, *growth.flipped, *moved) if own < growth.message}
         messages = [*sorted(before), *new]
         made = {at for own in messages for at in conversation.list_made(conversation.live_messages[own])}
         calls = sorted({*growth.calls, *made})
         lines = [*growth.moved, *range(growth.line, len(conversation.live_placements))]
-        del self.messages[growth.message :]
+        sightings = self.sightings.update(seen)
         return ChapterRows(
             self.source,
-            self._build_messages(messages),
-            self._build_calls(calls),
-            self._build_placements(lines),
-            self.sightings.update(seen),
-            (len(self.messages), len(self.calls), len(self.placements), len(self.sightings.rows)),
+            tuple(self._build_messages(messages)),
+            tuple(self._build_calls(calls)),
+            tuple(map(self._build_placement, lines)),
+            sightings,
+            self._sizes,
         )
 
     def list_changed(self, message: int) -> tuple[str, ...]:
         """Return the files that the calls of a message changed."""
-        made = self.conversation.list_made(self.conversation.live_messages[message])
-        rows = (self.calls[position] for position in made)
-        return tuple([row.path for row in rows if row.changes_file and row.path is not None])
+        found = map(_find_file, self.conversation.live_messages[message].calls)
+        return tuple([path for path, changes in found if changes and path is not None])
 
-    def _build_messages(self, numbers: Iterable[int]) -> tuple[MessageRow, ...]:
+    @property
+    def _sizes(self) -> tuple[int, int, int, int]:
+        """How many rows there are of each kind."""
+        conversation = self.conversation
+        return (
+            len(conversation.live_messages),
+            len(conversation.live_calls),
+            len(conversation.live_placements),
+            len(self.sightings),
+        )
+
+    def _build_messages(self, numbers: Iterable[int]) -> Iterator[MessageRow]:
         messages, tree = self.conversation.live_messages, self.conversation.live_tree
         parents, branches, way = tree.edges.parents, tree.branch_of, tree.way.places
         turn_of = self.turn_of
-        found: list[MessageRow] = []
         for own in numbers:
             turn = turn_of[own] if turn_of and turn_of[own] >= 0 else None
-            row = self._build_message(messages[own], parents[own], branches[own], own in way, turn)
-            _put(self.messages, own, row)
-            found.append(row)
-        return tuple(found)
+            yield self._build_message(messages[own], parents[own], branches[own], own in way, turn)
 
-    def _build_calls(self, positions: Iterable[int]) -> tuple[CallRow, ...]:
-        conversation, found = self.conversation, []
+    def _build_calls(self, positions: Iterable[int]) -> Iterator[CallRow]:
+        conversation = self.conversation
         for position in positions:
             call = conversation.live_calls[position]
-            row = self._build_call(position, call, conversation.find_caller(call))
-            _put(self.calls, position, row)
-            found.append(row)
-        return tuple(found)
+            yield self._build_call(position, call, conversation.find_caller(call))
 
-    def _build_placements(self, lines: Iterable[int]) -> tuple[PlacementRow, ...]:
-        placements, source = self.conversation.live_placements, self.source
-        found = [PlacementRow(index=line, source=source, message=placements[line].message) for line in lines]
-        for row in found:
-            _put(self.placements, row.index, row)
-        return tuple(found)
+    def _build_placement(self, number: int) -> PlacementRow:
+        line, placement = self.conversation.live_lines[number], self.conversation.live_placements[number]
+        event = None if placement.rule is Rule.COPY else read_event(line)
+        if event is None:
+            return PlacementRow(index=number, source=self.source, message=placement.message)
+        time, took = time_of(line), event.duration_ms
+        return PlacementRow(
+            index=number,
+            source=self.source,
+            message=placement.message,
+            category=event.category.value,
+            name=event.name,
+            state=event.state.value,
+            duration_ms=took,
+            hook=event.hook,
+            tool_use_id=event.tool_use_id,
+            # What a line says of how long it took is said at the end.
+            time=None if time is None else time - 1000 * (took or 0),
+            reached=self._find_reached(number),
+        )
+
+    def _reach(self) -> None:
+        """Note the times of lines that are new."""
+        latest = self._reached[-1] if self._reached else _NEVER
+        for line in islice(self.conversation.live_lines, len(self._reached), None):
+            time = time_of(line)
+            if time is not None and time > latest:
+                latest = time
+            self._reached.append(latest)
+
+    def _find_reached(self, number: int | None) -> int | None:
+        reached = self._reached[number or 0]
+        return None if reached == _NEVER else reached
 
     def _build_message(
         self,
@@ -147,10 +185,12 @@ class ChapterBuilder:
             model=message.model,
             aborted=message.aborted,
             calls=len(message.calls),
+            reached=self._find_reached(self.conversation.find_line(message.lines[0])),
         )
 
     def _build_call(self, index: int, call: Call, message: int | None) -> CallRow:
         line, result = call.place.line, call.result
+        number = self.conversation.find_line(line) or 0
         path, changes = _find_file(call)
         return CallRow(
             index=index,
@@ -169,6 +209,8 @@ class ChapterBuilder:
             changes_file=changes,
             started=time_of(line),
             ended=None if result is None else time_of(result.place.line),
+            line=number,
+            reached=self._find_reached(number),
         )
 
     def _list_places(self, lines: Sequence[Line]) -> tuple[Place, ...]:
@@ -179,14 +221,6 @@ class ChapterBuilder:
         if at is None:
             raise ValueError("a line without a place is nothing that can be kept")
         return Place(at.source, self._generation, at.offset)
-
-
-def _put(rows: list[R], index: int, row: R) -> None:
-    """Put a row into its place, which may be the next one."""
-    if index == len(rows):
-        rows.append(row)
-    else:
-        rows[index] = row
 
 
 def _find_file(call: Call) -> tuple[str | None, bool]:

@@ -19,6 +19,7 @@ from turnlog.ingest.answer_homes import AnswerHomes
 from turnlog.ingest.conversation_rows import ChapterBuilder
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.session_rows import build_agent, build_session
+from turnlog.ingest.spill import Spill
 from turnlog.ingest.turn_rows import TurnRows
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterRows, DerivedRows
@@ -47,14 +48,17 @@ def derive(
     chapters: Sequence[Chapter],
     generations: Mapping[str, int],
     emptied: Iterable[str] = (),
+    spill: Spill | None = None,
 ) -> DerivedRows:
     """Return all rows of a session whose lines know their source by its id.
 
     `transcript` is the source of its main lines, None if it has none; `chapters` are its agents' files,
     `generations` says of which generation the lines of each source are, and `emptied` are files that had
-    chapters and have none any more.
+    chapters and have none any more. The rows of a large session are put aside in a `spill`; the session is of
+    no use then.
     """
-    return Deriver(session, transcript, chapters, generations).build(emptied)
+    deriver = Deriver(session, transcript, chapters, generations, is_final=spill is not None)
+    return deriver.build(emptied, spill)
 
 
 class Deriver:
@@ -66,8 +70,14 @@ class Deriver:
         transcript: str | None,
         chapters: Sequence[Chapter],
         generations: Mapping[str, int],
+        *,
+        is_final: bool = False,
     ) -> None:
-        """Take a session as `derive` does."""
+        """Take a session as `derive` does; one that `is_final` cannot be extended, and takes less memory."""
+        if is_final:
+            session.finish()
+            for chapter in chapters:
+                chapter.conversation.finish()
         self._session = session
         self._transcript = transcript
         self._generations = generations
@@ -80,14 +90,17 @@ class Deriver:
         self._agents = self._build_agents()
         self._homes: AnswerHomes | None = None
 
-    def build(self, emptied: Iterable[str] = ()) -> DerivedRows:
-        """Return all rows; `emptied` are files that had chapters and have none any more."""
+    def build(self, emptied: Iterable[str] = (), spill: Spill | None = None) -> DerivedRows:
+        """Return all rows; `emptied` are files that had chapters and have none any more.
+
+        Those of a large session are put aside in a `spill`.
+        """
         return DerivedRows(
             session=build_session(self._session),
             turns=tuple(self._turns.rows),
             agents=tuple(self._agents),
             chapters=(
-                *(builder.build() for builder in self._builders.values()),
+                *(builder.build(spill) for builder in self._builders.values()),
                 *(ChapterRows(source) for source in emptied if source not in self._builders),
             ),
         )
@@ -134,7 +147,7 @@ class Deriver:
             agent_id=None if chapter is None else chapter.agent.agent_id,
             turn_of=session.division.turn_of if chapter is None else (),
         )
-        builder.sightings.update(self._list_seen(source, session.usage.list_names()))
+        builder.sightings.begin(session.usage.list_seen_in(source))
         return builder
 
     def _list_seen(self, source: str, names: Iterable[str]) -> dict[str, list[Sighting]]:

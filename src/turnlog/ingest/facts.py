@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 
+from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
 from turnlog.store.rows import LineFact
@@ -12,8 +13,6 @@ from turnlog.transcripts.summary.fold import type_name
 
 __all__ = ["bounded", "build_fact", "microseconds", "time_of"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _MOST = (1 << 63) - 1
 _type_name = lru_cache(maxsize=None)(type_name)
 
@@ -48,7 +47,7 @@ def time_of(line: Line) -> int | None:
 
 def microseconds(moment: datetime | None) -> int | None:
     """Return an instant in microseconds since 1970."""
-    return None if moment is None else (moment - _EPOCH) // _MICROSECOND
+    return None if moment is None else to_microseconds(moment)
 
 
 def bounded(count: int) -> int:

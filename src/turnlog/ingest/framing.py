@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from turnlog.store.batch import Frame
+from turnlog.ingest.spill import KeptItems, Spill
+from turnlog.store.batch import Frame, Several
 from turnlog.store.frames import cut_frames
 
 __all__ = ["Framer"]
@@ -16,9 +17,11 @@ _STRETCH = 4 << 20
 class Framer:
     """Makes frames of the bytes of one file, fed in pieces of any size."""
 
-    def __init__(self, start: int) -> None:
-        """Begin at an offset of the file."""
+    def __init__(self, start: int, spill: Spill | None = None) -> None:
+        """Begin at an offset of the file; with a `spill`, frames are put aside there."""
         self.frames: list[Frame] = []
+        """Without their bytes, if those were put aside."""
+        self._data = None if spill is None else KeptItems(spill, self._restore)
         self._start = start
         self._held: list[bytes] = []
         self._size = 0
@@ -33,16 +36,22 @@ class Framer:
             self._cut(data[:end])
             self._held, self._size = [data[end:]], len(data) - end
 
-    def finish(self) -> tuple[Frame, ...]:
+    def finish(self) -> Several[Frame]:
         """Return all frames."""
         self._cut(b"".join(self._held))
         self._held, self._size = [], 0
-        return tuple(self.frames)
+        return tuple(self.frames) if self._data is None else self._data
 
     def _cut(self, data: bytes) -> None:
-        # The compressor shrinks a buffer of full size in place. What it gives back would lie between frames,
-        # too small for the next buffer; a copy keeps memory in one piece.
-        self.frames += [
-            replace(frame, data=bytes(memoryview(frame.data))) for frame in cut_frames(data, self._start)
-        ]
+        for frame in cut_frames(data, self._start):
+            if self._data is None:
+                # The compressor shrinks a buffer of full size in place. What it gives back would lie between
+                # frames, too small for the next buffer; a copy keeps memory in one piece.
+                self.frames.append(replace(frame, data=bytes(memoryview(frame.data))))
+            else:
+                self.frames.append(replace(frame, data=b""))
+                self._data.append(frame.data)
         self._start += len(data)
+
+    def _restore(self, number: int, data: bytes) -> Frame:
+        return replace(self.frames[number], data=data)

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from turnlog.ingest.assembly import Part, assemble
 from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
-from turnlog.ingest.derive import Deriver
+from turnlog.ingest.derive import Deriver, derive
 from turnlog.ingest.framing import Framer
 from turnlog.ingest.hot import HotSession
 from turnlog.ingest.kinds import Match, match_known, measure_lines
 from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
+from turnlog.ingest.spill import Spill
 from turnlog.ingest.visits import Visit, visit
 from turnlog.messages import Line
 from turnlog.store.batch import DerivedRows, SourceBatch
@@ -43,16 +44,22 @@ class Looker:
         large: int,
         *,
         retold: bool,
+        is_last: bool,
         hot: HotSession | None = None,
     ) -> None:
-        """Take where bytes are and whose; `hot` is the session as it is known, if it is at hand."""
+        """Take where bytes are and whose; `hot` is the session as it is known, if it is at hand.
+
+        If this `is_last`, the session is not to be kept at hand.
+        """
         self._archive = archive
         self._scope = scope
         self._origin = origin
         self._report = report
         self._large = large
-        self._is_large = False
+        self._spill: Spill | None = None
+        """Where the lines of a large session are put aside."""
         self._retold = retold
+        self._is_last = is_last
         self._hot = hot
         self._contents: dict[str, Content] = {} if hot is None else dict(hot.contents)
         """Of sources, as far as they were read before."""
@@ -60,14 +67,14 @@ class Looker:
     def look_at_all(self, files: SessionFiles, known: KnownSession | None) -> list[Seen]:
         """Compare all files with what is known of them, and read what is new."""
         matches, missing = match_known(files, known)
-        self._is_large = measure_lines(matches, missing) > self._large
+        self._spill = Spill() if measure_lines(matches, missing) > self._large else None
         seen = [each for match in matches for each in self._look_at(match)]
         return [*seen, *(lose(source) for source in missing)]
 
     def recall(self, known: KnownSession) -> list[Seen]:
         """Return all sources as they are known; what is there comes before what is gone, as in a look."""
         lines = sum(source.length for source in known.sources if source.kind.has_lines)
-        self._is_large = lines > self._large
+        self._spill = Spill() if lines > self._large else None
         return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
     def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> DerivedRows:
@@ -87,15 +94,17 @@ class Looker:
         main = next((part.content.source for part in parts if part.kind is SourceKind.TRANSCRIPT), None)
         generations = {each.source: each.generation for each in seen}
         emptied = [each.source for each in seen if each.kind in CHAPTERS]
+        if self._is_last:
+            return derive(built.session, main, built.chapters, generations, emptied, self._spill)
         deriver = Deriver(built.session, main, built.chapters, generations)
         self._hot = HotSession(
             "", 0, folder, layout, {content.source: content for content in contents}, deriver
         )
-        return deriver.build(emptied)
+        return deriver.build(emptied, self._spill)
 
     def keep_hot(self, key: str, revision: int) -> HotSession | None:
-        """Return the session as it will be at a revision; None if nothing was ever derived of it."""
-        return None if self._hot is None else replace(self._hot, key=key, revision=revision)
+        """Return the session as it will be at a revision; None if it is not to be kept, or has no rows."""
+        return None if self._hot is None or self._is_last else replace(self._hot, key=key, revision=revision)
 
     def _list_new(self, chosen: Sequence[Seen]) -> dict[str, list[Line]] | None:
         """Return the lines that are new, if nothing but further lines of conversations is."""
@@ -153,7 +162,7 @@ class Looker:
         source = name_source(self._origin, match.path) if known is None else known.source
         earlier = known if found.change is Change.APPENDED else None
         content = self._begin(match, source, earlier)
-        framer = Framer(found.start)
+        framer = Framer(found.start, self._spill)
         for piece in found:
             framer.add(piece)
             content.add(piece)
@@ -172,7 +181,7 @@ class Looker:
             consumed=content.consumed,
             in_array=content.in_array,
             checkpoint=found.checkpoint,
-            lines=tuple(content.facts),
+            lines=content.facts if self._spill is not None else tuple(content.facts),
             texts=content.texts,
             texts_from=content.texts_from,
             agent_id=match.agent_id,
@@ -185,7 +194,7 @@ class Looker:
         """Return what is known of a file, to which the rest is to be added."""
         content = self._contents.get(source)
         if earlier is None or content is None or match.kind not in CHAPTERS:
-            content = Content(source, match.kind, earlier, is_large=self._is_large, retold=self._retold)
+            content = Content(source, match.kind, earlier, spill=self._spill, retold=self._retold)
             if earlier is not None and match.kind in DERIVED_FROM:
                 self._feed(content, earlier.source, earlier.generation)
             return content
@@ -198,9 +207,7 @@ class Looker:
     def _read_back(self, seen: Seen) -> Content:
         content = self._contents.get(seen.source)
         if content is None:
-            content = Content(
-                seen.source, seen.kind, is_large=self._is_large, retold=self._retold, is_new=False
-            )
+            content = Content(seen.source, seen.kind, spill=self._spill, retold=self._retold, is_new=False)
             self._feed(content, seen.source, seen.generation)
             content.finish()
             self._contents[seen.source] = content

@@ -76,6 +76,7 @@ def look(
         prices=prices,
         report=report,
         large=large,
+        is_last=True,
     ).batch
 
 
@@ -91,13 +92,15 @@ def look_on(
     prices: Prices | None = None,
     report: Report | None = None,
     large: int = LARGE,
+    is_last: bool = False,
 ) -> Look:
     """Look as `look` does, but go on from what an earlier look gave, if it is at hand (`HotSessions.take`).
 
-    It must not be used for anything else then.
+    It must not be used for anything else then. A look that `is_last` gives nothing to go on from.
     """
     outdated = known is None or is_outdated(known)
-    asked = Looker(archive, Scope(owner), origin, report, large, retold=outdated, hot=None if outdated else hot)
+    hot = None if outdated else hot
+    asked = Looker(archive, Scope(owner), origin, report, large, retold=outdated, is_last=is_last, hot=hot)
     seen = asked.look_at_all(files, known)
     new = [each.batch for each in seen if each.batch is not None]
     if not new and not outdated:
@@ -139,7 +142,7 @@ def derive_again(
     large: int = LARGE,
 ) -> SessionBatch:
     """Return the rows of a session as they follow from the archive alone, whatever has become of its files."""
-    asked = Looker(archive, Scope(owner), origin, None, large, retold=True)
+    asked = Looker(archive, Scope(owner), origin, None, large, retold=True, is_last=True)
     seen = asked.recall(known)
     derived = asked.derive(seen, known.project_folder, prices)
     return replace(

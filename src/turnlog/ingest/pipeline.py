@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
+from turnlog.ingest.copies import note_copies
 from turnlog.ingest.hot import HotSessions
-from turnlog.ingest.looks import is_outdated, vanish
+from turnlog.ingest.looks import LARGE, is_outdated, vanish
 from turnlog.ingest.planning import Plan, Task, build_plan, measure
 from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
 from turnlog.store.batch import SessionBatch
@@ -100,9 +102,12 @@ def _look(
     plan: Plan, store: Store, place: Path, asker: Asker, workers: int | None, hot: HotSessions | None
 ) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
-    if count > 1 and (workers is not None or plan.size >= _WORTH_PROCESSES):
-        return look_in_processes(plan.tasks, place, asker, count)
-    return look_here(plan.tasks, store, asker, hot)
+    if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):
+        return look_here(plan.tasks, store, asker, hot)
+    # What comes of a large session is not for handing over, and there is only room for one at a time.
+    large = [task for task in plan.tasks if task.weight > LARGE]
+    small = [task for task in plan.tasks if task.weight <= LARGE]
+    return chain(look_in_processes(small, place, asker, count), look_here(large, store, asker, hot))
 
 
 def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
@@ -123,7 +128,7 @@ def _write(store: Store, looks: list[Looked], asker: Asker, hot: HotSessions | N
     """Write what some looks gave; where another writer was faster, look again at what is left to do."""
     batches = [looked.batch for looked in looks if looked.batch is not None]
     try:
-        store.apply(batches)
+        store.apply(note_copies(store, batches))
     except StoreError:
         written = [_write_again(store, looked.task, looked.batch, asker) for looked in looks if looked.batch]
         batches = [batch for batch in written if batch is not None]
@@ -144,7 +149,7 @@ def _write_again(store: Store, task: Task, former: SessionBatch, asker: Asker) -
         return None
     [looked] = look_here([Task(task.files, known, task.size)], store, asker)
     if looked.batch is not None:
-        store.apply([looked.batch])
+        store.apply(note_copies(store, [looked.batch]))
     return looked.batch
 
 

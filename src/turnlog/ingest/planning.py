@@ -32,6 +32,12 @@ class Task(Struct, frozen=True, gc=False):
     size: int
     """How many bytes are to be read: those that the archive has not, at a glance, or all to be derived from."""
 
+    @property
+    def weight(self) -> int:
+        """How many bytes of lines the session has, about."""
+        known = 0 if self.known is None else _measure_archived(self.known)
+        return max(self.size, known) if self.files is None else self.size + known
+
 
 class Plan(Struct, frozen=True, gc=False):
     """What a sync has to do."""

@@ -29,9 +29,11 @@ __all__ = [
     "Retention",
     "RetentionReport",
     "build_retention_report",
+    "list_all_endangered",
     "list_endangered",
     "list_managed_settings",
     "read_retention",
+    "read_shortest_retention",
 ]
 
 SOON = timedelta(days=3)
@@ -64,6 +66,8 @@ class Endangered(Struct, frozen=True, gc=False, kw_only=True):
     archived: bool
     """Whether all of its bytes are."""
     missing_bytes: int
+    key: str | None = None
+    """Of the session; None if nothing of it is archived."""
 
 
 class RetentionReport(Struct, frozen=True, gc=False, kw_only=True):
@@ -113,6 +117,13 @@ def read_retention(config_dir: Path, managed: Iterable[Path] = ()) -> Retention:
     return min(own, key=lambda found: found.days, default=Retention(_DEFAULT))
 
 
+def read_shortest_retention(config_dirs: Iterable[Path], managed: Iterable[Path] = ()) -> float:
+    """Return for how many days sessions are kept at least, wherever they are."""
+    managed = list(managed)
+    there = (config for config in config_dirs if config.is_dir())
+    return min((read_retention(config, managed).days for config in there), default=_DEFAULT)
+
+
 def _read(path: Path) -> Retention | None:
     try:
         days = msgspec.json.decode(path.read_bytes(), type=_CleanUp).cleanup_period_days
@@ -129,21 +140,26 @@ def list_endangered(
     within: timedelta = SOON,
 ) -> list[Endangered]:
     """Return the sessions that are deleted within a time, those first that are deleted first."""
-    sources = {source.path: source for session in known for source in session.sources}
+    sources = {source.path: (session.key, source) for session in known for source in session.sources}
     found = (_judge(files, sources, days) for files in sessions)
     soon = [each for each in found if each is not None and each.deletes_at <= now + within]
     return sorted(soon, key=lambda each: (each.deletes_at, each.path))
 
 
-def _judge(files: SessionFiles, sources: Mapping[str, KnownSource], days: float) -> Endangered | None:
+def _judge(
+    files: SessionFiles, sources: Mapping[str, tuple[str, KnownSource]], days: float
+) -> Endangered | None:
     """Return when a session is deleted: with the first file of it that is missing in the archive, if any is."""
     ages: list[tuple[bool, float, int]] = []
+    key: str | None = None
     for path, *_ in list_kinds(files):
         try:
             status = os.stat(path)
         except OSError:
             continue
-        missing = _count_missing(sources.get(os.path.abspath(path)), status)
+        owner, source = sources.get(os.path.abspath(path), (None, None))
+        key = key or owner
+        missing = _count_missing(source, status)
         ages.append((missing is None, status.st_mtime, missing or 0))
     if not ages:
         return None
@@ -153,6 +169,7 @@ def _judge(files: SessionFiles, sources: Mapping[str, KnownSource], days: float)
         deletes_at=_add_days(modified, days),
         archived=is_archived,
         missing_bytes=sum(missing for *_, missing in ages),
+        key=key,
     )
 
 
@@ -170,6 +187,26 @@ def _add_days(modified: float, days: float) -> datetime:
     return datetime.fromtimestamp(modified, UTC) + timedelta(days=min(days, _LONGEST))
 
 
+def list_all_endangered(
+    config_dirs: Iterable[Path],
+    known: Iterable[KnownSession],
+    now: datetime,
+    managed: Iterable[Path] = (),
+    exclusion: Exclusion = _NOTHING,
+) -> list[Endangered]:
+    """Return the sessions of some config dirs that are deleted soon, those first that are deleted first.
+
+    What the person has excluded from the archive is left out.
+    """
+    known, managed = list(known), list(managed)
+    endangered: list[Endangered] = []
+    for config in config_dirs:
+        if config.is_dir():
+            sessions = [files for files in locate_sessions([config]).sessions if not exclusion.excludes(files)]
+            endangered += list_endangered(sessions, known, now, read_retention(config, managed).days)
+    return sorted(endangered, key=lambda each: (each.deletes_at, each.path))
+
+
 def build_retention_report(
     config_dirs: Iterable[Path],
     known: Iterable[KnownSession],
@@ -181,19 +218,11 @@ def build_retention_report(
 
     What the person has excluded from the archive is not missed in it.
     """
-    known, managed = list(known), list(managed)
-    shortest: float | None = None
-    endangered: list[Endangered] = []
-    for config in config_dirs:
-        if not config.is_dir():
-            continue
-        days = read_retention(config, managed).days
-        shortest = days if shortest is None else min(shortest, days)
-        sessions = [files for files in locate_sessions([config]).sessions if not exclusion.excludes(files)]
-        endangered += list_endangered(sessions, known, now, days)
+    config_dirs, managed = list(config_dirs), list(managed)
+    endangered = list_all_endangered(config_dirs, known, now, managed, exclusion)
     lost = [each for each in endangered if not each.archived]
     return RetentionReport(
-        days=_DEFAULT if shortest is None else shortest,
+        days=read_shortest_retention(config_dirs, managed),
         deleted_soon=len(endangered),
         not_archived=len(lost),
         missing_bytes=sum(each.missing_bytes for each in lost),

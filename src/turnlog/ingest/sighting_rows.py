@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from turnlog.ingest.facts import bounded, microseconds
@@ -19,25 +19,44 @@ class SightingRows:
     """The sightings in one file, by their places: what other files say of the same answers does not matter."""
 
     def __init__(self, source: str) -> None:
-        self.rows: list[SightingRow] = []
         self._source = source
         self._seen: list[Sighting] = []
-        self._of_answer: dict[str, Sequence[Sighting]] = {}
+        self._of_answer: dict[str, Sequence[Sighting]] | None = None
+        """Known when somebody asks for what is new."""
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def build(self, first: int = 0) -> Iterator[SightingRow]:
+        """Yield all rows from one on."""
+        return (self._build(index, self._seen[index]) for index in range(first, len(self._seen)))
+
+    def begin(self, seen: Iterable[Sighting]) -> None:
+        """Take all that the file says."""
+        self._seen = sorted(seen, key=_offset)
 
     def update(self, seen: Mapping[str, Sequence[Sighting]]) -> tuple[SightingRow, ...]:
         """Take all that the file says of some answers by now; return the rows that are new or differ."""
-        old = [sighting for name in seen for sighting in self._of_answer.get(name, ())]
+        known = self._group()
+        old = [sighting for name in seen for sighting in known.get(name, ())]
         new = [sighting for sightings in seen.values() for sighting in sightings]
         if old == new:
             return ()
-        self._of_answer.update(seen)
+        known.update(seen)
         first = min(sighting.offset for sighting in (*old, *new))
         at = bisect_left(self._seen, first, key=_offset)
         gone = {(sighting.message, sighting.session) for sighting in old}
         rest = [each for each in self._seen[at:] if (each.message, each.session) not in gone]
         self._seen[at:] = sorted((*rest, *new), key=_offset)
-        self.rows[at:] = [self._build(index, self._seen[index]) for index in range(at, len(self._seen))]
-        return tuple(self.rows[at:])
+        return tuple(self.build(at))
+
+    def _group(self) -> dict[str, Sequence[Sighting]]:
+        if self._of_answer is None:
+            found: dict[str, list[Sighting]] = {}
+            for each in self._seen:
+                found.setdefault(each.message, []).append(each)
+            self._of_answer = {**found}
+        return self._of_answer
 
     def _build(self, index: int, seen: Sighting) -> SightingRow:
         tokens, terms, behalf = seen.tokens, seen.terms, seen.attribution

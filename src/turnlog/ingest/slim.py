@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
-from turnlog.messages import Dialect, Line, decode
+from turnlog.messages import Dialect, Line, Position, decode
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.salvage import REFUSALS
 
-__all__ = ["slim"]
+__all__ = ["slim", "slim_all"]
 
 _LIGHT = 2 << 10
 """Lines up to this size stay as they are."""
+_HUGE = 4 << 20
 _LONG = 1 << 10
 _BEGINNING = 256
 """Longer than all beginnings by which results are told apart."""
@@ -29,26 +30,47 @@ _TELLING_TOOLS = frozenset({"Agent", "Task", "Workflow", "SendMessage"})
 """Whose inputs and results say which agents they started."""
 _KINDS = frozenset({UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry})
 
+_NOTHING = decode(b"")
 _decode_json = msgspec.json.Decoder().decode
 _encode_json = msgspec.json.Encoder().encode
 
 
 def slim(line: Line) -> Line:
     """Return a line that rows are derived from as from this one; its problems and its place are the same."""
+    if not _is_heavy(line):
+        return line
+    return _slim(line.raw, type(line.entry), line.at) or line
+
+
+def slim_all(lines: list[Line]) -> list[Line]:
+    """Slim all lines in their list, and return it; of a huge one only one form is in memory at a time."""
+    for number, line in enumerate(lines):
+        if len(line.raw) > _HUGE and _is_heavy(line):
+            raw, kind, at = line.raw, type(line.entry), line.at
+            lines[number] = line = _NOTHING
+            lines[number] = _slim(raw, kind, at) or decode(raw, at=at)
+        else:
+            lines[number] = slim(line)
+    return lines
+
+
+def _is_heavy(line: Line) -> bool:
     if len(line.raw) <= _LIGHT or line.problems or type(line.entry) not in _KINDS:
-        return line
-    if line.dialect is not Dialect.CLAUDE_CODE or line.wire is not None:
-        return line
+        return False
+    return line.dialect is Dialect.CLAUDE_CODE and line.wire is None
+
+
+def _slim(raw: bytes, kind: type, at: Position | None) -> Line | None:
     try:
-        found = _decode_json(line.raw)
+        found = _decode_json(raw)
         _cut_line(found)
         data = _encode_json(found)
     except (
         REFUSALS
     ):  # a number that is too large, or what is nested too deeply: inside a tool's answer, nobody minds
-        return line
-    less = decode(data, at=line.at)
-    return less if type(less.entry) is type(line.entry) and not less.problems else line
+        return None
+    less = decode(data, at=at)
+    return less if type(less.entry) is kind and not less.problems else None
 
 
 def _cut_line(line: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ from turnlog.errors import StoreError
 from turnlog.ingest.assembly import Part, assemble
 from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
 from turnlog.ingest.derive import derive
-from turnlog.ingest.looks import is_outdated
+from turnlog.ingest.looks import LARGE, is_outdated
+from turnlog.ingest.spill import Spill
 from turnlog.store.batch import ChapterRows, DerivedRows
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope, SourceKind
@@ -28,8 +29,6 @@ from turnlog.transcripts.usage.pricing import Prices
 
 __all__ = ["Disagreement", "Subject", "Verified", "verify_session"]
 
-_LARGE = 32 << 20
-"""From how many bytes on lines are not kept whole in memory."""
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""
 
@@ -70,11 +69,11 @@ class Verified(Struct, frozen=True):
     """A session that was checked, with what should be there in place of what disagrees."""
 
     disagreements: tuple[Disagreement, ...]
-    lines: dict[tuple[str, int], tuple[LineFact, ...]]
+    lines: dict[tuple[str, int], Sequence[LineFact]]
     """By source and generation, as the bytes say."""
     derived: DerivedRows | None
     """None where bytes are missing, so that nothing follows."""
-    texts: dict[tuple[str, int], tuple[bytes, ...]]
+    texts: dict[tuple[str, int], Sequence[bytes]]
     """What is searched of generations, where that disagrees."""
 
 
@@ -92,9 +91,10 @@ class _Verification:
         self._known = known
         self._prices = prices
         self._found: list[Disagreement] = []
-        self._lines: dict[tuple[str, int], tuple[LineFact, ...]] = {}
-        self._texts: dict[tuple[str, int], tuple[bytes, ...]] = {}
-        self._is_large = sum(source.length for source in known.sources) > _LARGE
+        self._lines: dict[tuple[str, int], Sequence[LineFact]] = {}
+        self._texts: dict[tuple[str, int], Sequence[bytes]] = {}
+        is_large = sum(source.length for source in known.sources) > LARGE
+        self._spill = Spill() if is_large else None
 
     def run(self) -> Verified:
         contents: dict[str, Content] = {}
@@ -113,7 +113,7 @@ class _Verification:
         return Verified(tuple(self._found), self._lines, derived, self._texts)
 
     def _read(self, source: KnownSource, generation: int, length: int) -> Content | None:
-        content = Content(source.source, source.kind, is_large=self._is_large)
+        content = Content(source.source, source.kind, spill=self._spill)
         where = f"{source.path} (generation {generation})"
         size = 0
         try:
@@ -126,7 +126,7 @@ class _Verification:
         content.finish()
         if size != length:
             self._report(Subject.BYTES, where, f"{length} bytes were archived, {size} are there")
-        facts = tuple(content.facts)
+        facts = content.facts
         self._lines[source.source, generation] = facts
         stored = self._load(
             Subject.LINES, where, lambda: self._store.list_lines(self._scope, source.source, generation)
@@ -139,7 +139,7 @@ class _Verification:
             self._compare_texts(where, source.source, generation, texts)
         return content
 
-    def _compare_texts(self, where: str, source: str, generation: int, texts: tuple[bytes, ...]) -> None:
+    def _compare_texts(self, where: str, source: str, generation: int, texts: Sequence[bytes]) -> None:
         told = self._load(
             Subject.TEXTS, where, lambda: self._store.check_texts(self._scope, source, generation, texts)
         )
@@ -162,7 +162,7 @@ class _Verification:
         built = assemble(parts, self._known.project_folder, self._prices)
         generations = {each.source: each.generation for each in sources}
         emptied = [each.source for each in sources if each.kind in CHAPTERS]
-        return derive(built.session, main, built.chapters, generations, emptied)
+        return derive(built.session, main, built.chapters, generations, emptied, self._spill)
 
     def _compare_rows(self, derived: DerivedRows) -> None:
         store, scope, key = self._store, self._scope, self._known.key

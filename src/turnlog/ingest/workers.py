@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct, msgpack
 
 from turnlog.ingest.hot import HotSession, HotSessions
-from turnlog.ingest.looks import Look, derive_again, look_on
+from turnlog.ingest.looks import derive_again, look_on
 from turnlog.ingest.planning import Task
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, Store
@@ -24,6 +24,7 @@ from turnlog.store.opening import open_store
 
 __all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
 
+_encode = msgpack.Encoder(enc_hook=list).encode  # what was put aside is a sequence, too
 _decode = msgpack.Decoder(SessionBatch).decode
 _AHEAD = 2
 """How many tasks wait for each worker; more would only fill memory."""
@@ -52,20 +53,31 @@ def look_here(
 ) -> Iterator[Looked]:
     """Look at sessions one by one in this process; go on from what is `hot`, if anything may be kept so."""
     for task in tasks:
-        found = _look_at(task, store.archive, asker, hot)
         # Of many that are new, as in a first sync, hardly any is being written to.
         is_live = hot is not None and (task.known is not None or len(tasks) == 1)
-        yield Looked(task, found.batch, found.hot if is_live else None)
+        yield Looked(task, *_look_at(task, store.archive, asker, hot if is_live else None))
 
 
-def _look_at(task: Task, archive: Archive, asker: Asker, hot: HotSessions | None) -> Look:
+def _look_at(
+    task: Task, archive: Archive, asker: Asker, hot: HotSessions | None
+) -> tuple[SessionBatch | None, HotSession | None]:
     owner, origin, now_ns = asker.owner, asker.origin, asker.now_ns
     if task.files is not None:
         known = None if hot is None else hot.take(task.known)
-        return look_on(task.files, task.known, archive, known, owner=owner, origin=origin, now_ns=now_ns)
+        found = look_on(
+            task.files,
+            task.known,
+            archive,
+            known,
+            owner=owner,
+            origin=origin,
+            now_ns=now_ns,
+            is_last=hot is None,
+        )
+        return found.batch, found.hot
     if task.known is None:
-        return Look(None)
-    return Look(derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns))
+        return None, None
+    return derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns), None
 
 
 def look_in_processes(tasks: Iterable[Task], place: Path, asker: Asker, workers: int) -> Iterator[Looked]:
@@ -110,7 +122,7 @@ def _start_worker(place: Path) -> None:
 def _look(task: Task, asker: Asker) -> bytes | SessionBatch | None:
     [looked] = look_here([task], _find_store(), asker)
     try:
-        return None if looked.batch is None else msgpack.encode(looked.batch)
+        return None if looked.batch is None else _encode(looked.batch)
     except UnicodeEncodeError:  # names of files that are not UTF-8
         return looked.batch
 

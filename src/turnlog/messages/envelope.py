@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from turnlog.instants import EPOCH
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType, field
 
 __all__ = ["Envelope", "ForkedFrom", "Head", "PermissionMode", "instant"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PermissionMode(OpenEnum):
@@ -96,7 +95,7 @@ def instant(timestamp: str | Number | None | UnsetType) -> datetime | None:
                 return moment
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         if isinstance(timestamp, int | float):
-            return _EPOCH + timedelta(milliseconds=timestamp)
+            return EPOCH + timedelta(milliseconds=timestamp)
     except (ValueError, OverflowError):
         return None
     return None

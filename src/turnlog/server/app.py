@@ -16,12 +16,20 @@ from litestar import Litestar
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 
+from turnlog.ingest.spool import SPOOL
 from turnlog.server.asgi import App, Receive, Scope, Send
+from turnlog.server.board.watching import StateWatch
 from turnlog.server.compression import Compression
+from turnlog.server.counting import ArchiveCounter
 from turnlog.server.dependencies import build_dependencies
 from turnlog.server.errors import EXCEPTION_HANDLERS
+from turnlog.server.heads import Heads
+from turnlog.server.live.hub import LiveHub
+from turnlog.server.live.sources import build_live
 from turnlog.server.metrics import Metrics
+from turnlog.server.notifications.notifier import Notifier
 from turnlog.server.pages import PAGE, Pages
+from turnlog.server.receiving import HookReceiver
 from turnlog.server.routes.table import HANDLERS
 from turnlog.server.schema import SchemaPlugin
 from turnlog.server.security.failures import FailureLimit
@@ -30,8 +38,11 @@ from turnlog.server.security.guard import build_guard
 from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.surroundings import NOWHERE, Surroundings
 from turnlog.server.sync_state import SyncState
+from turnlog.server.verifying import Verifying
 from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
 
 __all__ = ["Application", "build_app"]
 
@@ -41,8 +52,11 @@ logger = logging.getLogger("turnlog.server.requests")
 class Application:
     """The whole of it, as ASGI; `api` is the part on Litestar, which knows the schema."""
 
-    def __init__(self, api: Litestar, gate: Gate) -> None:
+    def __init__(self, api: Litestar, gate: Gate, live: LiveHub, hooks: HookReceiver) -> None:
         self.api = api
+        self.hooks = hooks
+        self.live = live
+        """Its streams end only when they are told to: call `live.close` when the server is about to end."""
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,13 +73,22 @@ def build_app(
     handlers: Sequence[Any] = HANDLERS,
     syncing: SyncState | None = None,
     failures: FailureLimit | None = None,
-    place: Path | None = None,
+    around: Surroundings = NOWHERE,
     page: Path = PAGE,
 ) -> Application:
-    """Return the application; `place` is the store's file, if it has one, and `page` the folder of the page."""
+    """Return the application; `around` says where the store lies, and `page` is the folder of the page."""
     limits, syncing, failures = limits or Limits(), syncing or SyncState(), failures or FailureLimit()
-    metrics = Metrics(store, syncing, place)
-    parts = {"keeper": keeper, "failures": failures, "metrics": metrics}
+    counter = ArchiveCounter(store, LOCAL)
+    metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
+    hooks = HookReceiver(store, None if around.place is None else around.place.parent / SPOOL)
+    metrics.watch_hooks(hooks)
+    watch = StateWatch(store, around.config_dirs)
+    notifier = Notifier(around.notifications)
+    live = build_live(store, syncing, watch, notifier.note)
+    hooks.listeners.append(lambda _: live.wake())
+    parts = {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
+    parts |= {"notifier": notifier, "counter": counter}
+    parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks}
     api = Litestar(
         route_handlers=list(handlers),
         guards=[build_guard(keeper, failures)],
@@ -85,13 +108,17 @@ def build_app(
         ),
         logging_config=None,
         debug=False,
+        on_startup=[notifier.start, hooks.start, live.start],
+        on_shutdown=[notifier.stop, live.stop, verifying.stop, hooks.stop],
     )
 
     def on_seen(seen: Seen) -> None:
         metrics.observe(seen)
         logger.info("%s %s %d %.1f ms", seen.method, seen.route, seen.status, seen.seconds * 1000)
 
-    return Application(api, Gate(Compression(Pages(cast(App, api), page)), hosts, limits, on_seen))
+    return Application(
+        api, Gate(Compression(Pages(Heads(cast(App, api)), page)), hosts, limits, on_seen), live, hooks
+    )
 
 
 def _give(part: object) -> Provide:

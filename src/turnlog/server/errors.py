@@ -21,7 +21,14 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
-from turnlog.errors import ArchiveError, BusyStoreError, CursorError, MarkError, TurnlogError
+from turnlog.errors import (
+    ArchiveError,
+    BusyStoreError,
+    CursorError,
+    MarkError,
+    RestoreError,
+    TurnlogError,
+)
 from turnlog.server.parameters import RENAMED
 from turnlog.server.shapes.errors import ErrorBody, ErrorDetail, ErrorDocument
 
@@ -112,6 +119,9 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
             return RequestError(
                 503, "busy", "The archive is being written; try again", headers={"retry-after": "1"}
             )
+        case RestoreError():
+            where = ErrorDetail(where=error.path.encode("utf-8", "replace").decode(), message=error.reason)
+            return RequestError(409, "in_the_way", "A file may not be put where it was", details=(where,))
         case ArchiveError():
             logger.error("request %s: %s", request_id, error)
             return RequestError(500, "damaged", "The archive is damaged here", request_id=request_id)
@@ -135,8 +145,15 @@ def _translate(error: HTTPException) -> RequestError:
     if status is HTTPStatus.BAD_REQUEST:  # a body that is no JSON, a parameter that is no UTF-8
         return RequestError(400, "bad_request", "The request cannot be read")
     code, message = _KNOWN.get(status, (status.name.lower(), status.phrase))
-    allowed = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
-    return RequestError(status.value, code, message, headers=allowed)
+    allowed = [value for name, value in (error.headers or {}).items() if name.lower() == "allow"]
+    headers = {"allow": _add_head(allowed[0])} if allowed else {}
+    return RequestError(status.value, code, message, headers=headers)
+
+
+def _add_head(allowed: str) -> str:
+    """Return the methods that are allowed: what can be asked for by GET can be by HEAD."""
+    methods = [each.strip() for each in allowed.split(",")]
+    return ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
 
 
 _KNOWN = {

@@ -7,15 +7,16 @@ from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store, StoredSession
 
-__all__ = ["get_session"]
+__all__ = ["SHORTEST", "get_session"]
 
-_SHORTEST = 4
+SHORTEST = 4
+"""How many characters of a name are needed."""
 _SHOWN = 5
 
 
 def get_session(store: Store, visible: Scope, name: str) -> StoredSession:
     """Return a session; raises `RequestError` if there is none, or if several go by that name."""
-    found = store.find_sessions(visible, name) if len(name) >= _SHORTEST else []
+    found = store.find_sessions(visible, name) if len(name) >= SHORTEST else []
     exact = [session for session in found if session.key == name] or [
         session for session in found if session.row.session_id == name
     ]

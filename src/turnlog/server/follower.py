@@ -1,21 +1,16 @@
 """The process that keeps the archive up to date beside the server.
 
 It is a process of its own because reading sessions takes whole seconds of Python's time, in which no request
-would be answered. It tells what it does on standard output, a line of JSON each, and ends when its standard
-input does: when the server wants it to, and when the server is no more. While another process is at it, it
-waits.
+would be answered (`children`). While another process is at it, it waits.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
 from pathlib import Path
-
-import msgspec
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
@@ -26,23 +21,20 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
+from turnlog.server.children import give_way, tell
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import list_roots
 
 __all__ = ["main"]
 
-_POLITENESS = 10
-"""Requests come first."""
 _AGAIN_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.2
 
 
 def main(place: Path) -> int:
     """Follow until standard input ends; return the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the server says when
-    if hasattr(os, "nice"):
-        os.nice(_POLITENESS)
+    give_way()
     ended = threading.Event()
     watchers: list[Watcher] = []
 
@@ -62,9 +54,9 @@ def main(place: Path) -> int:
         try:
             _follow(settings, place, watchers[-1])
         except BusyStoreError as error:
-            _tell(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
+            tell(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
         except TurnlogError as error:
-            _tell(News(phase=SyncPhase.FAILED, reason=str(error)))
+            tell(News(phase=SyncPhase.FAILED, reason=str(error)))
             return 1
         watchers.clear()
         ended.wait(_AGAIN_SECONDS)
@@ -75,7 +67,7 @@ def _follow(settings: Settings, place: Path, watcher: Watcher) -> None:
     store = open_store(place)
     try:
         with hold_lease(place, watcher.stop):
-            _tell(News(phase=SyncPhase.SYNCING))
+            tell(News(phase=SyncPhase.SYNCING))
             follow(
                 store,
                 place,
@@ -101,12 +93,12 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            _tell(News(phase=SyncPhase.SYNCING, done=done, total=total))
+            tell(News(phase=SyncPhase.SYNCING, done=done, total=total))
 
 
 def _report(followed: Followed) -> None:
     report = followed.report
-    _tell(
+    tell(
         News(
             phase=SyncPhase.WATCHING,
             looked=True,
@@ -116,14 +108,6 @@ def _report(followed: Followed) -> None:
             seconds=0.0 if report is None else report.seconds,
         )
     )
-
-
-def _tell(news: News) -> None:
-    try:
-        sys.stdout.buffer.write(msgspec.json.encode(news) + b"\n")
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:  # nobody listens: standard input ends in the same moment
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

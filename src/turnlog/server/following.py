@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+from turnlog.server.children import end_child, start_child
 from turnlog.server.sync_state import News, SyncPhase, SyncState
 
 __all__ = ["Following"]
@@ -39,7 +37,7 @@ class Following:
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def __enter__(self) -> Self:
-        self._state.phase = SyncPhase.STARTING
+        self._state.enter(SyncPhase.STARTING)
         self._thread.start()
         return self
 
@@ -52,15 +50,9 @@ class Following:
             self._stopping.set()
             process = self._process
         if process is not None:
-            if process.stdin is not None:
-                with suppress(OSError):
-                    process.stdin.close()
-            try:
-                process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                _end(process)
+            end_child(process, _PATIENCE)
         self._thread.join(_PATIENCE)
-        self._state.phase = SyncPhase.OFF
+        self._state.enter(SyncPhase.OFF)
 
     def _run(self) -> None:
         pause = 1.0
@@ -75,7 +67,7 @@ class Following:
             if self._stopping.is_set():
                 return
             self._state.restarts += 1
-            self._state.phase = SyncPhase.FAILED
+            self._state.enter(SyncPhase.FAILED)
             logger.error("keeping up to date ended with %d; starting again in %.0f s", status, pause)
             self._stopping.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -84,15 +76,7 @@ class Following:
         with self._lock:
             if self._stopping.is_set():
                 return None
-            # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And
-            # without the folder that we happen to be in, where somebody may have put modules of their own.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "turnlog.server.follower", os.fspath(self._place)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=self._env,
-                start_new_session=True,
-            )
+            self._process = start_child("turnlog.server.follower", self._place, self._env)
             return self._process
 
     def _take(self, line: bytes) -> None:
@@ -104,13 +88,3 @@ class Following:
         if news.reason and news.reason != self._state.reason:
             logger.warning("%s", news.reason)
         self._state.note(news)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()

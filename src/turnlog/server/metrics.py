@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +9,11 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from turnlog.server.counting import ArchiveCounter
+from turnlog.server.receiving import HookReceiver
 from turnlog.server.security.gate import Seen
 from turnlog.server.sync_state import SyncPhase, SyncState
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Store
+from turnlog.store.opening import measure_store
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -24,7 +24,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 class Metrics:
     """The figures of one server."""
 
-    def __init__(self, store: Store, syncing: SyncState, place: Path | None = None) -> None:
+    def __init__(self, counter: ArchiveCounter, syncing: SyncState, place: Path | None = None) -> None:
         registry = CollectorRegistry()
         self._registry = registry
         self._requests = Counter(
@@ -37,9 +37,13 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        registry.register(_Archive(store, place))
+        registry.register(_Archive(counter, place))
         registry.register(_Sync(syncing))
         ProcessCollector(registry=registry)
+
+    def watch_hooks(self, hooks: HookReceiver) -> None:
+        """Tell of hook deliveries, too."""
+        self._registry.register(_Hooks(hooks))
 
     def observe(self, seen: Seen) -> None:
         """Count a request."""
@@ -56,22 +60,23 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class _Archive(Collector):
-    """Sessions and bytes; the sessions are counted again only when something happened."""
+    """Sessions and bytes."""
 
-    def __init__(self, store: Store, place: Path | None) -> None:
-        self._store = store
+    def __init__(self, counter: ArchiveCounter, place: Path | None) -> None:
+        self._counter = counter
         self._place = place
-        self._counted = (-1, 0)
 
     def collect(self) -> Iterator[Metric]:
-        last = self._store.find_last_change(LOCAL)
-        if last != self._counted[0]:
-            self._counted = (last, sum(1 for _ in self._store.list_known(LOCAL)))
-        yield GaugeMetricFamily("turnlog_sessions", "Sessions in the archive.", value=self._counted[1])
-        yield CounterMetricFamily("turnlog_changes", "Entries of the feed.", value=last)
+        counted = self._counter.count()
+        files = counted.files
+        yield GaugeMetricFamily("turnlog_sessions", "Sessions in the archive.", value=files.sessions)
+        yield GaugeMetricFamily(
+            "turnlog_sessions_only_here", "Sessions whose files are gone.", value=files.only_here
+        )
+        yield GaugeMetricFamily("turnlog_archived_bytes", "What was read, as it was.", value=files.bytes)
+        yield CounterMetricFamily("turnlog_changes", "Entries of the feed.", value=counted.last_change)
         if self._place is not None:
-            names = (os.fspath(self._place) + end for end in ("", "-wal"))
-            size = sum(os.path.getsize(name) for name in names if os.path.exists(name))
+            size = measure_store(self._place)
             yield GaugeMetricFamily("turnlog_database_bytes", "The archive's files.", value=size)
 
     def describe(self) -> Iterator[Metric]:
@@ -94,6 +99,29 @@ class _Sync(Collector):
         yield CounterMetricFamily("turnlog_sync_lines", "Lines that were archived.", value=state.lines)
         yield CounterMetricFamily("turnlog_sync_bytes", "Bytes that were archived.", value=state.bytes)
         yield CounterMetricFamily("turnlog_sync_seconds", "Time that took.", value=state.seconds)
+
+    def describe(self) -> Iterator[Metric]:
+        return iter(())
+
+
+class _Hooks(Collector):
+    def __init__(self, hooks: HookReceiver) -> None:
+        self._hooks = hooks
+
+    def collect(self) -> Iterator[Metric]:
+        received = CounterMetricFamily(
+            "turnlog_hooks_received", "Hook deliveries that were kept, by where.", labels=("kept",)
+        )
+        for place, count in self._hooks.received.items():
+            received.add_metric((place,), count)
+        yield received
+        sessions, events = self._hooks.window.count()
+        yield GaugeMetricFamily("turnlog_live_sessions", "Sessions in the live window.", value=sessions)
+        yield GaugeMetricFamily("turnlog_live_events", "Hook events in the live window.", value=events)
+        if self._hooks.spool is not None:
+            counts = self._hooks.spool.count()
+            yield GaugeMetricFamily("turnlog_spool_files", "Files to be taken up.", value=counts.waiting)
+            yield GaugeMetricFamily("turnlog_spool_aside", "Files that could not be read.", value=counts.aside)
 
     def describe(self) -> Iterator[Metric]:
         return iter(())

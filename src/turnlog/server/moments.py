@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+from turnlog.instants import to_microseconds
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.errors import ErrorDetail
 
 __all__ = ["parse_moment"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_moment(where: str, text: str | None) -> int | None:
@@ -25,4 +24,4 @@ def parse_moment(where: str, text: str | None) -> int | None:
         problem = f"expected a date or a time as 2026-01-31 or 2026-01-31T12:00:00Z, got {text!r}"
         raise InvalidRequestError("A time makes no sense", ErrorDetail(where=where, message=problem)) from None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return to_microseconds(moment)

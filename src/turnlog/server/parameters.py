@@ -7,17 +7,30 @@ from typing import Annotated, Any, TypeAlias
 
 from litestar.params import PathParameter, QueryParameter
 
+from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.lines.categories import Category, Role
+
 __all__ = [
     "FROM_ZERO",
     "LARGEST",
     "RENAMED",
+    "Active",
+    "After",
+    "AgentId",
+    "Around",
+    "Before",
+    "BranchNumber",
+    "Categories",
     "Counted",
     "Cursor",
+    "Lanes",
     "Limit",
     "NamedSession",
     "NamedSource",
+    "Roles",
     "Source",
     "Text",
+    "WindowLimit",
     "find_next",
 ]
 
@@ -56,6 +69,49 @@ Cursor: TypeAlias = Annotated[
 ]
 Text: TypeAlias = Annotated[str | None, QueryParameter(max_length=500)]
 
+# What windows of a conversation are asked for with.
+AgentId: TypeAlias = Annotated[
+    str | None, QueryParameter(max_length=200, description="The id of the sub-agent whose messages they are.")
+]
+Around: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        max_length=200,
+        description="The middle of the window: a message's uuid or index, or `end`. A uuid is looked for "
+        "in all files of the session, unless one is given.",
+    ),
+]
+Before: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=0,
+        le=LARGEST,
+        description="Only messages above this index: `before` of a window.",
+        schema_extra=FROM_ZERO,
+    ),
+]
+After: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(ge=-1, le=LARGEST, description="Only messages below this index: `after` of a window."),
+]
+WindowLimit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="The most messages.")]
+Lanes: TypeAlias = Annotated[
+    list[Lane] | None,
+    QueryParameter(max_items=20, description="What is said, what is done, what sub-agents say."),
+]
+Roles: TypeAlias = Annotated[
+    list[Role] | None, QueryParameter(max_items=20, description="What they are in the conversation.")
+]
+Categories: TypeAlias = Annotated[
+    list[Category] | None, QueryParameter(max_items=20, description="The sort of action or event.")
+]
+BranchNumber: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(ge=0, le=LARGEST, description="The number of a branch of the tree.", schema_extra=FROM_ZERO),
+]
+Active: TypeAlias = Annotated[
+    bool | None, QueryParameter(description="Whether they are on the way to the newest message.")
+]
 
 RENAMED: dict[str, str] = {"call_state": "state"}
 """Parameters that cannot have their own names in a handler, where Litestar gives these another meaning."""

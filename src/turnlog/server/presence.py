@@ -23,7 +23,7 @@ try:
 except ImportError:  # there, a server that answers is one that lives
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["AlreadyServingError", "Claim", "Presence", "claim"]
+__all__ = ["AlreadyServingError", "Claim", "Presence", "claim", "find_server"]
 
 _NAME = "server.json"
 _PATIENCE = 2.0
@@ -83,6 +83,19 @@ def claim(home: Path) -> Iterator[Claim]:
         with suppress(OSError):
             path.unlink()
         os.close(file)
+
+
+def find_server(home: Path) -> Presence | None:
+    """Return the server of the archive in `home`, if one answers there."""
+    try:
+        file = os.open(home / _NAME, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    try:
+        found = _read(file)
+    finally:
+        os.close(file)
+    return found if found is not None and _answers(found) else None
 
 
 def _open(path: Path) -> int:

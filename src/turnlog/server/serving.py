@@ -17,6 +17,7 @@ from pathlib import Path
 import uvicorn
 from msgspec import Struct
 
+from turnlog.config import Settings
 from turnlog.errors import ServerError
 from turnlog.server.app import build_app
 from turnlog.server.connections import build_protocol
@@ -26,16 +27,18 @@ from turnlog.server.pages import PAGE
 from turnlog.server.presence import Presence, claim
 from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits
-from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.sockets import build_url, listen
+from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
+from turnlog.server.sockets import allow_files, build_url, listen
+from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.store.opening import open_store
 
-__all__ = ["TOKEN_FILE", "Ready", "ServeOptions", "serve"]
+__all__ = ["Ready", "ServeOptions", "serve"]
 
-TOKEN_FILE = "server-token"
 _GRACE = 2
 """How many seconds open requests have when the server ends."""
+_OTHER_FILES = 512
+"""How many files may be open besides connections."""
 _THREADS = 8
 """How many requests ask the store at a time; each has a connection and a cache of its own."""
 
@@ -51,6 +54,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     follows: bool = True
     """Whether it keeps the archive up to date."""
     new_token: bool = False
+    demo: bool = False
+    """Whether the sessions are sample ones."""
     log_requests: bool = False
     limits: Limits = Limits()
     page: Path = PAGE
@@ -79,6 +84,7 @@ def serve(
     """
     home = place.parent
     _require_home(home)
+    allow_files(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
         claimed = stack.enter_context(claim(home))
         keeper = TokenKeeper(home / TOKEN_FILE)
@@ -90,7 +96,13 @@ def serve(
         port, syncing = int(made.getsockname()[1]), SyncState()
         hosts = Hosts(options.host, port, options.allowed)
         app = build_app(
-            store, keeper, hosts, limits=options.limits, syncing=syncing, place=place, page=options.page
+            store,
+            keeper,
+            hosts,
+            limits=options.limits,
+            syncing=syncing,
+            around=_look_around(place, options, env),
+            page=options.page,
         )
         url = build_url(options.host, port)
 
@@ -103,7 +115,7 @@ def serve(
             path = f"/open?key={keeper.create_key()}"
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 
-        server = _Server(_configure(app, options.limits), start)
+        server = _Server(_configure(app, options.limits), start, app.live.close)
         _run(server, made)
         return server.received
 
@@ -118,6 +130,18 @@ def _require_home(home: Path) -> None:
         reason = "it may not be written"
     if reason:
         raise ServerError(f"{home}: nothing can be kept here ({reason}); TURNLOG_HOME names another place")
+
+
+def _look_around(place: Path, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:
+    settings = Settings.from_env(env)
+    return Surroundings(
+        place=place,
+        config_dirs=settings.config_dirs,
+        exclude=settings.exclude,
+        notifications=settings.notifications,
+        demo=options.demo,
+        env=env,
+    )
 
 
 def _configure(app: object, limits: Limits) -> uvicorn.Config:
@@ -139,15 +163,22 @@ def _configure(app: object, limits: Limits) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """Says when it is ready, and ends without being killed by the signal that ended it."""
 
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_started: Callable[[], None], on_ending: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._on_started = on_started
+        self._on_ending = on_ending
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_ending()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -8,10 +8,17 @@ import socket
 
 from turnlog.errors import ServerError
 
-__all__ = ["DEFAULT_PORT", "build_url", "listen"]
+try:
+    import resource
+except ImportError:  # where there is no such limit
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["DEFAULT_PORT", "allow_files", "build_url", "listen"]
 
 DEFAULT_PORT = 8822
 _ATTEMPTS = 20
+_WAITING = 512
+"""How many connections may wait to be taken: when the server comes again, all pages do at once."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
@@ -38,6 +45,16 @@ def build_url(host: str, port: int) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
+def allow_files(count: int) -> None:
+    """Have the system let us open so many files and connections, as far as it does."""
+    if resource is None:
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if most == resource.RLIM_INFINITY else min(count, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 class _TakenError(ServerError):
     """Somebody else listens there."""
 
@@ -54,7 +71,7 @@ def _bind(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two programs listen on one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(128)  # only now is it certain that nobody else does
+        made.listen(_WAITING)  # only now is it certain that nobody else does
     except OSError as error:
         made.close()
         raise _explain(error, host, port) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ class SyncState:
     """What is known of the follower. Written by one thread; whoever reads sees each value whole."""
 
     def __init__(self) -> None:
+        self._listeners: list[Callable[[], None]] = []
         self.phase = SyncPhase.OFF
         self.done = 0
         self.total = 0
@@ -60,8 +62,25 @@ class SyncState:
         self.bytes = 0
         self.seconds = 0.0
 
+    def listen(self, on_news: Callable[[], None]) -> None:
+        """Have a function called whenever something changed, in the thread that changed it."""
+        self._listeners.append(on_news)
+
+    def enter(self, phase: SyncPhase) -> None:
+        """Note what the follower does now, which it cannot tell itself."""
+        self.phase = phase
+        self._tell()
+
     def note(self, news: News) -> None:
         """Take in what the follower tells."""
+        self._note(news)
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _note(self, news: News) -> None:
         self.phase = news.phase
         self.reason = news.reason
         self.done, self.total = news.done, news.total

@@ -6,6 +6,9 @@ a whole or not at all, and applying it again changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
 from msgspec import Struct
 
 from turnlog.store.identity import SourceKind
@@ -21,7 +24,19 @@ from turnlog.store.rows import (
 )
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
-__all__ = ["ChapterRows", "DerivedRows", "Frame", "SessionBatch", "SourceBatch"]
+__all__ = ["ChapterRows", "DerivedRows", "Frame", "SessionBatch", "Several", "SourceBatch"]
+
+
+if TYPE_CHECKING:
+    _Item = TypeVar("_Item")
+    Several: TypeAlias = Sequence[_Item]
+else:
+
+    class Several:
+        """`Several[X]`: any sequence of them; those of a large session may lie outside of memory."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
 
 
 class Frame(Struct, frozen=True, gc=False, array_like=True):
@@ -47,7 +62,7 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """Where the new bytes begin: at the length that the archive has of this generation."""
     length: int
     """How long the file is now, as far as it was read."""
-    frames: tuple[Frame, ...] = ()
+    frames: Several[Frame] = ()
     """The new bytes; those before `sealed` in frames of full size."""
     sealed: int = 0
     """Up to where the frames are of full size and stay as they are; behind it the file may still grow."""
@@ -56,9 +71,9 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     in_array: bool = False
     checkpoint: Checkpoint | None = None
     """By which the next look tells what changed; of a file that is gone, as it was."""
-    lines: tuple[LineFact, ...] = ()
+    lines: Several[LineFact] = ()
     """The new lines."""
-    texts: tuple[bytes, ...] = ()
+    texts: Several[bytes] = ()
     """What is searched of lines, packed (`turnlog.store.search.packing`)."""
     texts_from: int | None = None
     """The first line that `texts` are of: what there is of lines before it stays. None if they say nothing."""
@@ -73,10 +88,10 @@ class ChapterRows(Struct, frozen=True, gc=False):
 
     source: str
     """A source of the session; all rows have the same."""
-    messages: tuple[MessageRow, ...] = ()
-    calls: tuple[CallRow, ...] = ()
-    placements: tuple[PlacementRow, ...] = ()
-    sightings: tuple[SightingRow, ...] = ()
+    messages: Several[MessageRow] = ()
+    calls: Several[CallRow] = ()
+    placements: Several[PlacementRow] = ()
+    sightings: Several[SightingRow] = ()
     sizes: tuple[int, int, int, int] | None = None
     """None if these are all of its rows. Else how many there are of each kind from now on: then only those are
     here that are new or may differ from what there was at the batch's `base_revision`; the others stay."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
 
+from turnlog.store.actions import ActionStore
 from turnlog.store.batch import DerivedRows
-from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.rows import LineFact
+from turnlog.store.timeline import TimelineStore
 
 __all__ = ["NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
 
 
-NO_TEXTS: Mapping[tuple[str, int], tuple[bytes, ...]] = MappingProxyType({})
+NO_TEXTS: Mapping[tuple[str, int], Sequence[bytes]] = MappingProxyType({})
 
 
 class Flaw(Struct, frozen=True, gc=False):
@@ -71,7 +73,7 @@ class Restored(Struct, frozen=True, gc=False):
     """Sessions that the backup had, and that were forgotten since."""
 
 
-class CaredStore(Store, Protocol):
+class CaredStore(Store, TimelineStore, ActionStore, Protocol):
     """A store that can be taken care of."""
 
     def rewrite(
@@ -82,7 +84,7 @@ class CaredStore(Store, Protocol):
         lines: Mapping[tuple[str, int], Sequence[LineFact]],
         derived: DerivedRows | None,
         derivation: int = 0,
-        texts: Mapping[tuple[str, int], tuple[bytes, ...]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
     ) -> int:
         """Write facts and derived rows of a session anew, whatever is there, and return its new revision.
 
@@ -95,7 +97,7 @@ class CaredStore(Store, Protocol):
     def clear_texts(self) -> None:
         """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: tuple[bytes, ...]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
         """Return how what is searched of a generation differs from `texts`, which it should be."""
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
@@ -116,6 +118,9 @@ class CaredStore(Store, Protocol):
 
         They leave tombstones: batches of them are not written any more. Keys that are not there are left out.
         """
+
+    def weigh(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
+        """Return what `forget` would delete; nothing is changed."""
 
     def lift(self, scope: Scope, keys: Sequence[str]) -> int:
         """Take tombstones away, and return how many; what was forgotten does not come back by that."""
@@ -140,13 +145,32 @@ class CaredStore(Store, Protocol):
     def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
         """Keep what hooks were given, each delivery once, and return how many are new.
 
-        Those of sessions that were forgotten are not kept.
+        Those of sessions that were forgotten are not kept. The others outlast even a loss of power.
         """
+
+    def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
+        """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
 
     def list_deliveries(
         self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
     ) -> list[HookDelivery]:
         """Return deliveries of a session, or of all, by time."""
+
+    def list_deliveries_between(
+        self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
+
+    def list_deliveries_of(
+        self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session that are about any of some calls, by time."""
+
+    def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
+        """Return how many deliveries there are of a session, or of all."""
+
+    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
+        """Return the sessions that hooks told of at a time or later, the latest first."""
 
     def list_hook_events(
         self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000

@@ -20,7 +20,8 @@ FRAME_SIZE = 256 << 10
 """How many bytes a frame has before it is compressed."""
 _REACH = FRAME_SIZE // 4
 """How far before its full size a frame may end for the sake of a newline."""
-_LEVEL = 3
+_LEVEL = 5
+"""A twenty-fifth smaller than by 3, for 0.2 s in 50 MB; each step beyond costs more, and gives less."""
 
 
 class _Codecs(threading.local):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["HookDelivery", "HookEvent"]
+__all__ = ["HookDelivery", "HookEvent", "HookSession"]
 
 
 class HookDelivery(Struct, frozen=True, gc=False, kw_only=True):
@@ -26,6 +26,10 @@ class HookDelivery(Struct, frozen=True, gc=False, kw_only=True):
     """What it says about the agent's state; None if it says nothing."""
     context: str | None = None
     """What is specific to the event, as JSON."""
+    tool_use_id: str | None = None
+    """The call that it is about."""
+    agent_id: str | None = None
+    """The sub-agent in which it happened; None for the main agent."""
 
 
 class HookEvent(Struct, frozen=True, gc=False, kw_only=True):
@@ -40,3 +44,10 @@ class HookEvent(Struct, frozen=True, gc=False, kw_only=True):
     label: str
     group_name: str
     context: str | None
+
+
+class HookSession(Struct, frozen=True, gc=False):
+    """A session of which hooks told something lately."""
+
+    session_id: str
+    last_ns: int

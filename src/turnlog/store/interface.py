@@ -17,6 +17,7 @@ from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
+    Facets,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -42,6 +43,7 @@ from turnlog.transcripts.files.fingerprints import Checkpoint
 
 __all__ = [
     "Archive",
+    "BEGINNING",
     "ChangeEntry",
     "ChangeKind",
     "KnownSession",
@@ -49,7 +51,11 @@ __all__ = [
     "SessionOrder",
     "Store",
     "StoredSession",
+    "Twin",
 ]
+
+BEGINNING = 64
+"""How many lines are the beginning of a transcript: by these copies of it are told."""
 
 
 class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
@@ -72,6 +78,17 @@ class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
     checkpoint: Checkpoint | None
     agent_id: str | None = None
     run_id: str | None = None
+    copied_from: str | None = None
+
+
+class Twin(Struct, frozen=True, gc=False, kw_only=True):
+    """A session whose transcript begins with a certain message."""
+
+    key: str
+    session_id: str
+    """As its file is called."""
+    told_id: str | None
+    """As the line says that follows the message."""
     copied_from: str | None = None
 
 
@@ -146,6 +163,12 @@ class Store(WindowedStore, Protocol):
     def list_known(self, scope: Scope) -> Iterator[KnownSession]:
         """Yield what is known of all sessions' files, by their keys."""
 
+    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
+        """Return the sessions whose transcripts begin with the line of a uuid and one that follows it, by key.
+
+        That is to say: both are among the first `BEGINNING` lines of the newest generation.
+        """
+
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix."""
 
@@ -167,6 +190,9 @@ class Store(WindowedStore, Protocol):
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
     ) -> list[StoredProject]:
         """Return all projects, or those with a text in their paths."""
+
+    def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
+        """Return what the sessions that are asked for can be told apart by."""
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
         """Return what people said about a session; None if they never did."""
@@ -220,6 +246,12 @@ class Store(WindowedStore, Protocol):
 
     def find_last_change(self, scope: Scope) -> int:
         """Return the last `seq` of the feed; 0 if nothing happened yet."""
+
+    def find_epoch(self) -> str:
+        """Return the name of the feed: the same for as long as its numbers mean the same.
+
+        A store that was restored or made anew has another one.
+        """
 
     def search(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
+from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import StrEnum
@@ -23,12 +24,14 @@ from turnlog.store.rows import SessionRow
 __all__ = [
     "EVERYTHING_SHOWN",
     "Cursor",
+    "Facets",
     "ProjectOrder",
     "SessionFilter",
     "SessionOrder",
     "SessionPage",
     "StoredProject",
     "StoredSession",
+    "count_facets",
     "decode_cursor",
     "encode_cursor",
     "sort_projects",
@@ -117,6 +120,8 @@ class StoredSession(Struct, frozen=True, gc=False, kw_only=True):
     only_here: bool = False
     """Whether none of its files still exists outside."""
     marks: Marks = Marks()
+    copied_from: str | None = None
+    """The key of the session that its transcript began as a copy of."""
 
 
 class SessionPage(Struct, frozen=True, gc=False):
@@ -148,6 +153,25 @@ class StoredProject(Struct, frozen=True, gc=False, kw_only=True):
     """Of all sessions that have a price, in dollars; None if none has."""
     unpriced: int
     """Sessions that the cost leaves out."""
+
+
+class Facets(Struct, frozen=True, gc=False, kw_only=True):
+    """What sessions can be told apart by: each value with the number of sessions that have it.
+
+    The most frequent come first; among equals, by their names.
+    """
+
+    models: tuple[tuple[str, int], ...]
+    branches: tuple[tuple[str, int], ...]
+    tags: tuple[tuple[str, int], ...]
+
+
+def count_facets(lists: Iterable[tuple[Iterable[str], int]]) -> tuple[tuple[str, int], ...]:
+    """Return how many sessions have each value, given lists of values and how many sessions have that list."""
+    counts: Counter[str] = Counter()
+    for values, sessions in lists:
+        counts.update(dict.fromkeys(values, sessions))
+    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
 def sort_projects(projects: Iterable[StoredProject], order: ProjectOrder) -> list[StoredProject]:

@@ -23,6 +23,7 @@ __all__ = [
     "check_quickly",
     "find_holder",
     "find_in_backup",
+    "measure_store",
     "open_lease",
     "open_store",
     "restore_store",
@@ -37,6 +38,12 @@ def open_store(place: Path, *, read_only: bool = False) -> CaredStore:
 def open_lease(place: Path, *, seconds: float = 30.0) -> Lease:
     """Return the right to write to the store at a place, which is yet to be taken; raises `StoreError`."""
     return Lease(place, seconds=seconds)
+
+
+def measure_store(place: Path) -> int:
+    """Return how many bytes the files of the store at a place take."""
+    paths = [Path(f"{place}{end}") for end in ("", "-wal")]
+    return sum(path.stat().st_size for path in paths if path.exists())
 
 
 def check_quickly(place: Path) -> list[str]:

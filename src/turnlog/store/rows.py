@@ -90,6 +90,9 @@ class MessageRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=Tru
     model: str | None = None
     aborted: bool = False
     calls: int = 0
+    reached: int | None = None
+    """The latest time that its first line or a line above it has: by it, what other sources tell is put between
+    messages. It never falls from one message to the next, as times in files do."""
 
 
 class CallRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
@@ -113,13 +116,30 @@ class CallRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
     changes_file: bool = False
     started: int | None = None
     ended: int | None = None
+    line: int = 0
+    """Which line of the file it stands in."""
+    reached: int | None = None
+    """The latest time that this line or one above it has."""
 
 
 class PlacementRow(ChapterRow, frozen=True, gc=False, kw_only=True, array_like=True):
-    """Where a line went: `index` is its number in the newest generation."""
+    """Where a line went, and what happened by it: `index` is its number in the newest generation."""
 
     message: int | None = None
     """The index of the message that it was made into or is folded into; None if it is not shown."""
+    category: str | None = None
+    """If it is an event, its sort; the fields below are of events alone."""
+    name: str | None = None
+    state: str | None = None
+    duration_ms: int | None = None
+    hook: str | None = None
+    """The hook event that it tells of."""
+    tool_use_id: str | None = None
+    """The call that this was about, or an id of its own."""
+    time: int | None = None
+    """When it began; None if that is not known."""
+    reached: int | None = None
+    """The latest time that it or a line above it has."""
 
 
 class TurnRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=True):

@@ -22,6 +22,7 @@ __all__ = [
     "FlawedLine",
     "MessageFilter",
     "MessageOutline",
+    "TurnCall",
     "WindowedStore",
 ]
 
@@ -76,6 +77,16 @@ class CallOutline(Struct, frozen=True, gc=False, array_like=True):
 
     index: int
     message: int | None
+    category: str
+    state: str
+    started: int | None
+    ended: int | None
+
+
+class TurnCall(Struct, frozen=True, gc=False, array_like=True):
+    """What of a call is shown of a turn at a glance."""
+
+    turn: int
     category: str
     state: str
     started: int | None
@@ -203,6 +214,9 @@ class WindowedStore(Protocol):
     def count_turns(self, scope: Scope, key: str) -> int:
         """Return how many turns a session has."""
 
+    def list_turn_calls(self, scope: Scope, key: str, *, first: int = 0, count: int = 100) -> list[TurnCall]:
+        """Return the calls that the transcript's messages of some turns made: by turn, and then in order."""
+
     def count_files(self, scope: Scope) -> FileCounts:
         """Return how much there is of all sessions."""
 
@@ -214,6 +228,13 @@ class WindowedStore(Protocol):
 
     def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
         """Return what answers used, those that are known, in the order of their ids."""
+
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        """Return a number that is another one as soon as `find_answers` tells otherwise of a session's answers.
+
+        Answers stand in several sessions, and each counts once: what it used may change with a session that
+        is not this one, whose revision stays as it is.
+        """
 
     def measure_lines(self, scope: Scope, places: Sequence[Place]) -> list[int]:
         """Return how long lines are, one for each place; raises `KeyError` where no line begins."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope
@@ -21,90 +22,133 @@ Answers = dict[str, list[object]]
 
 _ANYTHING = parse_query("*e* OR *o*")
 _MANY = 10_000
+_BEGINNINGS = ("session-1-main-0", "session-1-main-1", "session-2-main-0")
+"""The uuids of first lines, as `make_lines` makes them."""
 
 
 def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession] | None = None) -> Answers:
     """Ask a store everything, about the sessions that it knows or about others."""
     known = list(store.list_known(scope)) if sessions is None else list(sessions)
-    sources = sorted({source.source for session in known for source in session.sources})
-    keys = sorted(session.key for session in known)
-    generations = [
-        (source, generation)
-        for session in known
-        for source, newest in ((found.source, found.generation) for found in session.sources)
-        for generation in range(newest + 1)
-    ]
-    answers: Answers = {
-        "find_known": [sort_sources(found) for key in keys if (found := store.find_known(scope, key))],
-        "list_known": [sort_sources(found) for found in store.list_known(scope)],
-        "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
-        "list_sessions": [
-            (order, found)
-            for order in SessionOrder
-            for found in store.list_sessions(scope, order=order).sessions
+    asking = _Asking(
+        store,
+        scope,
+        keys=sorted(session.key for session in known),
+        sources=sorted({source.source for session in known for source in session.sources}),
+        generations=[
+            (source.source, generation)
+            for session in known
+            for source in session.sources
+            for generation in range(source.generation + 1)
         ],
-        "list_projects": [*store.list_projects(scope)],
-        "find_marks": [(key, marks) for key in keys if (marks := store.find_marks(scope, key))],
-        "list_tags": [*store.list_tags(scope).items()],
-        "search": [*sorted(store.search(scope, _ANYTHING, limit=_MANY).hits, key=_by_place)],
-        "list_lines": [
-            (source, generation, fact)
-            for source, generation in generations
-            for fact in store.list_lines(scope, source, generation)
-        ],
-        "list_messages": [
-            (key, source, row)
-            for key in keys
-            for source in (None, *sources)
-            for row in store.list_messages(scope, key, source=source)
-        ],
-        "list_placements": [
-            (key, row)
-            for key in keys
-            for source in sources
-            for row in store.list_placements(scope, key, source)
-        ],
-        "list_calls": [
-            (key, source, row)
-            for key in keys
-            for source in (None, *sources)
-            for row in store.list_calls(scope, key, source=source)
-        ],
-        "list_turns": [(key, row) for key in keys for row in store.list_turns(scope, key)],
-        "list_agents": [(key, row) for key in keys for row in store.list_agents(scope, key)],
-        "list_sightings": [
-            *(
+    )
+    return asking.ask_lists() | asking.ask_rows() | asking.ask_usage() | asking.ask_archive()
+
+
+class _Asking(Struct, frozen=True):
+    """A store, and what it is asked about."""
+
+    store: Store
+    scope: Scope
+    keys: list[str]
+    sources: list[str]
+    generations: list[tuple[str, int]]
+
+    def ask_lists(self) -> Answers:
+        """Ask for sessions as a whole, and what happened to them."""
+        store, scope, keys = self.store, self.scope, self.keys
+        return {
+            "find_known": [sort_sources(found) for key in keys if (found := store.find_known(scope, key))],
+            "list_known": [sort_sources(found) for found in store.list_known(scope)],
+            "list_twins": [found for uuid in _BEGINNINGS for found in store.list_twins(scope, uuid)],
+            "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
+            "list_sessions": [
+                (order, found)
+                for order in SessionOrder
+                for found in store.list_sessions(scope, order=order).sessions
+            ],
+            "list_facets": _list_facets(store, scope),
+            "list_projects": [*store.list_projects(scope)],
+            "find_marks": [(key, marks) for key in keys if (marks := store.find_marks(scope, key))],
+            "list_tags": [*store.list_tags(scope).items()],
+            "search": [*sorted(store.search(scope, _ANYTHING, limit=_MANY).hits, key=_by_place)],
+            "list_changes": [*store.list_changes(scope)],
+            "find_last_change": [seq for seq in (store.find_last_change(scope),) if seq],
+        }
+
+    def ask_rows(self) -> Answers:
+        """Ask for what sessions are made of."""
+        store, scope, keys, sources = self.store, self.scope, self.keys, self.sources
+        return {
+            "list_lines": [
+                (source, generation, fact)
+                for source, generation in self.generations
+                for fact in store.list_lines(scope, source, generation)
+            ],
+            "list_messages": [
                 (key, source, row)
                 for key in keys
                 for source in (None, *sources)
-                for row in store.list_sightings(scope, key, source=source)
-            ),
-            *sorted(store.list_sightings(scope), key=lambda row: (row.source, row.index)),
-        ],
-        "read_usage": [
-            *merge_cells(store.read_usage(scope).list_cells()),
-            *sorted(store.read_usage(scope).list_answers(), key=lambda answer: answer.message),
-            *store.read_usage(scope).list_calls(),
-            *store.read_usage(scope).list_reported(),
-        ],
-        "list_changes": [*store.list_changes(scope)],
-        "find_last_change": [seq for seq in (store.find_last_change(scope),) if seq],
-        "list_generations": [
-            (source, *found) for source in sources for found in store.archive.list_generations(scope, source)
-        ],
-        "read": [
-            (at, data)
-            for source, generation in generations
-            for at in (Place(source, generation, 0),)
-            for data in _try_read(store, scope, at)
-        ],
-        "read_all": [
-            (source, generation, data)
-            for source, generation in generations
-            if (data := read_bytes(store, scope, source, generation)) is not None
-        ],
-    }
-    return answers
+                for row in store.list_messages(scope, key, source=source)
+            ],
+            "list_placements": [
+                (key, row)
+                for key in keys
+                for source in sources
+                for row in store.list_placements(scope, key, source)
+            ],
+            "list_calls": [
+                (key, source, row)
+                for key in keys
+                for source in (None, *sources)
+                for row in store.list_calls(scope, key, source=source)
+            ],
+            "list_turns": [(key, row) for key in keys for row in store.list_turns(scope, key)],
+            "list_agents": [(key, row) for key in keys for row in store.list_agents(scope, key)],
+        }
+
+    def ask_usage(self) -> Answers:
+        """Ask for what was used."""
+        store, scope, usage = self.store, self.scope, self.store.read_usage(self.scope)
+        of_sessions = (
+            (key, source, row)
+            for key in self.keys
+            for source in (None, *self.sources)
+            for row in store.list_sightings(scope, key, source=source)
+        )
+        return {
+            "list_sightings": [
+                *of_sessions,
+                *sorted(store.list_sightings(scope), key=lambda row: (row.source, row.index)),
+            ],
+            "read_usage": [
+                *merge_cells(usage.list_cells()),
+                *sorted(usage.list_answers(), key=lambda answer: answer.message),
+                *usage.list_calls(),
+                *usage.list_reported(),
+            ],
+        }
+
+    def ask_archive(self) -> Answers:
+        """Ask for bytes."""
+        store, scope = self.store, self.scope
+        return {
+            "list_generations": [
+                (source, *found)
+                for source in self.sources
+                for found in store.archive.list_generations(scope, source)
+            ],
+            "read": [
+                (at, data)
+                for source, generation in self.generations
+                for at in (Place(source, generation, 0),)
+                for data in _try_read(store, scope, at)
+            ],
+            "read_all": [
+                (source, generation, data)
+                for source, generation in self.generations
+                if (data := read_bytes(store, scope, source, generation)) is not None
+            ],
+        }
 
 
 def read_bytes(store: Store, scope: Scope, source: str, generation: int) -> bytes | None:
@@ -126,6 +170,11 @@ def _try_read(store: Store, scope: Scope, at: Place) -> Iterator[bytes]:
         yield store.archive.read(scope, at, 1)
     except KeyError:
         return
+
+
+def _list_facets(store: Store, scope: Scope) -> list[object]:
+    found = store.list_facets(scope)
+    return [*found.models, *found.branches, *found.tags]
 
 
 def _by_place(hit: Hit) -> tuple[str, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from turnlog.errors import StoreError
@@ -42,9 +43,9 @@ def _merge_chapter(before: ChapterRows | None, new: ChapterRows) -> ChapterRows:
     )
 
 
-def _merge(before: tuple[R, ...], new: tuple[R, ...], size: int | None) -> tuple[R, ...]:
+def _merge(before: Sequence[R], new: Sequence[R], size: int | None) -> tuple[R, ...]:
     if size is None:
-        return new
+        return tuple(new)
     rows = {row.index: row for row in (*before, *new)}
     missing = [index for index in range(size) if index not in rows]
     if missing:

@@ -118,21 +118,17 @@ def make_rows(
 def make_chapter(session_id: str, file: SourceLines) -> ChapterRows:
     """Return rows for the lines of one file."""
     answers = [fact for fact in file.facts if fact.type == "assistant"]
+    reached = _list_reached(file.facts)
     return ChapterRows(
         file.source,
-        tuple(_message(file, fact) for fact in file.facts),
-        tuple(_call(index, file, fact) for index, fact in enumerate(answers)),
-        tuple(
-            PlacementRow(
-                index=fact.number, source=file.source, message=None if fact.number % 7 == 6 else fact.number
-            )
-            for fact in file.facts
-        ),
+        tuple(_message(file, fact, reached[fact.number]) for fact in file.facts),
+        tuple(_call(index, file, fact, reached[fact.number]) for index, fact in enumerate(answers)),
+        tuple(_placement(file, fact, reached[fact.number]) for fact in file.facts),
         tuple(_sighting(index, session_id, file, fact) for index, fact in enumerate(answers)),
     )
 
 
-def _message(file: SourceLines, fact: LineFact) -> MessageRow:
+def _message(file: SourceLines, fact: LineFact, reached: int | None) -> MessageRow:
     place = Place(file.source, file.generation, fact.offset)
     return make_message_row(
         fact.number,
@@ -154,10 +150,42 @@ def _message(file: SourceLines, fact: LineFact) -> MessageRow:
         model="claude-test-1" if fact.message_id else None,
         aborted=fact.number % 5 == 4,
         calls=1 if fact.message_id else 0,
+        reached=reached,
     )
 
 
-def _call(index: int, file: SourceLines, fact: LineFact) -> CallRow:
+def _placement(file: SourceLines, fact: LineFact, reached: int | None) -> PlacementRow:
+    message = None if fact.number % 7 == 6 else fact.number
+    if fact.number % 4 != 3:
+        return PlacementRow(index=fact.number, source=file.source, message=message)
+    tells = fact.number % 8 == 3
+    return PlacementRow(
+        index=fact.number,
+        source=file.source,
+        message=message,
+        category="hook" if tells else "system",
+        name="PreToolUse" if tells else "notice",
+        state="failed" if fact.number % 3 == 1 else "note",
+        duration_ms=fact.number if tells else None,
+        hook="PreToolUse" if tells else None,
+        tool_use_id=f"call-{fact.uuid}" if tells and fact.uuid else None,
+        time=fact.time,
+        reached=reached,
+    )
+
+
+def _list_reached(facts: tuple[LineFact, ...]) -> list[int | None]:
+    """Return for each line the latest time that it or one above it has."""
+    latest: int | None = None
+    found: list[int | None] = []
+    for fact in facts:
+        if fact.time is not None:
+            latest = fact.time if latest is None else max(latest, fact.time)
+        found.append(latest)
+    return found
+
+
+def _call(index: int, file: SourceLines, fact: LineFact, reached: int | None) -> CallRow:
     at = Place(file.source, file.generation, fact.offset)
     return CallRow(
         index=index,
@@ -165,7 +193,7 @@ def _call(index: int, file: SourceLines, fact: LineFact) -> CallRow:
         id=f"call-{fact.uuid}" if fact.uuid else None,
         name="Edit" if index % 2 else "Bash",
         category="builtin",
-        state="done" if index % 2 else "open",
+        state="resolved" if index % 2 else "unresolved",
         at=at,
         block=index % 3,
         message=fact.number,
@@ -176,6 +204,8 @@ def _call(index: int, file: SourceLines, fact: LineFact) -> CallRow:
         changes_file=index % 2 == 1,
         started=fact.time,
         ended=fact.time if index % 2 else None,
+        line=fact.number,
+        reached=reached,
     )
 
 

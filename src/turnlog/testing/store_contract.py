@@ -32,6 +32,7 @@ from turnlog.testing.contracts.news import NewsContract
 from turnlog.testing.contracts.queries import QueryContract
 from turnlog.testing.contracts.search import SearchContract
 from turnlog.testing.contracts.searched_care import SearchedCareContract
+from turnlog.testing.contracts.timeline import TimelineContract
 from turnlog.testing.contracts.values import ValueContract
 from turnlog.testing.contracts.windows import WindowContract
 
@@ -55,5 +56,7 @@ class StoreContract(
     """All contracts of a store."""
 
 
-class CaredStoreContract(SearchedCareContract, MendContract, ForgetContract, HookContract, StoreContract):
+class CaredStoreContract(
+    SearchedCareContract, MendContract, ForgetContract, HookContract, TimelineContract, StoreContract
+):
     """All contracts of a store that can be taken care of, too (`turnlog.store.care`)."""

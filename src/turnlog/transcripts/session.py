@@ -188,11 +188,18 @@ class Session:
     @cached_property
     def book(self) -> UsageBook:
         """What each answer used and cost; it is kept up when the session is extended."""
-        fold = UsageFold(self.conversation.live_lines)
-        for source in self.sources.agents:
-            for line in source.lines:
-                fold.add(line)
-        return UsageBook(fold, self.prices)
+        return self._open_book(UsageFold(self.conversation.live_lines))
+
+    def finish(self) -> None:
+        """Build what is gathered line by line, in one go, and let go of what only further lines would need.
+
+        For sessions whose lines are not at hand: `extend`, `tree` and `orphans` must not be used any more.
+        """
+        fold = UsageFold()
+        self.conversation.read_through(fold.add)
+        self.book = self._open_book(fold)
+        _ = self.division  # it is the last that looks at lines and edges together
+        self.conversation.finish()
 
     @cached_property
     def division(self) -> Division:
@@ -237,6 +244,13 @@ class Session:
             self.__dict__.pop("division", None)
             divided = Divided(0)
         return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
+
+    def _open_book(self, fold: UsageFold) -> UsageBook:
+        """Return what each answer cost; `fold` has the transcript's lines."""
+        for source in self.sources.agents:
+            for line in source.lines:
+                fold.add(line)
+        return UsageBook(fold, self.prices)
 
     @cached_property
     def sources(self) -> Sources:

@@ -8,6 +8,8 @@ import pytest
 
 from api_archive import BRANCHES, INLINE, ODD, TOOLS
 from server_app import Served
+from turnlog.server.views.turns import build_strip
+from turnlog.store.windows import TurnCall
 
 DEMO = "aa072ad4-31f7-5518-8b2f-9a742d0ad317"
 
@@ -47,6 +49,12 @@ def test_turns_are_prompts_with_what_answering_took(api: Served) -> None:
                 "input_tokens": 40,
                 "output_tokens": 400,
                 "cost_usd": 0.00612,
+                "failed": 1,
+                "strip": [
+                    {"ms": 1000, "failed": False, "category": "builtin"},
+                    {"ms": 1000, "failed": True, "category": "builtin"},
+                ],
+                "edited": False,
             },
             {
                 "index": 1,
@@ -63,12 +71,34 @@ def test_turns_are_prompts_with_what_answering_took(api: Served) -> None:
                 "input_tokens": 0,
                 "output_tokens": 0,
                 "cost_usd": 0.0,
+                "failed": 0,
+                "strip": [],
+                "edited": False,
             },
         ],
         "total": 2,
         "next": None,
         "revision": 1,
     }
+
+
+def test_prompts_that_were_typed_in_the_same_place_are_edited(api: Served) -> None:
+    turns = ask(api, f"{BRANCHES}/turns")["items"]
+    assert [(turn["prompt"], turn["edited"]) for turn in turns] == [(0, False), (2, True), (4, True)]
+
+
+def test_a_strip_has_few_bars_and_loses_no_failure() -> None:
+    calls = [
+        TurnCall(0, "mcp" if at == 150 else "builtin", "failed" if at == 77 else "resolved", 0, at * 1000)
+        for at in range(151)
+    ]
+    bars = build_strip(calls)
+    assert (len(bars), sum(bar.failed for bar in bars)) == (60, 1)
+    assert [bar.ms for bar in bars][-1] == 150 == max(bar.ms or 0 for bar in bars)
+    assert bars[-1].category == "mcp"
+    assert [bar.ms for bar in build_strip(calls[:3])] == [0, 1, 2]
+    assert build_strip([TurnCall(0, "agent", "unresolved", 5, None)])[0].ms is None
+    assert build_strip([]) == ()
 
 
 def test_the_tree_says_which_message_follows_which(api: Served) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api_archive import BRANCHES, IMAGES, INLINE, ODD, OFFLOADED, TOOLS
-from server_app import Served
+from server_app import Served, serving
+from turnlog.ingest.pipeline import sync
 from turnlog.server.views.stretches import choose_stretch
+from turnlog.store.opening import open_store
+from turnlog.transcripts import locate_sessions
 
 DEMO = "aa072ad4-31f7-5518-8b2f-9a742d0ad317"
 """A sample session."""
@@ -333,3 +339,33 @@ def test_a_stretch_is_as_long_as_it_may_be(sizes: list[int], most: int, data: st
     assert sum(sizes[start:end]) <= most or (start, end) == (anchor, anchor + 1)
     for longer in (sizes[start - 1 : end] if start else [], sizes[start : end + 1] if end < len(sizes) else []):
         assert not longer or sum(longer) > most or sizes[anchor] > most
+
+
+def test_a_window_is_another_when_what_its_answers_cost_is_told_otherwise(tmp_path: Path) -> None:
+    config, place = tmp_path / "claude", tmp_path / "turnlog.db"
+    with closing(open_store(place)) as store, serving(tmp_path / "home", store=store) as api:
+
+        def write(name: str, message: str, output: int) -> None:
+            used = {"input_tokens": 1, "output_tokens": output}
+            said = {"id": message, "role": "assistant", "model": "claude-sonnet-4-5", "usage": used}
+            line = {
+                "type": "assistant",
+                "uuid": message,
+                "sessionId": name,
+                "timestamp": "2026-03-01T09:00:00Z",
+            }
+            path = config / "projects" / "-home-ada-tea" / f"{name}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(line | {"message": said | {"content": "Assam."}}) + "\n")
+            sync(store, place, locate_sessions([config]).sessions, origin="test")
+
+        write("first", "shared", 10)
+        before = api.get("/api/sessions/first/messages")
+        write("stranger", "another", 10)
+        etag = before.headers["etag"]
+        assert api.get("/api/sessions/first/messages", If_None_Match=etag).status == 304
+        write("second", "shared", 50)
+        after = api.get("/api/sessions/first/messages", If_None_Match=etag)
+        assert after.status == 200
+        assert [each.json["items"][0]["usage"]["output_tokens"] for each in (before, after)] == [10, 50]
+        assert after.json["revision"] == before.json["revision"]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from api_archive import COPIED, HOMELESS, ODD, TOOLS, fill
 from server_app import Answer, Served, serving
+from turnlog.ingest.pipeline import sync
 from turnlog.store.opening import open_store
+from turnlog.transcripts import locate_sessions
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +103,7 @@ def test_a_session_in_the_list(api: Served) -> None:
         "duration_ms": 7000,
         "present": True,
         "only_here": False,
+        "state": None,
         "marks": {"name": None, "tags": [], "starred": False, "archived": False, "note": None},
     }
 
@@ -130,6 +136,7 @@ def test_pages_have_every_session_once(api: Served, sort: str, limit: int) -> No
         ("archived=true", 0),
         ("only_here=true", 0),
         ("errors=true&project=/home/ada/odd", 1),
+        ("problems=true&project=/home/ada/odd", 1),
         ("until=2026-03-01T09:00:01.500Z", 9),
         ("since=2026-03-01T09:00:08&until=2026-03-01T10:00:00%2B00:00", 2),
         ("since=2026-03-04", 4),
@@ -139,6 +146,35 @@ def test_pages_have_every_session_once(api: Served, sort: str, limit: int) -> No
 def test_lists_are_filtered(api: Served, query: str, count: int) -> None:
     answer = api.get(f"/api/sessions?{query}").json
     assert (answer["total"], len(answer["items"])) == (count, count)
+
+
+def test_facets_count_what_is_filtered(api: Served) -> None:
+    facets = api.get("/api/sessions/facets").json
+    assert facets["tags"] == []
+    counts = [each["sessions"] for each in facets["models"]]
+    assert counts == sorted(counts, reverse=True) != []
+    for model in facets["models"]:
+        assert api.get(f"/api/sessions?model={model['name']}").json["total"] >= model["sessions"]
+    odd = api.get("/api/sessions/facets?project=/home/ada/odd").json
+    assert odd == {
+        "models": [{"name": "claude-sonnet-4-5", "sessions": 7}],
+        "tags": [],
+        "branches": [{"name": "main", "sessions": 7}],
+    }
+    again = api.get("/api/sessions/facets")
+    assert api.get("/api/sessions/facets", If_None_Match=again.headers["etag"]).status == 304
+    assert api.get("/api/sessions/facets?since=tea").code == "invalid_request"
+    assert api.get(f"/api/sessions/facets?text={'x' * 501}").code == "invalid_request"
+    assert api.get(f"/api/sessions/facets?{'&'.join(f'tag={n}' for n in range(21))}").code == "invalid_request"
+
+
+def test_facets_count_tags(marked: Served) -> None:
+    change(marked, ODD, {"add_tags": ["sorted", "both"]})
+    change(marked, TOOLS, {"add_tags": ["both"]})
+    tags = marked.get("/api/sessions/facets").json["tags"]
+    change(marked, ODD, {"remove_tags": ["sorted", "both"]})
+    change(marked, TOOLS, {"remove_tags": ["both"]})
+    assert tags == [{"name": "both", "sessions": 2}, {"name": "sorted", "sessions": 1}]
 
 
 def test_a_session_is_found_by_its_key_its_id_and_how_they_begin(api: Served) -> None:
@@ -200,6 +236,26 @@ def test_what_makes_no_sense_is_said(api: Served, path: str, status: int, where:
     assert [each["where"] for each in answer.json["error"].get("details", [])] == where
 
 
+def test_what_a_session_does_is_told_while_it_is_new(tmp_path: Path) -> None:
+    config, place = tmp_path / "claude", tmp_path / "turnlog.db"
+    transcript = config / "projects" / "-home-ada-tea" / f"{TOOLS}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(_say("user", "Which tea?"))
+    with closing(open_store(place)) as store, serving(tmp_path / "home", store=store) as api:
+        sync(store, place, locate_sessions([config]).sessions, origin="test")
+        first = api.get("/api/sessions")
+        [session] = first.json["items"]
+        assert session["state"] == api.get(f"/api/sessions/{TOOLS}").json["session"]["state"] == "working"
+        assert api.get("/api/sessions", If_None_Match=first.headers["etag"]).status == 304
+        counts = api.get("/api/status").json
+        assert (counts["working"], counts["needs_you"]) == (1, 0)
+
+
+def _say(kind: str, text: str) -> bytes:
+    line = {"type": kind, "uuid": text, "sessionId": TOOLS, "timestamp": datetime.now(UTC).isoformat()}
+    return json.dumps(line | {"message": {"role": kind, "content": text}}).encode() + b"\n"
+
+
 def test_marks_are_changed_and_listed(marked: Served) -> None:
     body = {"name": "The comparison", "note": "Two\nlines", "starred": True, "add_tags": ["b", "a", "a"]}
     expected = {
@@ -239,6 +295,8 @@ def test_nothing_is_changed_by_nothing(marked: Served) -> None:
         ({"note": "x" * 10_001}, 422),
         ({"starred": None}, 422),
         ({"starred": "yes"}, 422),
+        ({"starred": "true"}, 422),
+        ({"starred": 1}, 422),
         ({"add_tags": "abc"}, 422),
         ({"add_tags": ["two words"]}, 422),
         ({"add_tags": [f"t{number}" for number in range(101)]}, 422),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -73,6 +74,32 @@ def test_what_makes_no_sense_is_said(api: Served, query: str, where: list[str]) 
     assert [each["where"] for each in answer.json["error"].get("details", [])] == where
 
 
+@pytest.mark.parametrize("by", [by for by in Grouping if by is not Grouping.BLOCKS])
+def test_long_reports_have_their_end_in_one_row(api: Served, by: Grouping) -> None:
+    whole = api.get(f"/api/usage?by={by}").json
+    assert (whole["others"], whole["left_out"]) == (None, 0)
+    cut = api.get(f"/api/usage?by={by}&top=2").json
+    assert len(cut["rows"]) == min(2, len(whole["rows"]))
+    assert cut["left_out"] == len(whole["rows"]) - len(cut["rows"])
+    assert cut["total"] == whole["total"]
+    if cut["left_out"]:
+        shown = [*cut["rows"], cut["others"]]
+        for name in ("messages", "input", "output", "cache_read", "web_searches"):
+            assert sum(row[name] for row in shown) == sum(row[name] for row in whole["rows"]), name
+        costs = [sum(Decimal(row["cost_usd"]) for row in rows) for rows in (shown, whole["rows"])]
+        assert costs[0] == costs[1]
+    assert [row for row in whole["rows"] if row in cut["rows"]] == cut["rows"]
+
+
+def test_the_dearest_sessions_and_the_newest_days_are_kept(api: Served) -> None:
+    sessions = api.get("/api/usage?by=session").json["rows"]
+    dearest = sorted((Decimal(row["cost_usd"]) for row in sessions), reverse=True)[:3]
+    kept = api.get("/api/usage?by=session&top=3").json["rows"]
+    assert sorted((Decimal(row["cost_usd"]) for row in kept), reverse=True) == dearest
+    days = [row["name"] for row in api.get("/api/usage?by=daily").json["rows"]]
+    assert [row["name"] for row in api.get("/api/usage?by=daily&top=1").json["rows"]] == days[-1:]
+
+
 def test_the_status_is_what_the_archive_has(api: Served, archive: CaredStore) -> None:
     sources = [source for session in archive.list_known(LOCAL) for source in session.sources]
     assert api.get("/api/status").json == {
@@ -82,6 +109,11 @@ def test_the_status_is_what_the_archive_has(api: Served, archive: CaredStore) ->
         "files": len(sources),
         "bytes": sum(source.length for source in sources),
         "lines": sum(source.lines for source in sources),
+        "problems": 1,
+        "needs_you": 0,
+        "working": 0,
+        "hooks": {"installed": False, "deliveries": 0, "spooled": 0, "aside": 0},
+        "demo": False,
         "last_change": 18,
         "sync": {"phase": "off", "done": 0, "total": 0, "failing": False, "last_at": None},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from os.path import expanduser
 
@@ -15,6 +15,7 @@ from turnlog.cli.files import path_text
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.moments import age_text, length_text
 from turnlog.cli.terminal import clean_line, shorten
+from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredSession
 from turnlog.store.marks import Marks
 
@@ -32,7 +33,6 @@ __all__ = [
     "to_datetime",
 ]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT_ID = 8
 _LONGEST_TITLE = 200
 _COLUMNS = (
@@ -64,6 +64,8 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """Where its transcript was last seen."""
     only_here: bool
     """Whether none of its files is still outside."""
+    copied_from: str | None
+    """The key of the session that it began as a copy of."""
     first_time: datetime | None
     last_time: datetime | None
     duration_s: float | None
@@ -138,6 +140,7 @@ def build_item(stored: StoredSession) -> SessionItem:
         project=None if row.project is None else path_text(row.project),
         path=path_text(stored.path),
         only_here=stored.only_here,
+        copied_from=stored.copied_from,
         first_time=to_datetime(row.first_time),
         last_time=to_datetime(row.last_time),
         duration_s=None if duration is None else duration / 1e6,
@@ -207,7 +210,7 @@ def money_cell(amount: Decimal | None, *, unpriced: bool) -> str:
 
 def to_datetime(time: int | None) -> datetime | None:
     """Return a time of the store."""
-    return None if time is None else _EPOCH + timedelta(microseconds=time)
+    return find_moment(time)
 
 
 def _cells(item: SessionItem, length: int | None, home: str | None, now: datetime | None) -> Iterator[str]:

@@ -19,14 +19,13 @@ from turnlog.server.shapes.conversations import (
     LineProblem,
     Problems,
     Tree,
-    Turn,
     Turns,
 )
 from turnlog.server.views.limits import head_of, say, sayable
-from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.stretches import fit
+from turnlog.server.views.turns import group_turn_calls, is_edited, view_turn
 from turnlog.server.views.windows import read_places, read_titles
-from turnlog.store.rows import AgentRow, TurnRow
+from turnlog.store.rows import AgentRow
 
 __all__ = ["HANDLERS", "get_tree", "list_agents", "list_problems", "list_turns"]
 
@@ -51,8 +50,21 @@ def list_turns(
     total = store.count_turns(visible, session.key)
     prompts = store.list_at(visible, session.key, [row.prompt for row in rows])
     titles = read_titles(store, visible, prompts)
-    ids = {row.index: row.id for row in prompts}
-    items = tuple(_view_turn(row, ids[row.prompt], titles[row.prompt]) for row in rows if row.prompt in titles)
+    own = {row.index: row for row in prompts}
+    above = store.list_at(visible, session.key, [row.parent for row in prompts if row.parent is not None])
+    parents = {row.index: row for row in above}
+    calls = group_turn_calls(store.list_turn_calls(visible, session.key, first=cursor, count=limit))
+    items = tuple(
+        view_turn(
+            row,
+            own[row.prompt],
+            titles[row.prompt],
+            calls.get(row.index, ()),
+            is_edited(own[row.prompt], parents),
+        )
+        for row in rows
+        if row.prompt in titles
+    )
     return Turns(items=items, total=total, next=find_next(cursor, items, total), revision=session.revision)
 
 
@@ -148,25 +160,6 @@ def list_problems(
         for problem in islice(lines[each.place].problems, _MOST_PROBLEMS)
     )
     return Problems(items=items, next=find_next(cursor, shown, cursor + len(flawed)))
-
-
-def _view_turn(row: TurnRow, uuid: str, title: str) -> Turn:
-    return Turn(
-        index=row.index,
-        prompt=row.prompt,
-        prompt_uuid=sayable(uuid),
-        title=title,
-        messages=row.messages,
-        calls=row.calls,
-        agents=row.agents,
-        files_changed=row.files_changed,
-        started_at=moment(row.started),
-        ended_at=moment(row.ended),
-        duration_ms=row.duration_ms,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        cost_usd=dollars(row.cost),
-    )
 
 
 def _view_agent(row: AgentRow) -> Agent:

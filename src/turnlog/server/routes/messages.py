@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, get
-from litestar.params import QueryParameter
 
 from turnlog.server.dependencies import GivenScope, GivenStore
-from turnlog.server.errors import InvalidRequestError, NotFoundError
+from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
 from turnlog.server.finding import get_session
-from turnlog.server.parameters import FROM_ZERO, LARGEST, Counted, NamedSession, Source
+from turnlog.server.parameters import (
+    Active,
+    After,
+    AgentId,
+    Around,
+    Before,
+    BranchNumber,
+    Categories,
+    Counted,
+    Lanes,
+    NamedSession,
+    Roles,
+    Source,
+    WindowLimit,
+)
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.messages import MessageWindow
-from turnlog.server.views.walks import Chapter, find_chapter, find_window
+from turnlog.server.views.walks import Asked, ask_window, build_filter
 from turnlog.server.views.windows import view_window
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import Store
-from turnlog.store.windows import MessageFilter
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.categories import Category, Role
 
 __all__ = ["HANDLERS", "get_raw_message", "list_messages"]
 
@@ -36,51 +46,16 @@ def list_messages(
     store: GivenStore,
     visible: GivenScope,
     source: Source = None,
-    agent: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="The id of the sub-agent whose messages they are."),
-    ] = None,
-    around: Annotated[
-        str | None,
-        QueryParameter(
-            max_length=200,
-            description="The middle of the window: a message's uuid or index, or `end`. A uuid is looked for "
-            "in all files of the session, unless one is given.",
-        ),
-    ] = None,
-    before: Annotated[
-        int | None,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="Only messages above this index: `before` of a window.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = None,
-    after: Annotated[
-        int | None,
-        QueryParameter(ge=-1, le=LARGEST, description="Only messages below this index: `after` of a window."),
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most messages.")] = 100,
-    lane: Annotated[
-        list[Lane] | None,
-        QueryParameter(max_items=20, description="What is said, what is done, what sub-agents say."),
-    ] = None,
-    role: Annotated[
-        list[Role] | None, QueryParameter(max_items=20, description="What they are in the conversation.")
-    ] = None,
-    category: Annotated[
-        list[Category] | None, QueryParameter(max_items=20, description="The sort of action or event.")
-    ] = None,
-    branch: Annotated[
-        int | None,
-        QueryParameter(
-            ge=0, le=LARGEST, description="The number of a branch of the tree.", schema_extra=FROM_ZERO
-        ),
-    ] = None,
-    active: Annotated[
-        bool | None, QueryParameter(description="Whether they are on the way to the newest message.")
-    ] = None,
+    agent: AgentId = None,
+    around: Around = None,
+    before: Before = None,
+    after: After = None,
+    limit: WindowLimit = 100,
+    lane: Lanes = None,
+    role: Roles = None,
+    category: Categories = None,
+    branch: BranchNumber = None,
+    active: Active = None,
 ) -> MessageWindow:
     """List messages next to each other.
 
@@ -88,17 +63,12 @@ def list_messages(
     go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
     where there is something.
     """
-    if sum(each is not None for each in (around, before, after)) > 1:
-        raise InvalidRequestError("Only one of around, before and after can be given")
-    if source is not None and agent is not None:
-        raise InvalidRequestError("Only one of source and agent can be given")
     session = get_session(store, visible, id)
-    check_unchanged(request, session.key, session.revision)
-    where = MessageFilter(
-        lanes=_words(lane), roles=_words(role), categories=_words(category), branch=branch, active=active
-    )
-    chapter = find_chapter(Chapter(store, visible, session.key, source, where), agent)
-    found = find_window(chapter, around, before, after, limit)
+    counted = store.find_usage_version(visible, session.key)
+    check_unchanged(request, session.key, session.revision, counted)
+    where = build_filter(lane, role, category, branch, active)
+    asked = Asked(source, agent, around, before, after, limit)
+    found = ask_window(store, visible, session.key, asked, where)
     items = view_window(store, visible, session, found.rows, found.anchor)
     above = items[0].index if items else found.at
     below = items[-1].index + 1 if items else found.at
@@ -135,10 +105,6 @@ def _read_raw(store: Store, scope: Scope, places: tuple[Place, ...]) -> Iterator
     for first in range(0, len(places), _AT_ONCE):
         for line in store.read_lines(scope, places[first : first + _AT_ONCE]):
             yield line + b"\n"
-
-
-def _words(given: list[Any] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(each.value for each in given)
 
 
 HANDLERS = (list_messages, get_raw_message)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from importlib.metadata import version
 
 from litestar import get
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
 
+from turnlog.server.board.board import count_columns
+from turnlog.server.board.columns import Column
+from turnlog.server.board.watching import GivenWatch
+from turnlog.server.counting import ArchiveCounter
 from turnlog.server.dependencies import GivenScope, GivenStore, GivenSync
-from turnlog.server.shapes.status import Status, SyncStatus
-from turnlog.server.sync_state import SyncState
+from turnlog.server.receiving import GivenHooks
+from turnlog.server.shapes.status import Status
+from turnlog.server.surroundings import GivenSurroundings
+from turnlog.server.views.hook_status import view_hooks
+from turnlog.server.views.sync import view_sync
 
 __all__ = ["HANDLERS", "get_status"]
 
@@ -17,29 +25,32 @@ _VERSION = version("turnlog")
 
 
 @get("/api/status", sync_to_thread=True)
-def get_status(store: GivenStore, visible: GivenScope, syncing: GivenSync) -> Status:
-    """Say what the archive has, and how much of it exists only there."""
-    counts = store.count_files(visible)
+def get_status(
+    store: GivenStore,
+    visible: GivenScope,
+    syncing: GivenSync,
+    surroundings: GivenSurroundings,
+    hooks: GivenHooks,
+    watch: GivenWatch,
+    counter: NamedDependency[SkipValidation[ArchiveCounter]],
+) -> Status:
+    """Say what the archive has, how much of it exists only there, and how many sessions need somebody."""
+    counted, columns = counter.count(), count_columns(store, watch)
+    files = counted.files
     return Status(
         version=_VERSION,
-        sessions=counts.sessions,
-        only_here=counts.only_here,
-        files=counts.files,
-        bytes=counts.bytes,
-        lines=counts.lines,
-        last_change=store.find_last_change(visible),
-        sync=_view_sync(syncing),
-    )
-
-
-def _view_sync(syncing: SyncState) -> SyncStatus:
-    last = syncing.last_at
-    return SyncStatus(
-        phase=syncing.phase,
-        done=syncing.done,
-        total=syncing.total,
-        failing=bool(syncing.reason),
-        last_at=None if last is None else datetime.fromtimestamp(last, UTC),
+        sessions=files.sessions,
+        only_here=files.only_here,
+        files=files.files,
+        bytes=files.bytes,
+        lines=files.lines,
+        problems=counted.problems,
+        needs_you=columns[Column.NEEDS_YOU],
+        working=columns[Column.WORKING],
+        hooks=view_hooks(store, visible, hooks, surroundings),
+        demo=surroundings.demo,
+        last_change=counted.last_change,
+        sync=view_sync(syncing),
     )
 
 

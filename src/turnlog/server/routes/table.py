@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnlog.server.routes import (
+    actions,
+    archive,
+    board,
     calls,
     contents,
     conversations,
     health,
+    hooks,
     lists,
+    live,
     messages,
     metrics,
+    notifications,
     opening,
     search,
     sidechains,
     status,
+    timeline,
     usage,
 )
 
@@ -29,10 +36,17 @@ HANDLERS: Sequence[Any] = (
     *status.HANDLERS,
     *lists.HANDLERS,
     *messages.HANDLERS,
+    *timeline.HANDLERS,
+    *actions.HANDLERS,
     *conversations.HANDLERS,
     *sidechains.HANDLERS,
     *calls.HANDLERS,
     *contents.HANDLERS,
     *search.HANDLERS,
     *usage.HANDLERS,
+    *archive.HANDLERS,
+    *live.HANDLERS,
+    *hooks.HANDLERS,
+    *board.HANDLERS,
+    *notifications.HANDLERS,
 )

@@ -37,6 +37,15 @@ def get_usage(
     project: Annotated[
         str | None, QueryParameter(max_length=500, description="A part of the path of projects.")
     ] = None,
+    top: Annotated[
+        int,
+        QueryParameter(
+            ge=1,
+            le=4000,
+            description="The most rows: the dearest, or of days, weeks, months and blocks the newest. `others` "
+            "has the rest in one.",
+        ),
+    ] = 1000,
 ) -> UsageReport:
     """Count tokens and money by day, session, project, model, tool or block of five hours."""
     try:
@@ -57,6 +66,7 @@ def get_usage(
         breakdown=breakdown,
         span=Span(since, until),
         project=project,
+        most=top,
     )
     return build_report(store.read_usage(visible), query)
 

@@ -10,6 +10,7 @@ from turnlog.server.errors import RequestError
 
 __all__ = ["Limits", "check_path", "check_size"]
 
+_HOOKS = b"/api/hooks"
 _Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -17,12 +18,15 @@ class Limits(Struct, frozen=True, gc=False, kw_only=True):
     """Sizes in bytes, times in seconds."""
 
     body: int = 1 << 20
+    hook_body: int = 64 << 20
+    """Of `POST /api/hooks`."""
     url: int = 8 << 10
     headers: int = 100
     """How many."""
     head: int = 64 << 10
     """The request line and all headers."""
-    connections: int = 512
+    connections: int = 2048
+    """A stream of `/api/live` is one, for as long as somebody looks."""
     head_seconds: float = 10.0
     """From the first byte of a request, or the connection's start, to the end of its headers."""
     body_seconds: float = 30.0
@@ -38,9 +42,10 @@ def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits)
         raise RequestError(414, "url_too_long", f"The address is longer than {limits.url:,} bytes")
     if len(headers) > limits.headers or sum(len(name) + len(value) for name, value in headers) > limits.head:
         raise RequestError(431, "headers_too_large", "The request has too many or too long headers")
+    largest = limits.hook_body if raw_path == _HOOKS else limits.body
     for name, value in headers:
-        if name == b"content-length" and (not value.isdigit() or int(value[:20]) > limits.body):
-            raise RequestError(413, "too_large", f"The request is larger than {limits.body:,} bytes")
+        if name == b"content-length" and (not value.isdigit() or int(value[:20]) > largest):
+            raise RequestError(413, "too_large", f"The request is larger than {largest:,} bytes")
 
 
 def check_path(path: str) -> None:

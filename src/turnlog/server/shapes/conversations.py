@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Raw, Struct
 
 from turnlog.server.shapes.lists import SessionItem
+from turnlog.transcripts.lines.categories import Category
 
 __all__ = [
     "Agent",
@@ -17,6 +18,7 @@ __all__ = [
     "SessionDetail",
     "Sidechain",
     "Sidechains",
+    "StripBar",
     "Tree",
     "Turn",
     "Turns",
@@ -35,6 +37,16 @@ class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
     """`transcripts.Summary` as JSON."""
     messages: int
     """Of the transcript."""
+
+
+class StripBar(Struct, frozen=True, gc=False, kw_only=True):
+    """A call as a bar; a run of calls next to each other where there are many."""
+
+    ms: int | None
+    """How long it took, or the longest of the run; None if that is not known."""
+    failed: bool
+    """Whether it failed, or one of the run."""
+    category: Category
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):
@@ -56,6 +68,12 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
+    failed: int
+    """How many of its calls failed."""
+    strip: tuple[StripBar, ...]
+    """Its calls in order, in at most 60 bars."""
+    edited: bool
+    """Whether its prompt stands in the place of another one, or another one in its place."""
 
 
 class Turns(Struct, frozen=True, gc=False, kw_only=True):

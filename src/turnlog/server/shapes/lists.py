@@ -6,7 +6,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-__all__ = ["Marks", "Project", "Projects", "SessionItem", "SessionPage"]
+from turnlog.server.board.columns import ListedState
+
+__all__ = ["Facet", "Marks", "Project", "Projects", "SessionFacets", "SessionItem", "SessionPage"]
 
 
 class Marks(Struct, frozen=True, gc=False, kw_only=True):
@@ -85,7 +87,24 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """Whether its transcript still exists where Claude Code wrote it."""
     only_here: bool
     """Whether none of its files does."""
+    state: ListedState | None
+    """What it does; null if nothing happened in it for a day."""
     marks: Marks
+
+
+class Facet(Struct, frozen=True, gc=False, kw_only=True):
+    """A value, and how many sessions have it."""
+
+    name: str
+    sessions: int
+
+
+class SessionFacets(Struct, frozen=True, gc=False, kw_only=True):
+    """What sessions can be told apart by; of each, at most 200 values."""
+
+    models: tuple[Facet, ...]
+    tags: tuple[Facet, ...]
+    branches: tuple[Facet, ...]
 
 
 class SessionPage(Struct, frozen=True, gc=False, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from turnlog.server.sync_state import SyncPhase
 
-__all__ = ["Health", "OpeningKey", "Status", "SyncStatus"]
+__all__ = ["Health", "HookStatus", "OpeningKey", "Status", "SyncStatus"]
 
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
@@ -41,6 +41,19 @@ class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
     """When something was last found."""
 
 
+class HookStatus(Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of Claude Code's hooks."""
+
+    installed: bool | None
+    """Whether the user's settings name turnlog's hooks; null if they cannot be read."""
+    deliveries: int
+    """In the archive."""
+    spooled: int
+    """Files that are still to be taken up."""
+    aside: int
+    """Files that could not be read."""
+
+
 class Status(Struct, frozen=True, gc=False, kw_only=True):
     """What the archive has."""
 
@@ -52,6 +65,14 @@ class Status(Struct, frozen=True, gc=False, kw_only=True):
     bytes: int
     """As they were, of the newest generations."""
     lines: int
+    problems: int
+    """Sessions in whose lines something is wrong or unknown."""
+    needs_you: int
+    """Sessions of the last 24 hours that wait for somebody."""
+    working: int
+    hooks: HookStatus
+    demo: bool
+    """Whether the sessions are sample ones."""
     last_change: int
     """The last entry of the feed."""
     sync: SyncStatus

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import msgspec
 from msgspec import Struct
 
-from turnlog.server.shapes.lists import Marks, Project, SessionItem
+from turnlog.server.board.columns import SessionState, name_state
+from turnlog.server.shapes.lists import Facet, Marks, Project, SessionFacets, SessionItem
 from turnlog.server.views.limits import head_of, sayable
 from turnlog.server.views.moments import dollars, moment, took_ms
-from turnlog.store.lists import StoredProject, StoredSession
+from turnlog.store.lists import Facets, StoredProject, StoredSession
 
-__all__ = ["name_session", "view_marks", "view_project", "view_session"]
+__all__ = ["name_session", "view_facets", "view_marks", "view_project", "view_session"]
 
 
 class _Prompts(Struct, frozen=True, gc=False):
@@ -22,13 +24,14 @@ class _Prompts(Struct, frozen=True, gc=False):
     first_prompt: str | None = None
 
 
+_MOST_FACETS = 200
 _SEPARATOR = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""
 _decode = msgspec.json.Decoder(_Prompts).decode
 
 
-def view_session(stored: StoredSession) -> SessionItem:
-    """Return a session as it is listed."""
+def view_session(stored: StoredSession, state: SessionState | None) -> SessionItem:
+    """Return a session as it is listed, and what it does."""
     row = stored.row
     name = name_session(stored)
     title = stored.marks.name or row.title
@@ -59,6 +62,7 @@ def view_session(stored: StoredSession) -> SessionItem:
         duration_ms=took_ms(row.first_time, row.last_time),
         present=stored.present,
         only_here=stored.only_here,
+        state=None if state is None else name_state(state),
         marks=view_marks(stored),
     )
 
@@ -74,6 +78,17 @@ def view_marks(stored: StoredSession) -> Marks:
     return Marks(
         name=marks.name, tags=marks.tags, starred=marks.starred, archived=marks.archived, note=marks.note
     )
+
+
+def view_facets(found: Facets) -> SessionFacets:
+    """Return what sessions can be told apart by."""
+    return SessionFacets(
+        models=_list_facets(found.models), tags=_list_facets(found.tags), branches=_list_facets(found.branches)
+    )
+
+
+def _list_facets(counted: Sequence[tuple[str, int]]) -> tuple[Facet, ...]:
+    return tuple(Facet(name=sayable(name), sessions=sessions) for name, sessions in counted[:_MOST_FACETS])
 
 
 def view_project(stored: StoredProject) -> Project:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 
-__all__ = ["dollars", "moment", "took_ms"]
+from turnlog.instants import find_moment
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["dollars", "moment", "took_ms"]
 
 
 def moment(microseconds: int | None) -> datetime | None:
     """Return an instant; None also for one that no calendar has."""
-    if microseconds is None:
-        return None
-    try:
-        return _EPOCH + timedelta(microseconds=microseconds)
-    except OverflowError:
-        return None
+    return find_moment(microseconds)
 
 
 def took_ms(started: int | None, ended: int | None) -> int | None:

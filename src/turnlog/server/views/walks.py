@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.server.errors import NotFoundError
+from turnlog.server.errors import InvalidRequestError, NotFoundError
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.rows import MessageRow
 from turnlog.store.windows import MessageFilter
+from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.lines.categories import Category, Role
 
-__all__ = ["Chapter", "Found", "find_chapter", "find_window"]
+__all__ = ["Asked", "Chapter", "Found", "ask_window", "build_filter", "find_chapter", "find_window"]
 
 _END = "end"
 _LONGEST_INDEX = 15
 """Digits; a longer number is no index, and may be an id."""
+
+
+class Asked(Struct, frozen=True):
+    """Where a window is to be, as people ask for it."""
+
+    source: str | None
+    agent: str | None
+    around: str | None
+    before: int | None
+    after: int | None
+    limit: int
 
 
 class Chapter(Struct, frozen=True):
@@ -56,6 +70,29 @@ class Found(Struct, frozen=True):
     """Which of them it is about."""
     at: int
     """The index at which it is, if there are none."""
+
+
+def ask_window(store: Store, scope: Scope, key: str, asked: Asked, where: MessageFilter) -> Found:
+    """Return the messages of the window that is asked for; raises `RequestError` for what cannot be."""
+    if sum(each is not None for each in (asked.around, asked.before, asked.after)) > 1:
+        raise InvalidRequestError("Only one of around, before and after can be given")
+    if asked.source is not None and asked.agent is not None:
+        raise InvalidRequestError("Only one of source and agent can be given")
+    chapter = find_chapter(Chapter(store, scope, key, asked.source, where), asked.agent)
+    return find_window(chapter, asked.around, asked.before, asked.after, asked.limit)
+
+
+def build_filter(
+    lanes: list[Lane] | None,
+    roles: list[Role] | None,
+    categories: list[Category] | None,
+    branch: int | None,
+    active: bool | None,
+) -> MessageFilter:
+    """Return which messages are wanted."""
+    return MessageFilter(
+        lanes=_words(lanes), roles=_words(roles), categories=_words(categories), branch=branch, active=active
+    )
 
 
 def find_chapter(chapter: Chapter, agent: str | None) -> Chapter:
@@ -101,3 +138,7 @@ def _find_middle(chapter: Chapter, around: str) -> tuple[Chapter, int]:
     if found is None:
         raise NotFoundError("There is no such message")
     return replace(chapter, source=found.source), found.index
+
+
+def _words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(each.value for each in given)

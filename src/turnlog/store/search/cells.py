@@ -23,6 +23,9 @@ __all__ = ["OVERLAP", "cut_cells", "pair_characters"]
 OVERLAP = 100
 """How long a needle may be, in characters, to be whole in a cell."""
 _RUN = re.compile(rf"(?<!\S)[{SPACELESS}](?: [{SPACELESS}](?!\S))+")
+_BLANKS = re.compile(r"\s+")
+_HUGE = 1 << 20
+"""From how many characters on a text is not taken apart into all of its words at once."""
 _SIZE = 800
 _LEAST = 300
 """How far a cell goes at least, for the sake of ending between words."""
@@ -30,7 +33,7 @@ _LEAST = 300
 
 def cut_cells(body: str) -> list[str]:
     """Return a text, as `index_form` gives it, in cells; a short one is one cell."""
-    body = " ".join(body.split())
+    body = " ".join(body.split()) if len(body) < _HUGE else _BLANKS.sub(" ", body).strip()
     cells = list(_cut(body))
     if body.isascii() or not any(map(is_spaceless, list_foreign(body))):
         return cells

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
+from turnlog.instants import to_microseconds
+
 __all__ = ["Clock"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _AGO = re.compile(r"(\d{1,6})(min|h|d|w|mo|y)", re.ASCII)
 _UNITS = {
     "min": timedelta(minutes=1),
@@ -42,7 +42,7 @@ class Clock:
             moment = self._find(text.lower())
         except (ValueError, OverflowError):  # as the 30th of February, or before there were years
             return None
-        return None if moment is None else (moment - _EPOCH) // _MICROSECOND
+        return None if moment is None else to_microseconds(moment)
 
     def _find(self, text: str) -> datetime | None:
         if text in _NAMED:

@@ -7,7 +7,7 @@ longer text has a digest, by which one that is there already is told.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,7 @@ def build_text(number: int, ordinal: int, passage: Passage, time: int | None) ->
         _NUMBERS[passage.kind],
         passage.is_error,
         time or 0,
-        blake2b(body.encode(), digest_size=_DIGEST).digest() if len(body) >= _WORTH else b"",
+        _digest(body) if len(body) >= _WORTH else b"",
         tuple(cut_cells(body)),
     )
 
@@ -94,17 +94,28 @@ def _clean(body: str) -> str:
     if "\0" in body:
         body = body.replace("\0", " ")
     try:
-        body.encode()
+        if not body.isascii():
+            body.encode()
     except UnicodeEncodeError:
         body = body.encode(_UTF8, "replace").decode()
     return body
 
 
+def _digest(body: str) -> bytes:
+    """Return the digest of a text; a long one is not encoded at once."""
+    digest = blake2b(digest_size=_DIGEST)
+    for start in range(0, len(body), _CHUNK):
+        digest.update(body[start : start + _CHUNK].encode())
+    return digest.digest()
+
+
 class TextPacker:
     """Gathers texts; memory holds one chunk of them that is not compressed."""
 
-    def __init__(self) -> None:
+    def __init__(self, take: Callable[[bytes], object] | None = None) -> None:
+        """Begin with nothing; `take` is given the chunks as they are full, if they are not to be kept here."""
         self._chunks: list[bytes] = []
+        self._take = self._chunks.append if take is None else take
         self._held: list[TextFact] = []
         self._size = 0
 
@@ -116,18 +127,18 @@ class TextPacker:
             self._pack()
 
     def finish(self) -> tuple[bytes, ...]:
-        """Return all chunks."""
+        """Return all chunks that are kept here."""
         if self._held:
             self._pack()
         return tuple(self._chunks)
 
     def _pack(self) -> None:
         packed = _codecs.compressor.compress(_encode(self._held))
-        self._chunks.append(bytes(memoryview(packed)))  # a copy: the compressor's buffer is larger
+        self._take(bytes(memoryview(packed)))  # a copy: the compressor's buffer is larger
         self._held, self._size = [], 0
 
 
-def unpack_texts(chunks: tuple[bytes, ...]) -> Iterator[TextFact]:
+def unpack_texts(chunks: Iterable[bytes]) -> Iterator[TextFact]:
     """Yield the texts of some chunks, in order."""
     for chunk in chunks:
         yield from _decode(_codecs.decompressor.decompress(chunk))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from turnlog.store.identity import Place, Scope
 from turnlog.store.rows import CallRow, MessageRow, TurnRow
+from turnlog.store.sqlite.acting import Acting
 from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.store.sqlite.connection import translate
 from turnlog.store.sqlite.outlines import Outlines
-from turnlog.store.sqlite.overview import Overview
 from turnlog.store.sqlite.windows import Windows
 from turnlog.store.windows import (
     EVERY_CALL,
@@ -23,12 +23,13 @@ from turnlog.store.windows import (
     FlawedLine,
     MessageFilter,
     MessageOutline,
+    TurnCall,
 )
 
 __all__ = ["Browsing"]
 
 
-class Browsing(Overview):
+class Browsing(Acting):
     """What `SqliteStore` tells of a part of a session."""
 
     _archive: SqliteArchive
@@ -133,6 +134,11 @@ class Browsing(Overview):
         with translate(self._path):
             return self._outlines().count_turns(scope, key)
 
+    def list_turn_calls(self, scope: Scope, key: str, *, first: int = 0, count: int = 100) -> list[TurnCall]:
+        """Return the calls that the transcript's messages of some turns made: by turn, and then in order."""
+        with translate(self._path):
+            return self._outlines().list_turn_calls(scope, key, first, count)
+
     def count_files(self, scope: Scope) -> FileCounts:
         """Return how much there is of all sessions."""
         with translate(self._path):
@@ -147,6 +153,11 @@ class Browsing(Overview):
         """Return what answers used, those that are known, in the order of their ids."""
         with translate(self._path):
             return self._windows().find_answers(scope, ids)
+
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        """Return a number that changes when another session changes what is told of this one's answers."""
+        with translate(self._path):
+            return self._windows().find_usage_version(scope, key)
 
     def measure_lines(self, scope: Scope, places: Sequence[Place]) -> list[int]:
         """Return how long lines are, one for each place."""

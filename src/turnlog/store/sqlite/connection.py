@@ -21,6 +21,7 @@ __all__ = [
     "APPLICATION_ID",
     "Options",
     "break_off",
+    "flush_log",
     "open_to_read",
     "open_to_write",
     "reading",
@@ -114,6 +115,16 @@ def break_off(connection: apsw.Connection, seconds: float = 1.0) -> None:
             time.sleep(_PAUSE)
         else:
             return
+
+
+def flush_log(path: Path) -> None:
+    """Make what was written outlast a loss of power: SQLite leaves that to the next checkpoint."""
+    with suppress(FileNotFoundError):  # all of it is in the file itself, which a checkpoint has flushed
+        log = os.open(f"{os.fspath(path)}-wal", os.O_RDWR)
+        try:
+            os.fsync(log)
+        finally:
+            os.close(log)
 
 
 @contextmanager

@@ -42,14 +42,14 @@ def _pack_message(row: MessageRow, to: PackContext) -> tuple[Any, ...]:
         pack_uuid(row.id), generation, start, more, row.own_lines, number[row.rule], number[row.role],
         number[_join(row.types)], number[row.author], number[row.lane], row.is_sidechain, number[row.category],
         number[row.agent_id], row.parent, row.branch, row.active, row.turn, row.time, number[row.model],
-        row.aborted, row.calls,
+        row.aborted, row.calls, row.reached,
     )  # fmt: skip
 
 
 def _unpack_message(cells: Cells, of: UnpackContext) -> MessageRow:
     (
         index, source, id, generation, start, more, own_lines, rule, role, types, author, lane, sidechain,
-        category, agent, parent, branch, active, turn, time, model, aborted, calls,
+        category, agent, parent, branch, active, turn, time, model, aborted, calls, reached,
     ) = cells  # fmt: skip
     word, name = of.words, of.source(source)
     return MessageRow(
@@ -58,7 +58,7 @@ def _unpack_message(cells: Cells, of: UnpackContext) -> MessageRow:
         role=word[role], types=_split(word[types]), author=word[author], lane=word[lane],
         is_sidechain=bool(sidechain), category=word[category], agent_id=word[agent], parent=parent,
         branch=branch, active=bool(active), turn=turn, time=time, model=word[model], aborted=bool(aborted),
-        calls=calls,
+        calls=calls, reached=reached,
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ MESSAGES: Kind[MessageRow] = Kind(
     table="messages",
     columns=(
         "id, generation, start, lines, own_lines, rule, role, types, author, lane, sidechain, category, "
-        "agent, parent, branch, active, turn, time, model, aborted, calls"
+        "agent, parent, branch, active, turn, time, model, aborted, calls, reached"
     ),
     pack=_pack_message,
     unpack=_unpack_message,
@@ -83,14 +83,15 @@ def _pack_call(row: CallRow, to: PackContext) -> tuple[Any, ...]:
     return (
         row.id, number[row.name], number[row.category], number[row.state], elsewhere, at.generation, at.offset,
         row.block, row.message, *found, row.result_block, number[row.agent_id], pack_text(row.path),
-        row.changes_file, row.started, row.ended,
+        row.changes_file, row.started, row.ended, row.line, row.reached,
     )  # fmt: skip
 
 
 def _unpack_call(cells: Cells, of: UnpackContext) -> CallRow:
     (
         index, source, id, name, category, state, elsewhere, generation, start, block, message, result_source,
-        result_generation, result_start, result_block, agent, path, changes_file, started, ended,
+        result_generation, result_start, result_block, agent, path, changes_file, started, ended, line,
+        reached,
     ) = cells  # fmt: skip
     word = of.words
     return CallRow(
@@ -98,7 +99,7 @@ def _unpack_call(cells: Cells, of: UnpackContext) -> CallRow:
         state=word[state], at=Place(of.source(source if elsewhere is None else elsewhere), generation, start),
         block=block, message=message, result_at=of.place(result_source, result_generation, result_start),
         result_block=result_block, agent_id=word[agent], path=unpack_text(path),
-        changes_file=bool(changes_file), started=started, ended=ended,
+        changes_file=bool(changes_file), started=started, ended=ended, line=line, reached=reached,
     )  # fmt: skip
 
 
@@ -107,23 +108,41 @@ CALLS: Kind[CallRow] = Kind(
     table="calls",
     columns=(
         "id, name, category, state, at_source, generation, start, block, message, result_source, "
-        "result_generation, result_start, result_block, agent, path, changes_file, started, ended"
+        "result_generation, result_start, result_block, agent, path, changes_file, started, ended, line, "
+        "reached"
     ),
     pack=_pack_call,
     unpack=_unpack_call,
 )
 
 
+def _pack_placement(row: PlacementRow, to: PackContext) -> tuple[Any, ...]:
+    if row.category is None:
+        return row.message, None, None, None, None, None, None, None, None
+    number = to.numbers
+    return (
+        row.message, number[row.category], number[row.name], number[row.state], row.duration_ms,
+        number[row.hook], pack_text(row.tool_use_id), row.time, row.reached,
+    )  # fmt: skip
+
+
 def _unpack_placement(cells: Cells, of: UnpackContext) -> PlacementRow:
-    index, source, message = cells
-    return PlacementRow(index=index, source=of.source(source), message=message)
+    index, source, message, category, name, state, duration_ms, hook, tool_use_id, time, reached = cells
+    if category is None:
+        return PlacementRow(index=index, source=of.source(source), message=message)
+    word = of.words
+    return PlacementRow(
+        index=index, source=of.source(source), message=message, category=word[category], name=word[name],
+        state=word[state], duration_ms=duration_ms, hook=word[hook], tool_use_id=unpack_text(tool_use_id),
+        time=time, reached=reached,
+    )  # fmt: skip
 
 
 PLACEMENTS: Kind[PlacementRow] = Kind(
     number=6,
     table="placements",
-    columns="message",
-    pack=lambda row, _: (row.message,),
+    columns="message, category, name, state, duration_ms, hook, tool_use_id, time, reached",
+    pack=_pack_placement,
     unpack=_unpack_placement,
     is_slight=True,
 )

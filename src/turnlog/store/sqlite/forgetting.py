@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import apsw
 
@@ -28,6 +29,7 @@ __all__ = [
     "lift_tombstones",
     "list_tombstones",
     "scrub",
+    "weigh_sessions",
 ]
 
 _KEY, _ID = "session-key", "session-id"
@@ -36,12 +38,13 @@ _OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
 _OF_SOURCE = ("generations", "source_paths")
 _SOURCES = "SELECT id FROM sources WHERE session = ?"
-_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", *DERIVED_TABLES)
+_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", "usage_versions", *DERIVED_TABLES)
 
 _WORDS = {
     "lines": "dialect, type, session, agent",
     "messages": "rule, role, types, author, lane, category, agent, model",
     "calls": "name, category, state, agent",
+    "placements": "category, name, state, hook",
     "agents": "state, type, linked_by",
     "sightings": (
         "session_id, model, service_tier, speed, inference_geo, agent, agent_id, skill, plugin, mcp_server, "
@@ -100,18 +103,17 @@ def forget_sessions(
     `settle` brings up to date what follows from the sessions together: what it lets go of is deleted, too.
     """
     at_ns = time.time_ns()
-    found = [_forget(connection, scope, key, at_ns) for key in keys]
-    if any(each is not None for each in found):
+    done = [_forget(connection, scope, found, at_ns) for found in _list_found(connection, scope, keys)]
+    if done:
         settle()
         _delete_words(connection)
         purge_index(connection)
-    done = [each for each in found if each is not None]
-    return Forgotten(
-        sessions=len(done),
-        files=sum(files for files, _, _ in done),
-        bytes=sum(size for _, size, _ in done),
-        deliveries=sum(deliveries for _, _, deliveries in done),
-    )
+    return _add_up(done)
+
+
+def weigh_sessions(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
+    """Return what `forget_sessions` would delete."""
+    return _add_up([_weigh(connection, scope, found) for found in _list_found(connection, scope, keys)])
 
 
 def scrub(connection: apsw.Connection) -> bool:
@@ -132,20 +134,55 @@ def scrub(connection: apsw.Connection) -> bool:
     return not busy
 
 
-def _forget(connection: apsw.Connection, scope: Scope, key: str, at_ns: int) -> tuple[int, int, int] | None:
-    query = "SELECT id, session_id, revision FROM sessions WHERE owner = ? AND key = ?"
-    found = connection.execute(query, (scope.owner, key)).fetchone()
-    if found is None:
-        return None
-    session, session_id, revision = found
+class _Found(NamedTuple):
+    """A session that is there."""
+
+    number: int
+    key: str
+    session_id: str | bytes
+    revision: int
+
+
+class _Weight(NamedTuple):
+    """What a session takes with it."""
+
+    files: int
+    bytes: int
+    deliveries: int
+
+
+def _list_found(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> list[_Found]:
+    query = "SELECT id, key, session_id, revision FROM sessions WHERE owner = ? AND key = ?"
+    asked = (connection.execute(query, (scope.owner, key)).fetchone() for key in dict.fromkeys(keys))
+    return [_Found(*row) for row in asked if row is not None]
+
+
+def _weigh(connection: apsw.Connection, scope: Scope, found: _Found) -> _Weight:
     counted = connection.execute(
         f"SELECT count(DISTINCT g.source), ifnull(sum(c.length), 0) FROM generations AS g "
         f"JOIN checkpoints AS c ON c.generation = g.id WHERE g.source IN ({_SOURCES})",
-        (session,),
+        (found.number,),
     )
     [(files, size)] = [(int(files), int(size)) for files, size in counted]
+    ids = _list_own_ids(connection, scope, found.number)
+    return _Weight(files, size, sum(len(_list_deliveries(connection, scope, name)) for name in ids))
+
+
+def _add_up(weights: Sequence[_Weight]) -> Forgotten:
+    return Forgotten(
+        sessions=len(weights),
+        files=sum(each.files for each in weights),
+        bytes=sum(each.bytes for each in weights),
+        deliveries=sum(each.deliveries for each in weights),
+    )
+
+
+def _forget(connection: apsw.Connection, scope: Scope, found: _Found, at_ns: int) -> _Weight:
+    session, key, session_id, revision = found
+    weight = _weigh(connection, scope, found)
     ids = _list_own_ids(connection, scope, session)
-    deliveries = sum(_delete_deliveries(connection, scope, name) for name in ids)
+    for name in ids:
+        _delete_deliveries(connection, scope, name)
     delete_texts(connection, [number for (number,) in connection.execute(_GENERATIONS, (session,))])
     for table in _OF_GENERATION:
         connection.execute(f"DELETE FROM {table} WHERE generation IN ({_GENERATIONS})", (session,))
@@ -159,7 +196,7 @@ def _forget(connection: apsw.Connection, scope: Scope, key: str, at_ns: int) -> 
         "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
         (scope.owner, str(ChangeKind.SESSION_FORGOTTEN), key, revision + 1, at_ns),
     )
-    return files, size, deliveries
+    return weight
 
 
 def _has_tombstone(connection: apsw.Connection, owner: str, kind: str, value: str) -> bool:
@@ -179,12 +216,15 @@ def _list_own_ids(connection: apsw.Connection, scope: Scope, session: int) -> se
     return {name for (name,) in connection.execute(query, (session, scope.owner))}
 
 
-def _delete_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> int:
-    where = "FROM hook_deliveries WHERE owner = ? AND session_id = ?"
-    numbers = [number for (number,) in connection.execute(f"SELECT id {where}", (scope.owner, session_id))]
-    delete_some_texts(connection, HOOKS, numbers)
-    connection.execute(f"DELETE {where}", (scope.owner, session_id))
-    return len(numbers)
+def _list_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> list[int]:
+    query = "SELECT id FROM hook_deliveries WHERE owner = ? AND session_id = ?"
+    return [number for (number,) in connection.execute(query, (scope.owner, session_id))]
+
+
+def _delete_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> None:
+    delete_some_texts(connection, HOOKS, _list_deliveries(connection, scope, session_id))
+    where = "WHERE owner = ? AND session_id = ?"
+    connection.execute(f"DELETE FROM hook_deliveries {where}", (scope.owner, session_id))
 
 
 def _delete_words(connection: apsw.Connection) -> None:

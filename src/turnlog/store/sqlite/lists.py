@@ -18,11 +18,13 @@ from msgspec import json
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     Cursor,
+    Facets,
     SessionFilter,
     SessionOrder,
     SessionPage,
     StoredProject,
     StoredSession,
+    count_facets,
     decode_cursor,
     encode_cursor,
 )
@@ -50,7 +52,7 @@ _RANKS = {
 }
 _STORED = ", ".join(
     (
-        "e.key, e.revision, e.project_folder, p.path, p.present, a.session",
+        "e.key, e.revision, e.project_folder, p.path, p.present, a.session, s.copied_from",
         *(f"m.{name}" for name in MARK_COLUMNS),
         SESSIONS.cells,
     )
@@ -59,6 +61,7 @@ _PLACES = """
 LEFT JOIN sources AS s ON s.owner = e.owner AND s.source = e.key
 LEFT JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
 """
+_decode_list = json.Decoder(list[str]).decode
 _BEGINS = "({column} >= {value} AND {column} < {value} || char(1114111))"
 """A range, unlike LIKE, is about exact characters and can use an index."""
 _ANY_WITH = """
@@ -127,9 +130,20 @@ class Lists:
         """
         return [_unpack_project(row) for row in self._connection.execute(query, values)]
 
+    def list_facets(self, scope: Scope, asked: SessionFilter) -> Facets:
+        """Return what sessions can be told apart by, looking at each distinct list once."""
+        where, values = _build_where(scope, asked)
+
+        def count(column: str) -> tuple[tuple[str, int], ...]:
+            query = f"SELECT {column}, count(*) {_LISTED} WHERE {where} GROUP BY {column}"
+            rows = self._connection.execute(query, values)
+            return count_facets((_decode_list(unpack_text(cell) or "[]"), found) for cell, found in rows)
+
+        return Facets(models=count("t.models"), branches=count("t.branches"), tags=count("m.tags"))
+
     def _unpack(self, cells: Cells) -> StoredSession:
-        key, revision, folder, path, present, absent = cells[:6]
-        marks, row = cells[6 : 6 + len(MARK_COLUMNS)], cells[6 + len(MARK_COLUMNS) :]
+        key, revision, folder, path, present, absent, copied_from = cells[:7]
+        marks, row = cells[7 : 7 + len(MARK_COLUMNS)], cells[7 + len(MARK_COLUMNS) :]
         return StoredSession(
             key=key,
             revision=revision,
@@ -139,6 +153,7 @@ class Lists:
             row=SESSIONS.unpack(row, self._context),
             only_here=absent is not None,
             marks=unpack_marks(marks),
+            copied_from=copied_from,
         )
 
 
@@ -252,7 +267,7 @@ def _has_text(*cells: Any) -> bool:
 
 def _has_text_in_list(*cells: Any) -> bool:
     value, wanted = map(unpack_text, cells)
-    return any(wanted in each.casefold() for each in json.decode(value, type=list[str]))
+    return any(wanted in each.casefold() for each in _decode_list(value))
 
 
 class _MoneySum:

@@ -15,12 +15,16 @@ import apsw
 from turnlog.errors import NewerStoreError
 from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
 from turnlog.store.sqlite.connection import APPLICATION_ID, writing
+from turnlog.store.sqlite.feed_schema import FEED_TABLE
+from turnlog.store.sqlite.hook_calls import find_calls_of_hooks
+from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
 from turnlog.store.sqlite.hook_texts import index_deliveries
 from turnlog.store.sqlite.list_schema import LIST_TABLES
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
-from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_TABLES
+from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
 from turnlog.store.sqlite.search_schema import SEARCH_TABLES
-from turnlog.store.sqlite.usage_schema import USAGE_TABLES
+from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
+from turnlog.store.sqlite.usage_schema import USAGE_TABLES, USAGE_VERSIONS
 from turnlog.store.sqlite.window_schema import WINDOW_INDEXES
 
 __all__ = [
@@ -32,11 +36,16 @@ __all__ = [
     "create_mark_table",
     "create_search_tables",
     "create_tables",
+    "count_usage_versions",
     "create_usage_tables",
     "group_by_chapter",
+    "index_recent_hooks",
     "index_windows",
+    "link_hooks_to_calls",
     "list_missing",
     "migrate",
+    "name_feed",
+    "order_timeline",
     "prepare_lists",
 ]
 
@@ -91,6 +100,32 @@ def create_search_tables(connection: apsw.Connection) -> None:
     index_deliveries(connection)
 
 
+def name_feed(connection: apsw.Connection) -> None:
+    """Give the feed a name, by which numbers of another feed are told from its own."""
+    connection.execute(FEED_TABLE)
+
+
+def link_hooks_to_calls(connection: apsw.Connection) -> None:
+    """Add to hook deliveries which call and which sub-agent they are about."""
+    connection.execute(HOOK_CALLS)
+    find_calls_of_hooks(connection)
+
+
+def index_recent_hooks(connection: apsw.Connection) -> None:
+    """Add what tells which sessions hooks told of lately."""
+    connection.execute(RECENT_HOOKS)
+
+
+def order_timeline(connection: apsw.Connection) -> None:
+    """Add what messages, calls, events and hooks are put in one order by; a sync fills it."""
+    connection.execute(TIMELINE_COLUMNS)
+
+
+def count_usage_versions(connection: apsw.Connection) -> None:
+    """Add what tells that answers of a session cost something else by now."""
+    connection.execute(USAGE_VERSIONS)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     create_hook_tables,
@@ -101,6 +136,11 @@ MIGRATIONS: tuple[Migration, ...] = (
     index_windows,
     create_usage_tables,
     create_search_tables,
+    name_feed,
+    link_hooks_to_calls,
+    index_recent_hooks,
+    order_timeline,
+    count_usage_versions,
 )
 
 

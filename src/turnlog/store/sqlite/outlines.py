@@ -17,6 +17,7 @@ from turnlog.store.windows import (
     CallRange,
     FileCounts,
     MessageOutline,
+    TurnCall,
 )
 
 __all__ = ["Outlines"]
@@ -129,6 +130,22 @@ class Outlines:
         query = f"SELECT ifnull(max(idx) + 1, 0) FROM turns WHERE session = {SESSION} AND source = {_WHOLE}"
         [(count,)] = self._connection.execute(query, build_values(scope, key, None))
         return int(count)
+
+    def list_turn_calls(self, scope: Scope, key: str, first: int, count: int) -> list[TurnCall]:
+        """Return the calls of some turns."""
+        query = f"""
+        SELECT m.turn, c.category, c.state, c.started, c.ended
+        FROM messages AS m INDEXED BY messages_by_turn CROSS JOIN calls AS c INDEXED BY calls_by_message
+            ON c.session = m.session AND c.source = m.source AND c.message = m.idx
+        WHERE m.session = {SESSION} AND m.source = {name_chapter(None)} AND m.turn >= :first AND m.turn < :end
+        ORDER BY m.turn, c.idx
+        """
+        values = build_values(scope, key, None) | {"first": first, "end": first + count}
+        word = self._context.words
+        return [
+            TurnCall(turn, word[category], word[state], started, ended)
+            for turn, category, state, started, ended in self._connection.execute(query, values)
+        ]
 
     def count_files(self, scope: Scope) -> FileCounts:
         """Return how much there is."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
+    Facets,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -50,6 +51,11 @@ class Overview(Upkeep):
         """Return all projects, or those with a text in their paths."""
         with translate(self._path):
             return sort_projects(self._ask().lists.list_projects(scope, text), order)
+
+    def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
+        """Return what the sessions that are asked for can be told apart by."""
+        with translate(self._path):
+            return self._ask().lists.list_facets(scope, asked)
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
         """Return what people said about a session; None if they never did."""

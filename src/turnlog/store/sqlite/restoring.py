@@ -82,6 +82,7 @@ def _carry_over(new: Path, tombstones: list[Tombstone], backups: list[Backup]) -
         store.bury(LOCAL, tombstones)
         for backup in backups:
             store.record_backup(backup)
+        store.renew_epoch()
         return forgotten
 
 

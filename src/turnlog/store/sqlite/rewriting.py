@@ -36,7 +36,7 @@ def rewrite_session(
     lines: Mapping[tuple[str, int], Sequence[LineFact]],
     derived: DerivedRows | None,
     derivation: int,
-    texts: Mapping[tuple[str, int], tuple[bytes, ...]],
+    texts: Mapping[tuple[str, int], Sequence[bytes]],
 ) -> int:
     """Write facts and rows of a session anew, in the transaction of the caller; return the new revision."""
     query = """
@@ -94,7 +94,7 @@ def _rewrite_lines(
 
 
 def _rewrite_texts(
-    connection: apsw.Connection, scope: Scope, source: str, generation: int, packed: tuple[bytes, ...]
+    connection: apsw.Connection, scope: Scope, source: str, generation: int, packed: Sequence[bytes]
 ) -> None:
     query = """
     SELECT g.id FROM sources AS s JOIN generations AS g ON g.source = s.id

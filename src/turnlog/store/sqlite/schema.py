@@ -10,7 +10,7 @@ session, or the name of any other.
 
 from __future__ import annotations
 
-__all__ = ["BACKUP_TABLE", "FIRST_TABLES", "HOOK_TABLES"]
+__all__ = ["BACKUP_TABLE", "FIRST_TABLES", "HOOK_CALLS", "HOOK_TABLES"]
 
 _FILES = """
 CREATE TABLE words (                   -- no number is given twice: readers keep what they learned
@@ -217,6 +217,13 @@ SELECT
     context
 FROM hook_deliveries
 WHERE event_name <> 'SessionEnd' AND notification_type IS NOT 'auth_success';
+"""
+
+HOOK_CALLS = """
+ALTER TABLE hook_deliveries ADD COLUMN tool_use_id TEXT;
+ALTER TABLE hook_deliveries ADD COLUMN agent_id TEXT;
+CREATE INDEX hook_deliveries_by_call ON hook_deliveries (session_id, tool_use_id)
+WHERE tool_use_id IS NOT NULL;
 """
 
 BACKUP_TABLE = """

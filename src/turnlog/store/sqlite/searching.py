@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class Searching:
             connection.execute(SEARCH_TABLES)
             index_deliveries(connection)
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: tuple[bytes, ...]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
         """Return how what is searched of a generation differs from what it should be."""
         with translate(self._path):
             connection = self._ask().connection

@@ -16,15 +16,17 @@ import apsw
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, KnownSession
+from turnlog.store.interface import ChangeEntry, KnownSession, Twin
 from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, PlacementRow, SightingRow
 from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.store.sqlite.browsing import Browsing
 from turnlog.store.sqlite.connection import Options, break_off, open_to_read, translate, writing
 from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, PLACEMENTS, SIGHTINGS
+from turnlog.store.sqlite.feed_schema import find_epoch
 from turnlog.store.sqlite.opening import check_current, open_migrated
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.searching import Searching
+from turnlog.store.sqlite.twins import list_twins
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 from turnlog.store.sqlite.writing import write_batch
@@ -95,6 +97,11 @@ class SqliteStore(Browsing, Searching):
         with translate(self._path):
             yield from self._ask().list_known(scope)
 
+    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
+        """Return the sessions whose transcripts begin with a message, by key."""
+        with translate(self._path):
+            return list_twins(self._ask().connection, scope, uuid)
+
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
     ) -> list[LineFact]:
@@ -149,6 +156,11 @@ class SqliteStore(Browsing, Searching):
         """Return the last `seq` of the feed; 0 if nothing happened yet."""
         with translate(self._path):
             return self._ask().find_last_change(scope)
+
+    def find_epoch(self) -> str:
+        """Return the name of the feed."""
+        with translate(self._path):
+            return find_epoch(self._ask().connection)
 
     def close(self) -> None:
         """Let go of the store, whatever other threads ask it just now; again does nothing."""

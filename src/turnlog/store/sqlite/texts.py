@@ -25,6 +25,8 @@ _SPAN = 4096
 """How far the cells of a run may lie apart: others come between them while several files grow."""
 _AT_ONCE = 2048
 """How many texts are indexed at once."""
+_CELLS_AT_ONCE = 8192
+"""And of how many cells, should they be long."""
 
 
 def write_texts(connection: apsw.Connection, generation: int, texts: Iterable[TextFact]) -> None:
@@ -73,12 +75,13 @@ class _Writer:
         self._write_runs(placed)
         self._connection.execute("DELETE FROM search_state WHERE name = 'next-cell'")
         self._connection.execute("INSERT INTO search_state VALUES ('next-cell', ?)", (self._next,))
-        if self._cells:
+        for at in range(0, len(self._cells), _CELLS_AT_ONCE):
+            some = self._cells[at : at + _CELLS_AT_ONCE]
             self._connection.execute(
                 "INSERT INTO cells (rowid, body) SELECT ? + rowid, value FROM carray(?)",
-                (first - 1, apsw.carray(tuple(self._cells))),
+                (first + at - 1, apsw.carray(tuple(some))),
             )
-            add_words(self._connection, first, self._cells)
+            add_words(self._connection, first + at, some)
 
     def _find_known(self, texts: list[TextFact]) -> dict[bytes, tuple[int, int]]:
         query = "SELECT first_cell, cells FROM text_digests WHERE digest = ?"

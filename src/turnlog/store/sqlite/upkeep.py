@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -12,20 +12,31 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import DerivedRows
 from turnlog.store.care import NO_TEXTS, Backup, Flaw, Forgotten, Tombstone
-from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.rows import LineFact
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
-from turnlog.store.sqlite.connection import translate
+from turnlog.store.sqlite.connection import flush_log, translate
+from turnlog.store.sqlite.feed_schema import renew_epoch
 from turnlog.store.sqlite.forgetting import (
     bury,
     forget_sessions,
     lift_tombstones,
     list_tombstones,
     scrub,
+    weigh_sessions,
 )
-from turnlog.store.sqlite.hooks import add_deliveries, list_deliveries, list_hook_events
+from turnlog.store.sqlite.hook_sessions import list_hook_sessions
+from turnlog.store.sqlite.hooks import (
+    add_deliveries,
+    count_deliveries,
+    list_deliveries,
+    list_deliveries_between,
+    list_deliveries_of,
+    list_hook_events,
+    number_deliveries,
+)
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
 from turnlog.store.sqlite.usage_queries import SqliteUsage
@@ -51,7 +62,7 @@ class Upkeep:
         lines: Mapping[tuple[str, int], Sequence[LineFact]],
         derived: DerivedRows | None,
         derivation: int = 0,
-        texts: Mapping[tuple[str, int], tuple[bytes, ...]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
     ) -> int:
         """Write facts and derived rows of a session anew, whatever is there, and return its new revision."""
         with self._writing() as connection:
@@ -90,6 +101,11 @@ class Upkeep:
         self._numbers.reset()
         return replace(forgotten, scrubbed=self.scrub()) if forgotten.sessions else forgotten
 
+    def weigh(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
+        """Return what `forget` would delete."""
+        with translate(self._path):
+            return weigh_sessions(self._ask().connection, scope, keys)
+
     def lift(self, scope: Scope, keys: Sequence[str]) -> int:
         """Take tombstones away, and return how many."""
         with self._writing() as connection:
@@ -125,6 +141,11 @@ class Upkeep:
         with self._writing() as connection:
             record_backup(connection, backup)
 
+    def renew_epoch(self) -> None:
+        """Give the feed another name: what was numbered before means nothing here."""
+        with self._writing() as connection:
+            renew_epoch(connection)
+
     def list_backups(self) -> list[Backup]:
         """Return the copies that were made, by time."""
         with translate(self._path):
@@ -133,7 +154,15 @@ class Upkeep:
     def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
         """Keep what hooks were given, each delivery once, and return how many are new."""
         with self._writing() as connection:
-            return add_deliveries(connection, scope, deliveries)
+            added = add_deliveries(connection, scope, deliveries)
+        with translate(self._path):
+            flush_log(self._path)
+        return added
+
+    def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
+        """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
+        with translate(self._path):
+            return number_deliveries(self._ask().connection, scope, delivery_ids)
 
     def list_deliveries(
         self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
@@ -141,6 +170,30 @@ class Upkeep:
         """Return deliveries of a session, or of all, by time."""
         with translate(self._path):
             return list_deliveries(self._ask().connection, scope, session_id, first, count)
+
+    def list_deliveries_between(
+        self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
+        with translate(self._path):
+            return list_deliveries_between(self._ask().connection, scope, session_id, since_ns, until_ns, count)
+
+    def list_deliveries_of(
+        self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
+    ) -> list[HookDelivery]:
+        """Return deliveries of a session that are about any of some calls, by time."""
+        with translate(self._path):
+            return list_deliveries_of(self._ask().connection, scope, session_id, tool_use_ids)
+
+    def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
+        """Return how many deliveries there are of a session, or of all."""
+        with translate(self._path):
+            return count_deliveries(self._ask().connection, scope, session_id)
+
+    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
+        """Return the sessions that hooks told of at a time or later, the latest first."""
+        with translate(self._path):
+            return list_hook_sessions(self._ask().connection, scope, since_ns, count)
 
     def list_hook_events(
         self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apsw
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from turnlog.instants import from_microseconds, to_microseconds
 from turnlog.store.sqlite.values import unpack_text
 from turnlog.store.usage.cells import join_terms
 from turnlog.transcripts.usage.charges import Charge, Charger
@@ -19,7 +19,6 @@ from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Token
 __all__ = ["Answer", "Elector"]
 
 _MOST = (1 << 63) - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_TERMS = Terms()
 
 
@@ -113,7 +112,7 @@ class Elector:
             numbers[message.attribution.skill],
             numbers[message.attribution.mcp_server],
         )
-        time = None if message.time is None else (message.time - _EPOCH) // timedelta(microseconds=1)
+        time = None if message.time is None else to_microseconds(message.time)
         model = numbers[message.model]
         return self._build(owner, time, model, message.tokens, message.terms, behalf, message.complete)
 
@@ -140,7 +139,7 @@ class Elector:
             session=word[seen.session_id],
             source=self._names[seen.source],
             offset=seen.offset,
-            time=None if seen.time is None else _EPOCH + timedelta(microseconds=seen.time),
+            time=None if seen.time is None else from_microseconds(seen.time),
             model=word[seen.model],
             tokens=seen.tokens,
             terms=self._find_terms(seen),

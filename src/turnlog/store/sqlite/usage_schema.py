@@ -6,7 +6,7 @@ counted by; 0 stands for what is not said, other numbers are words.
 
 from __future__ import annotations
 
-__all__ = ["USAGE_TABLES", "USAGE_WATCH"]
+__all__ = ["USAGE_TABLES", "USAGE_VERSIONS", "USAGE_WATCH"]
 
 USAGE_TABLES = """
 CREATE INDEX sightings_by_message ON sightings (substr(message_id, -10));  -- the end tells most apart
@@ -68,6 +68,13 @@ CREATE TABLE usage_prices (            -- which price list the costs are by: one
     name     TEXT NOT NULL,
     version  TEXT NOT NULL,
     newest   TEXT NOT NULL
+);
+"""
+
+USAGE_VERSIONS = """
+CREATE TABLE usage_versions (          -- how often answers of a session were counted otherwise; operational
+    session  INTEGER PRIMARY KEY,      -- 0 for those of all
+    version  INTEGER NOT NULL
 );
 """
 

@@ -27,6 +27,8 @@ __all__ = ["NO_SLOT", "UsageKeeper", "sum_cell"]
 NO_SLOT = -(1 << 62)
 """Stands for answers without a time."""
 _MOST = (1 << 63) - 1
+_ALL = 0
+"""Stands for all sessions."""
 
 _STALE_SIGHTINGS = """
 SELECT k.message_id, e.owner, t.session, t.source, t.session_id, t.start, t.time, t.model, t.input, t.output,
@@ -100,6 +102,7 @@ class UsageKeeper:
         for table in ("answers", "usage_rollup", "usage_groups", "usage_prices", "reported_costs"):
             self._connection.execute(f"DELETE FROM {table}")
         self.reset()
+        self._count_versions({_ALL})
         self._connection.execute("INSERT OR IGNORE INTO stale_answers SELECT message_id FROM sightings")
         self._connection.execute("INSERT OR IGNORE INTO stale_sessions SELECT session FROM summaries")
         self.settle()
@@ -115,7 +118,8 @@ class UsageKeeper:
         kept = self._list_kept()
         new: list[tuple[Any, ...]] = []
         gone: list[_Kept] = []
-        for message, answers in self._list_elected():
+        concerned: set[int] = set()
+        for message, answers, sessions in self._list_elected():
             before = kept.pop(message, [])
             after = [self._pack(answer) for answer in answers]
             gone += [
@@ -123,11 +127,14 @@ class UsageKeeper:
             ]
             there = {(each.message, each.group, each.time, *each.values) for each in before}
             new += [cells for cells in after if cells not in there]
+            if there and there != set(after):
+                concerned |= sessions
         gone += [each for before in kept.values() for each in before]
         self._connection.executemany("DELETE FROM answers WHERE id = ?", ((each.id,) for each in gone))
         self._connection.executemany(_INSERT_ANSWER, new)
         self._add_up({(each.group, _slot_of(each.time)) for each in gone}, new)
         self._drop_groups({each.group for each in gone})
+        self._count_versions(concerned)
         if new:
             self._record_prices()
 
@@ -137,11 +144,13 @@ class UsageKeeper:
             kept.setdefault(message, []).append(_Kept(number, message, group, time, tuple(values)))
         return kept
 
-    def _list_elected(self) -> Iterator[tuple[str, list[Answer]]]:
+    def _list_elected(self) -> Iterator[tuple[str, list[Answer], set[int]]]:
+        """Yield messages with their answers, one for each owner, and the sessions that they were seen in."""
         rows = self._connection.execute(_STALE_SIGHTINGS)
         for message, of_message in groupby(rows, itemgetter(0)):
-            of_owners = (list(of_owner) for _, of_owner in groupby(of_message, itemgetter(1)))
-            yield message, [self._elector.elect(seen) for seen in of_owners]
+            of_owners = [list(of_owner) for _, of_owner in groupby(of_message, itemgetter(1))]
+            sessions = {row[2] for seen in of_owners for row in seen}
+            yield message, [self._elector.elect(seen) for seen in of_owners], sessions
 
     def _pack(self, answer: Answer) -> tuple[Any, ...]:
         group = self._groups.get(answer.group)
@@ -194,6 +203,15 @@ class UsageKeeper:
             if not self._connection.execute("SELECT 1 FROM answers WHERE grp = ? LIMIT 1", (group,)).fetchall():
                 self._connection.execute("DELETE FROM usage_groups WHERE id = ?", (group,))
                 self._groups.clear()
+
+    def _count_versions(self, sessions: set[int]) -> None:
+        """Note that what answers of some sessions used or cost is told otherwise from now on."""
+        query = """
+        INSERT OR REPLACE INTO usage_versions
+        SELECT ?1, 1 + ifnull(max(version), 0) FROM usage_versions WHERE session = ?1
+        """
+        for session in sessions:
+            self._connection.execute(query, (session,))
 
     def _record_prices(self) -> None:
         if not self._connection.execute("SELECT 1 FROM usage_prices").fetchall():

@@ -121,6 +121,12 @@ class Windows:
             for found, input, output, read, write, cost in self._connection.execute(query, (name, scope.owner))
         ]
 
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        """Return how often answers of a session were counted in another way, alone or with all others."""
+        query = f"SELECT ifnull(sum(version), 0) FROM usage_versions WHERE session IN (0, {SESSION})"
+        [(version,)] = self._connection.execute(query, {"owner": scope.owner, "key": key})
+        return int(version)
+
     def measure_lines(self, scope: Scope, places: Sequence[Place]) -> list[int]:
         """Return how long lines are."""
         found = {place: length for group in _group(places) for place, length in self._measure(scope, *group)}

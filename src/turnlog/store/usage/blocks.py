@@ -7,10 +7,11 @@ begins with the next answer. So whatever gap there is, no block is longer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
+from turnlog.instants import from_microseconds, to_microseconds
 from turnlog.store.usage.cells import QUARTER, UsageCell
 from turnlog.store.usage.report import BlockState
 from turnlog.store.usage.tallies import Tally, time_text
@@ -21,7 +22,6 @@ __all__ = ["Limit", "build_blocks"]
 _HOUR = 3_600_000_000 // QUARTER
 _BLOCK = 5 * _HOUR
 _MINUTE = 60_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Block = tuple[str, BlockState, list[UsageCell]]
 
@@ -37,7 +37,7 @@ def build_blocks(
     cells: Iterable[UsageCell], zone: tzinfo, now: datetime, limit: Limit | None
 ) -> Iterator[Block]:
     """Yield the blocks by time, each with its name in a time zone; cells without a time are in none."""
-    current = (now - _EPOCH) // timedelta(microseconds=1)
+    current = to_microseconds(now)
     for start, group in _gather(cells):
         yield _name(start, zone), _build_state(start, group, current, limit), group
 
@@ -89,7 +89,7 @@ def _part(tokens: int, cost: int, limit: Limit | None) -> float | None:
 
 def _name(start: int, zone: tzinfo) -> str:
     try:
-        moment = _EPOCH + timedelta(microseconds=start * QUARTER)
+        moment = from_microseconds(start * QUARTER)
         return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M")
     except OverflowError:
         return time_text(start * QUARTER) or ""

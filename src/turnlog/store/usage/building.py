@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnlog.store.usage.cutting import cut_reported, cut_rows, sum_rows
 from turnlog.store.usage.grouping import UsageQuery, build_rows, select
 from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
 from turnlog.store.usage.source import UsageSource
@@ -12,7 +13,7 @@ __all__ = ["build_report"]
 
 
 def build_report(source: UsageSource, query: UsageQuery) -> UsageReport:
-    """Return what is asked for; the rows add up to the total."""
+    """Return what is asked for; the rows and the others add up to the total."""
     reported = source.list_reported()
     if query.by is Grouping.TOOL:
         rows, total, sessions = _build_by_tool(source, query)
@@ -24,6 +25,10 @@ def build_report(source: UsageSource, query: UsageQuery) -> UsageReport:
         total, sessions = Tally(cells).build_row("total"), {cell.session for cell in cells}
     if query.is_narrowed:
         reported = [each for each in reported if each.session in sessions]
+    rest: tuple[UsageRow, ...] = ()
+    if query.most is not None:
+        rows, rest = cut_rows(rows, query.by, query.most)
+        reported = cut_reported(reported, query.most)
     return UsageReport(
         by=query.by,
         breakdown=query.breakdown,
@@ -32,6 +37,8 @@ def build_report(source: UsageSource, query: UsageQuery) -> UsageReport:
         until=query.span.until,
         files=source.count_files(),
         rows=rows,
+        others=sum_rows(rest),
+        left_out=len(rest),
         total=total,
         reported=tuple(reported),
         prices=source.find_prices(),

@@ -7,11 +7,11 @@ of UTC, are made of whole cells.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.instants import to_microseconds
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import MessageUsage
 
@@ -28,8 +28,6 @@ __all__ = [
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
@@ -85,7 +83,7 @@ class UsageCell(Struct, frozen=True, gc=False, kw_only=True):
 def build_cell(message: MessageUsage, charger: Charger, home: Home) -> UsageCell:
     """Return what one answer used and cost."""
     tokens, behalf = message.tokens, message.attribution
-    time = None if message.time is None else (message.time - _EPOCH) // _MICROSECOND
+    time = None if message.time is None else to_microseconds(message.time)
     charge = charger.find_charge(message.model, time, tokens, message.terms)
     return UsageCell(
         slot=slot_of(time),

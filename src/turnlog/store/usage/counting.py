@@ -6,8 +6,8 @@ The figures are those of `build_cell` one by one, in a fraction of its time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 
+from turnlog.instants import to_microseconds
 from turnlog.store.usage.cells import QUARTER, Home, UsageCell, join_terms, name_agent
 from turnlog.transcripts.usage.charges import Charger, charge, number_band
 from turnlog.transcripts.usage.election import MessageUsage
@@ -16,8 +16,6 @@ from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Token
 
 __all__ = ["build_cells"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 _Key = tuple[int | None, str, str, str | None, Attribution, Terms, int, bool]
 """Slot, session, source, model, attribution, terms, band of prices, whether the web was searched."""
@@ -62,7 +60,7 @@ def build_cells(
     sums: dict[_Key, _Sum] = {}
     for answer in answers:
         moment, tokens, model, terms = answer.time, answer.tokens, answer.model, answer.terms
-        time = None if moment is None else (moment - _EPOCH) // _MICROSECOND
+        time = None if moment is None else to_microseconds(moment)
         quote = charger.find_quote(model, time, terms)
         band = 0 if quote is None else number_band(quote, tokens)
         slot, searched = None if time is None else time // QUARTER, tokens.web_searches > 0

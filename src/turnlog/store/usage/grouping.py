@@ -43,6 +43,8 @@ class UsageQuery(Struct, frozen=True, kw_only=True):
     """A part of the path of the projects that count."""
     limit: Limit | None = None
     """Of a block."""
+    most: int | None = None
+    """How many rows there may be: the dearest, or of times the newest. None for all."""
 
     @property
     def is_narrowed(self) -> bool:

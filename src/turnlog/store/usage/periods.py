@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from turnlog.instants import from_microseconds
 from turnlog.store.usage.cells import QUARTER
 
 __all__ = ["Days", "Span", "find_zone", "name_day", "name_month", "name_week"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STEP = timedelta(microseconds=QUARTER)
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -38,7 +36,7 @@ class Days(dict[int | None, date | None]):
     def __missing__(self, slot: int | None) -> date | None:
         assert slot is not None
         try:
-            moment = _EPOCH + slot * _STEP
+            moment = from_microseconds(slot * QUARTER)
         except OverflowError:  # before the first or behind the last day that there is
             day = date.min if slot < 0 else date.max
         else:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from turnlog.instants import from_microseconds
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import Store
 from turnlog.store.rows import LineFact, SightingRow
@@ -26,7 +26,6 @@ from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Token
 
 __all__ = ["RecountedUsage", "list_differences", "unpack_sighting"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANSWER = "assistant"
 
 
@@ -136,7 +135,7 @@ def unpack_sighting(row: SightingRow) -> Sighting:
         session=row.session_id,
         source=row.source,
         offset=row.offset,
-        time=None if row.time is None else _EPOCH + timedelta(microseconds=row.time),
+        time=None if row.time is None else from_microseconds(row.time),
         model=row.model,
         tokens=Tokens(
             row.input, row.output, row.cache_read, row.cache_write_5m, row.cache_write_1h, row.web_searches

@@ -134,6 +134,10 @@ class UsageReport(Struct, frozen=True, gc=False, kw_only=True):
     until: date | None
     files: int
     rows: tuple[UsageRow, ...]
+    others: UsageRow | None
+    """All rows that are left out, in one; None if none is."""
+    left_out: int
+    """How many they are."""
     total: UsageRow
     reported: tuple[ReportedCost, ...]
     prices: PriceTable | None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 
+from turnlog.instants import find_moment
 from turnlog.store.usage.cells import UsageCell
 from turnlog.store.usage.report import BlockState, CallTally, SessionNote, UsageRow
 from turnlog.transcripts.usage.charges import to_dollars
@@ -12,7 +12,6 @@ from turnlog.transcripts.usage.charges import to_dollars
 __all__ = ["NO_MODEL", "Tally", "time_text"]
 
 NO_MODEL = "(no model)"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Tally:
@@ -96,10 +95,5 @@ class Tally:
 
 def time_text(time: int | None) -> str | None:
     """Return a time in microseconds since 1970 as ISO 8601 has it, in UTC; None for one beyond the calendar."""
-    if time is None:
-        return None
-    try:
-        moment = _EPOCH + timedelta(microseconds=time)
-    except OverflowError:
-        return None
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    moment = find_moment(time)
+    return None if moment is None else f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"

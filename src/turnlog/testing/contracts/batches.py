@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.rows import MessageRow
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep, refused, shift_source
 from turnlog.testing.row_builders import make_message_row, make_session_row
+from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = ["BatchContract"]
 
@@ -41,6 +42,40 @@ class BatchContract(ContractBase):
             [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.project_folder) == (batch.key, batch.project_folder)
             assert (session.path, session.present) == (batch.sources[0].path, True)
+
+    def test_transcripts_that_begin_with_the_same_message_are_twins(self, tmp_path: Path) -> None:
+        first, second = (
+            make_batch({f"{name}.jsonl": make_lines(4, session_id="session-1")}, session_id=name)
+            for name in ("session-1", "session-2")
+        )
+        other = make_batch({"session-3.jsonl": make_lines(4, first=2)}, session_id="session-3")
+        lines = first.sources[0].lines
+        uuid = lines[0].uuid or ""
+        with self.opened(tmp_path) as store:
+            assert store.list_twins(LOCAL, uuid) == []
+            store.apply([first, second, other])
+            twins = store.list_twins(LOCAL, uuid)
+            assert [twin.key for twin in twins] == sorted([first.key, second.key])
+            assert {twin.session_id for twin in twins} == {"session-1", "session-2"}
+            assert {twin.told_id for twin in twins} == {"session-1"}
+            # What stands in no transcript, though a line follows it there, begins none.
+            assert store.list_twins(LOCAL, other.sources[0].lines[0].parent_uuid or "") != []
+            assert other.key not in [twin.key for twin in store.list_twins(LOCAL, lines[1].uuid or "")]
+            assert store.list_twins(Scope("somebody else"), uuid) == []
+
+    def test_a_file_may_turn_out_to_be_a_copy_later(self, tmp_path: Path) -> None:
+        batch = make_batch({_TRANSCRIPT: make_lines(4)})
+        with self.opened(tmp_path) as store:
+            store.apply([batch])
+            [known] = store.list_known(LOCAL)
+            again = make_batch({_TRANSCRIPT: make_lines(4)}, known=known)
+            said = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=(), texts=())
+            said = replace(said, change=Change.UNCHANGED, texts_from=None, copied_from="another")
+            store.apply([replace(again, sources=(said,), derived=None, base_revision=known.revision)])
+            [known] = store.list_known(LOCAL)
+            [session] = store.list_sessions(LOCAL).sessions
+            assert (known.sources[0].copied_from, session.copied_from) == ("another", "another")
+            assert known.revision == 2
 
     def test_what_is_known_of_files_is_what_the_batch_said(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(6) + b'{"torn', _AGENT: make_lines(4, agent_id="a1")})

@@ -78,6 +78,18 @@ class FeedContract(ContractBase):
             assert [entry.seq for entry in store.list_changes(LOCAL, after=seen[2], limit=2)] == seen[3:5]
             assert store.find_last_change(LOCAL) == last
 
+    def test_the_feed_keeps_its_name_and_no_other_has_it(self, tmp_path: Path) -> None:
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+        with self.opened(tmp_path / "one") as store, self.opened(tmp_path / "two") as other:
+            epoch = store.find_epoch()
+            assert epoch
+            assert other.find_epoch() != epoch
+            keep(store, {_TRANSCRIPT: make_lines(2)})
+            assert store.find_epoch() == epoch
+        with self.reopened(tmp_path / "one") as store:
+            assert store.find_epoch() == epoch
+
     def test_what_was_acknowledged_survives_reopening(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(2, agent_id="a1")})

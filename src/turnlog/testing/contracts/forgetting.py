@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.testing.answers import collect_answers, read_bytes
@@ -40,7 +42,11 @@ class ForgetContract(CareBase):
         with self.cared(tmp_path) as store:
             batch = keep(store, _FILES)
             known = list(store.list_known(LOCAL))
+            before = collect_answers(store, LOCAL)
+            weight = store.weigh(LOCAL, [batch.key, "nobody", batch.key])
+            assert collect_answers(store, LOCAL) == before
             forgotten = store.forget(LOCAL, [batch.key])
+            assert replace(weight, scrubbed=forgotten.scrubbed) == forgotten
             assert (forgotten.sessions, forgotten.files, forgotten.deliveries) == (1, 2, 0)
             assert forgotten.bytes == sum(map(len, _FILES.values()))
             left = collect_answers(store, LOCAL, known)

@@ -37,6 +37,8 @@ class HookContract(CareBase):
                 label="what is said",
                 group_name="needs_you",
                 context='{"a":1}',
+                tool_use_id="toolu_1",
+                agent_id="agent-1",
             ),
             HookDelivery(delivery_id="d3", received_ns=3, payload=b""),
         ]
@@ -79,6 +81,44 @@ class HookContract(CareBase):
                 found = store.list_hook_events(LOCAL, "session-1", first=first, count=count)
                 assert found == events[first : first + count]
             assert store.list_hook_events(LOCAL, "nobody") == []
+
+    def test_deliveries_between_two_times_have_the_first_and_not_the_second(self, tmp_path: Path) -> None:
+        deliveries = [_make(f"Event{number}", number) for number in range(6)]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [*reversed(deliveries), _of_another_session("e", 2)])
+            for since, until, count in ((0, 6, 9), (2, 4, 9), (2, 2, 9), (5, 99, 9), (1, 5, 2), (7, 9, 9)):
+                found = store.list_deliveries_between(LOCAL, "session-1", since, until, count)
+                assert found == deliveries[since:until][:count]
+            assert store.list_deliveries_between(_OTHER, "session-1", 0, 9, 9) == []
+
+    def test_deliveries_are_found_by_their_calls(self, tmp_path: Path) -> None:
+        begun, ended = (_make(name, at, tool_use_id="c1") for name, at in (("Pre", 5), ("Post", 7)))
+        other, none = _make("Pre", 6, tool_use_id="c2"), _make("Stop", 8)
+        foreign = replace(_of_another_session("e", 2), tool_use_id="c1")
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [none, ended, other, begun, foreign])
+            assert store.list_deliveries_of(LOCAL, "session-1", {"c1", "nothing"}) == [begun, ended]
+            assert store.list_deliveries_of(LOCAL, "session-1", ["c2", "c1", "c1"]) == [begun, other, ended]
+            assert store.list_deliveries_of(LOCAL, "session-1", ()) == []
+            assert store.list_deliveries_of(_OTHER, "session-1", {"c1"}) == []
+
+    def test_deliveries_are_numbered_as_their_events_are(self, tmp_path: Path) -> None:
+        deliveries = [_make("Stop", at) for at in (3, 1, 2)]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, deliveries)
+            numbers = store.number_deliveries(LOCAL, ["Stop-1", "Stop-2", "Stop-2", "nothing"])
+            assert set(numbers) == {"Stop-1", "Stop-2"}
+            events = store.list_hook_events(LOCAL, "session-1")
+            assert [event.id for event in events[:2]] == [numbers["Stop-1"], numbers["Stop-2"]]
+            assert store.number_deliveries(_OTHER, ["Stop-1"]) == store.number_deliveries(LOCAL, []) == {}
+
+    def test_deliveries_are_counted(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            assert store.count_deliveries(LOCAL) == store.count_deliveries(LOCAL, "session-1") == 0
+            store.add_deliveries(LOCAL, [_make("Stop", 1), _make("Stop", 1), _of_another_session("e", 2)])
+            assert store.count_deliveries(LOCAL) == 2
+            assert store.count_deliveries(LOCAL, "session-1") == 1
+            assert store.count_deliveries(LOCAL, "nobody") == store.count_deliveries(_OTHER) == 0
 
     def test_events_are_told_as_the_spec_tells_them(self, tmp_path: Path) -> None:
         said = _make("PreToolUse", 7 * _SECOND + 5, tool_name="Bash", label="Running Bash", context='{"a":1}')
@@ -126,6 +166,16 @@ class HookContract(CareBase):
             store.lift(LOCAL, [key])
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 1
 
+    def test_sessions_that_hooks_told_of_lately_are_listed(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [_make("Stop", 1), _make("Stop", 7), _of_another_session("other", 5)])
+            store.add_deliveries(LOCAL, [replace(_make("Stop", 9), delivery_id="nobody", session_id="")])
+            found = [(each.session_id, each.last_ns) for each in store.list_hook_sessions(LOCAL, 5)]
+            assert found == [("session-1", 7), ("session-2", 5)]
+            assert [each.session_id for each in store.list_hook_sessions(LOCAL, 6)] == ["session-1"]
+            assert [each.session_id for each in store.list_hook_sessions(LOCAL, 0, 1)] == ["session-1"]
+            assert store.list_hook_sessions(Scope("somebody"), 0) == []
+
 
 def _make(
     name: str,
@@ -137,6 +187,7 @@ def _make(
     label: str | None = None,
     group_name: str | None = None,
     context: str | None = None,
+    tool_use_id: str | None = None,
 ) -> HookDelivery:
     return HookDelivery(
         delivery_id=f"{name}-{at}",
@@ -149,7 +200,12 @@ def _make(
         label=label,
         group_name=group_name,
         context=context,
+        tool_use_id=tool_use_id,
     )
+
+
+def _of_another_session(delivery_id: str, at: int) -> HookDelivery:
+    return replace(_make("Stop", at), delivery_id=delivery_id, session_id="session-2")
 
 
 def _event(

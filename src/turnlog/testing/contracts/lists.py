@@ -9,9 +9,9 @@ from pathlib import Path
 
 from turnlog.errors import CursorError
 from turnlog.store.batch import DerivedRows
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store
-from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, StoredSession
+from turnlog.store.lists import Facets, ProjectOrder, SessionFilter, SessionOrder, StoredSession
 from turnlog.store.marks import MarkChange
 from turnlog.testing.builders import make_key, make_line
 from turnlog.testing.contracts.base import ContractBase, keep
@@ -131,6 +131,21 @@ class ListContract(ContractBase):
                 (SessionFilter(problems=False, errors=True), "a"),
             ):
                 assert _ids(store, asked) == expected, asked
+
+    def test_facets_count_the_sessions_that_are_asked_for(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            a = _add(store, "a", models=("opus", "haiku"), branches=("main", "main"))
+            b = _add(store, "b", models=("haiku",), branches=("caf\u00e9",), errors=1)
+            _add(store, "c", models=("sonnet",))
+            store.mark(LOCAL, [a, b], MarkChange(tags=("y", "x")))
+            store.mark(LOCAL, [b], MarkChange(untags=("y",)))
+            found = store.list_facets(LOCAL)
+            assert found.models == (("haiku", 2), ("opus", 1), ("sonnet", 1))
+            assert found.branches == (("caf\u00e9", 1), ("main", 1))
+            assert found.tags == (("x", 2), ("y", 1))
+            found = store.list_facets(LOCAL, SessionFilter(errors=True))
+            assert (found.models, found.tags) == ((("haiku", 1),), (("x", 1),))
+            assert store.list_facets(Scope("somebody else")) == Facets(models=(), branches=(), tags=())
 
     def test_only_here_is_what_has_no_file_outside_any_more(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import SkipTest
 
@@ -102,7 +103,7 @@ def _rows(batch: SessionBatch) -> DerivedRows:
     return batch.derived
 
 
-def _kinds(chapter: ChapterRows) -> tuple[tuple[object, ...], ...]:
+def _kinds(chapter: ChapterRows) -> tuple[Sequence[object], ...]:
     return chapter.messages, chapter.calls, chapter.placements, chapter.sightings
 
 

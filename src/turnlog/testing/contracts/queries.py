@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from inspect import signature
 from pathlib import Path
 
 from turnlog.errors import StoreError
@@ -173,7 +174,13 @@ class QueryContract(ContractBase):
 
 
 def _list_queries(protocol: type) -> list[str]:
-    return [name for name in vars(protocol) if name.startswith(("find_", "list_", "read", "search"))]
+    """Return what is asked of a part of a store: all that takes a scope, and changes nothing."""
+    asked = {name: each for name, each in vars(protocol).items() if callable(each)}
+    return [
+        name
+        for name, each in asked.items()
+        if name.startswith(("find_", "list_", "read", "search")) and "scope" in signature(each).parameters
+    ]
 
 
 def _fill(store: Store, count: int) -> list[str]:

@@ -15,6 +15,7 @@ from turnlog.store.windows import (
     FileCounts,
     MessageFilter,
     MessageOutline,
+    TurnCall,
 )
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
@@ -129,6 +130,21 @@ class WindowContract(ContractBase):
             assert store.list_turns(LOCAL, key, first=len(turns) - 1) == turns[-1:]
             assert (store.count_turns(_OTHER, key), store.list_turns(_OTHER, key)) == (0, [])
 
+    def test_calls_are_found_by_their_turns(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            key, rows = _fill(store)
+            turns = {row.index: row.turn for row in rows}
+            calls = [
+                TurnCall(turn, call.category, call.state, call.started, call.ended)
+                for call in store.list_calls(LOCAL, key, source=rows[0].source)
+                if call.message is not None and (turn := turns[call.message]) is not None
+            ]
+            assert len(calls) >= 3
+            for first, count in ((0, 1000), (2, 3), (5, 0), (1000, 10)):
+                found = store.list_turn_calls(LOCAL, key, first=first, count=count)
+                assert found == [call for call in calls if first <= call.turn < first + count]
+            assert store.list_turn_calls(_OTHER, key) == []
+
     def test_files_are_counted(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             assert store.count_files(LOCAL) == FileCounts(sessions=0, only_here=0, files=0, bytes=0, lines=0)
@@ -178,6 +194,10 @@ class WindowContract(ContractBase):
                     counted[answer.message_id].output,
                 )
             assert store.find_answers(_OTHER, ids) == []
+            version = store.find_usage_version(LOCAL, key)
+            keep(store, {"other.jsonl": make_lines(3, first=90, session_id="other")}, session_id="other")
+            assert store.find_answers(LOCAL, ids[:3]) == found[:3]
+            assert store.find_usage_version(LOCAL, key) == version
 
     def test_lines_are_read_as_they_stand(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:

@@ -132,7 +132,7 @@ class CallBuilder:
         position = self._find_same(identity, place)
         if position is None:
             position = len(self._drafts)
-            self._drafts.append(CallDraft(block, place))
+            self._drafts.append(CallDraft.begin(block, place))
             self._enlist(place.line, position)
         else:
             self._drafts[position].add_copy(block, place)

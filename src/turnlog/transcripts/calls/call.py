@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from turnlog.messages import Raw, View
 from turnlog.messages.blocks import ToolUseBlock
@@ -19,6 +20,8 @@ from turnlog.transcripts.lines.blocks import CallBlock
 from turnlog.transcripts.lines.categories import Category, is_known_tool, tool_category
 
 __all__ = ["Call", "CallDraft", "Pairing"]
+
+T = TypeVar("T")
 
 
 class Pairing(StrEnum):
@@ -41,8 +44,9 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     category: Category
     known: bool
     """Whether the tool is declared; one that is not counts as built in."""
-    block: CallBlock
     place: Place
+    told_at: Place
+    """Where its block stands: its place, unless only a copy has its id."""
     state: CallState
     result: Result | None = None
     paired_by: Pairing | None = None
@@ -54,6 +58,12 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     """Further lines that hold the same call."""
     other_results: tuple[Result, ...] = ()
     """Results that count for less than `result`, in the order in which that turned out."""
+
+    @property
+    def block(self) -> CallBlock:
+        """What the model asked for."""
+        block: CallBlock = self.told_at.block
+        return block
 
     @property
     def extracted_id(self) -> str | None:
@@ -97,32 +107,36 @@ def _weigh(result: Result, paired_by: Pairing | None) -> tuple[int, bool]:
 class CallDraft(Struct, eq=False):
     """A call in the making: what is known so far."""
 
-    block: CallBlock
     place: Place
-    copies: list[Place] = field(default_factory=list)
+    told_at: Place
+    id: str | None
+    name: str
+    by_server: bool
+    copies: list[Place] | None = None
     result: Result | None = None
     paired_by: Pairing | None = None
-    others: list[Result] = field(default_factory=list)
+    others: list[Result] | None = None
     notice: TaskNotice | None = None
     denied: bool = False
     batch: object = None
     _call: Call | None = None
 
-    @property
-    def id(self) -> str | None:
-        """The call's id, if it has one."""
-        return self.block.id if isinstance(self.block.id, str) else None
+    @classmethod
+    def begin(cls, block: CallBlock, place: Place) -> CallDraft:
+        """Return a call of which nothing but its first block is known."""
+        return cls(place, place, *_read(block))
 
     @property
     def is_agent(self) -> bool:
         """Whether the call starts an agent."""
-        return tool_category(self.block.name) is _AGENT
+        return tool_category(self.name) is _AGENT
 
     def add_copy(self, block: CallBlock, place: Place) -> None:
         """Note that the call stands in another line, too; a block with an id is the better one."""
-        self.copies.append(place)
+        self.copies = _append(self.copies, place)
         if self.id is None:
-            self.block = block
+            self.told_at = place
+            self.id, self.name, self.by_server = _read(block)
         self._call = None
 
     def add_result(self, result: Result, paired_by: Pairing) -> None:
@@ -130,9 +144,9 @@ class CallDraft(Struct, eq=False):
         self._call = None
         if self.result is not None:
             if _weigh(result, paired_by) < _weigh(self.result, self.paired_by):
-                self.others.append(result)
+                self.others = _append(self.others, result)
                 return
-            self.others.append(self.result)
+            self.others = _append(self.others, self.result)
         self.result, self.paired_by = result, paired_by
 
     def add_notice(self, notice: TaskNotice) -> None:
@@ -146,22 +160,21 @@ class CallDraft(Struct, eq=False):
     def build(self) -> Call:
         """Return the call as it is now."""
         if self._call is None:
-            by_server = type(self.block) is McpToolUseBlock
-            category = tool_category(self.block.name)
+            category = tool_category(self.name)
             self._call = Call(
                 id=self.id,
-                name=self.block.name,
-                category=Category.MCP if by_server else category,
-                known=by_server or is_known_tool(self.block.name),
-                block=self.block,
+                name=self.name,
+                category=Category.MCP if self.by_server else category,
+                known=self.by_server or is_known_tool(self.name),
                 place=self.place,
+                told_at=self.told_at,
                 state=self._state(),
                 result=self.result,
                 paired_by=self.paired_by,
                 notice=self.notice,
                 agent_id=find_agent_id(self.result) if self.result is not None and category is _AGENT else None,
-                copies=tuple(self.copies),
-                other_results=tuple(self.others),
+                copies=tuple(self.copies or ()),
+                other_results=tuple(self.others or ()),
             )
         return self._call
 
@@ -172,3 +185,16 @@ class CallDraft(Struct, eq=False):
         if self.notice is not None and state is CallState.PLACEHOLDER:
             return _ENDS.get(self.notice.status, CallState.INTERRUPTED)
         return CallState.REJECTED if self.denied and state is CallState.FAILED else state
+
+
+def _read(block: CallBlock) -> tuple[str | None, str, bool]:
+    """Return a call's id, its name, and whether it goes to a server of the API."""
+    return block.id if isinstance(block.id, str) else None, block.name, type(block) is McpToolUseBlock
+
+
+def _append(items: list[T] | None, item: T) -> list[T]:
+    """Return a list with one more; nearly all calls need none."""
+    if items is None:
+        return [item]
+    items.append(item)
+    return items

@@ -16,6 +16,31 @@ from turnlog.transcripts.lines.blocks import find_stored_type
 __all__ = ["PlaceIndex", "find_parent", "lane_of", "list_denied", "list_links", "session_of"]
 
 
+class _OpenCalls:
+    """Calls by the uuid of their line, in order; nearly always one."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, int | deque[int]] = {}
+
+    def add(self, uuid: str, position: int) -> None:
+        known = self._calls.get(uuid)
+        if known is None:
+            self._calls[uuid] = position
+        elif isinstance(known, int):
+            self._calls[uuid] = deque((known, position))
+        else:
+            known.append(position)
+
+    def find(self, uuid: str, drafts: list[CallDraft]) -> int | None:
+        """Return the first call that has no result; those before it are not asked about again."""
+        known = self._calls.get(uuid)
+        if known is None or isinstance(known, int):
+            return None if known is None or drafts[known].result is not None else known
+        while known and drafts[known[0]].result is not None:
+            known.popleft()
+        return known[0] if known else None
+
+
 class PlaceIndex:
     """Calls by where they and their results stand, for what cannot be found by an id.
 
@@ -29,7 +54,7 @@ class PlaceIndex:
         self._by_extracted: dict[str, int] = {}
         self._answered: dict[str, int] = {}  # by the result's extracted id: copies go where the first one went
         # Calls that a result may be joined to by the uuid of their line, those without an id apart.
-        self._open: dict[tuple[str, bool], deque[int]] = {}
+        self._open = _OpenCalls(), _OpenCalls()
 
     def add_call(self, place: Place, named: bool, position: int) -> None:
         """Note where a call stands, and whether it has an id."""
@@ -57,12 +82,10 @@ class PlaceIndex:
         """Return the first call of a line that has no result; a result with an id fits only calls without."""
         self._look_at_calls()
         found: list[int] = []
-        for kind in (False,) if named else (False, True):
-            queue = self._open.get((uuid or "", kind), deque())
-            while queue and self._drafts[queue[0]].result is not None:
-                queue.popleft()
-            if queue and not (named and self._drafts[queue[0]].id is not None):
-                found.append(queue[0])
+        for calls in self._open[:1] if named else self._open:
+            position = calls.find(uuid or "", self._drafts)
+            if position is not None and not (named and self._drafts[position].id is not None):
+                found.append(position)
         return min(found, default=None)
 
     def _look_at_calls(self) -> None:
@@ -71,7 +94,7 @@ class PlaceIndex:
             if extracted is not None:
                 self._by_extracted.setdefault(extracted, position)
             for uuid in {place.uuid, extracted} - {None}:
-                self._open.setdefault((str(uuid), named), deque()).append(position)
+                self._open[named].add(str(uuid), position)
         self._new_calls.clear()
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -61,6 +62,11 @@ class Place(Struct, frozen=True, gc=False):
     """Which of the line's blocks it is, from 0."""
 
     @property
+    def block(self) -> Any:
+        """The block that stands there."""
+        return list_blocks(self.line.entry)[self.index]
+
+    @property
     def uuid(self) -> str | None:
         """The uuid of the line, which need not be unique."""
         uuid = getattr(self.line.entry, "uuid", None)
@@ -79,14 +85,10 @@ class Result(Struct, frozen=True, gc=False):
 
     place: Place
     tool_use_id: str | None
-    content: str | tuple[ContentBlock, ...] | None | UnsetType
-    """What the model saw; the answers of the API's own tools as JSON text."""
     is_error: bool | None | UnsetType
     """What the result itself says; `UNSET` where it says nothing, which is not False."""
     state: CallState
     """What the result alone tells of the outcome."""
-    display: Raw | UnsetType = UNSET
-    """`toolUseResult`, where it belongs to this result alone; `Call.view_result` gives it a type."""
     denial: str | None = None
     """`toolDenialKind`."""
     offloaded_path: str | None = None
@@ -95,6 +97,17 @@ class Result(Struct, frozen=True, gc=False):
     """The background task that goes on."""
     agent_id: str | None = None
     """The agent that `toolUseResult` names."""
+
+    @property
+    def content(self) -> str | tuple[ContentBlock, ...] | None | UnsetType:
+        """What the model saw; the answers of the API's own tools as JSON text."""
+        entry = self.place.line.entry
+        return _content(entry if type(entry) is SystemNotice else self.place.block)
+
+    @property
+    def display(self) -> Raw | UnsetType:
+        """`toolUseResult`, where it belongs to this result alone; `Call.view_result` gives it a type."""
+        return _display(self.place.line.entry)
 
     @property
     def extracted_id(self) -> str | None:
@@ -162,16 +175,13 @@ def read_result(place: Place, block: ResultBlock | SystemNotice) -> Result:
     entry = place.line.entry
     display = _display(entry)
     evidence, shown = _read_display(display)
-    content, is_error = _content(block), told_error(block)
-    text = _text(content)
+    text, is_error = _text(_content(block)), told_error(block)
     denial = _text_or_none(entry.tool_denial_kind) if type(entry) is UserEntry else None
     return Result(
         place=place,
         tool_use_id=_text_or_none(getattr(block, "tool_use_id", None)),
-        content=content,
         is_error=is_error,
         state=_state(denial, text, is_error, shown, evidence),
-        display=display,
         denial=denial,
         offloaded_path=_string(evidence.persisted_output_path) or _saved_to(text),
         task_id=_string(evidence.background_task_id) or _string(evidence.task_id),

@@ -53,6 +53,11 @@ class CallPlaces:
                     late = late or found < first_line
         return late
 
+    def finish(self) -> None:
+        """Let go of all but which calls lines make."""
+        for found in (self.homes, self.by_id, self._answers):
+            found.clear()
+
     def look_for(self, call: str) -> int | None:
         """Return the line that makes a call; None if none does so far, which is noted."""
         found = self.by_id.get(call)

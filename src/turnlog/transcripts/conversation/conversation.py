@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -140,6 +140,33 @@ class Conversation:
             return Growth(start, 0, calls=calls)
         return Growth(start, stretch.message, stretch.touched, flipped, stretch.moved, calls, stretch.line)
 
+    def read_through(self, take: Callable[[Line], object]) -> None:
+        """Build what is gathered line by line, and let `take` see each line, too: all in one go."""
+        paired, index = _Paired(), LineIndex()
+        for first in range(0, len(self._lines), _STRETCH):
+            lines = self._lines[first : first + _STRETCH]
+            paired.extend(lines)
+            index.extend(lines)
+            for line in lines:
+                take(line)
+        self._paired, self._index = paired, index
+
+    def finish(self) -> None:
+        """Let go of what only further lines, `tree` and `orphans` need: none of them may be asked for any more.
+
+        What is left is a third of a long conversation.
+        """
+        self.live_tree.finish()
+        self._timeline.finish()
+        self._index.finish()
+        self._places.finish()
+        self._paired.builder = CallBuilder()
+        self.__dict__.pop("_lineage", None)
+
+    def find_line(self, line: Line) -> int | None:
+        """Return which of the lines one is, by identity."""
+        return self._index.find(line)
+
     def list_made(self, message: Message) -> list[int]:
         """Return the positions of the calls that a message makes."""
         if not message.calls:
@@ -188,6 +215,7 @@ class Conversation:
         return lineage
 
 
+_STRETCH = 512
 _COPIES = frozenset({"lines", "calls", "messages", "placements", "tree", "compactions"})
 _PARTS = frozenset({"_index", "_places", "_timeline", "_lineage", "live_tree"})
 """What is built of lines and calls, and can be extended only together."""

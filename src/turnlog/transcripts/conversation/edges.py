@@ -62,6 +62,15 @@ class Edges:
                 self.children.setdefault(parent, []).append(own)
         return steady
 
+    def finish(self) -> None:
+        """Let go of all but the parents: nothing comes any more."""
+        self.children.clear()
+        self.nearest.clear()
+        self._above.clear()
+        self._givers.clear()
+        self._begun.clear()
+        self._order, self._lineage = None, ()
+
     def _shorten(self, message: int) -> bool:
         """Take back all messages from one on; return False if an earlier one follows any of them."""
         steady = True

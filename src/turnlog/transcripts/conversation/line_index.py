@@ -40,6 +40,12 @@ class LineIndex:
         self._count = position
         return was_awaited
 
+    def finish(self) -> None:
+        """Let go of all names: lines are only found by identity from now on."""
+        self.by_uuid.clear()
+        self.copies.clear()
+        self.awaited.clear()
+
     def find(self, line: Line) -> int | None:
         """Return the position of a line, by identity; None if it is not among them."""
         return self._by_id.get(id(line))

@@ -97,6 +97,13 @@ class TimelineBuilder:
         board.touched.clear()
         return Stretch(first, min((start, *moved)), touched, tuple(moved))
 
+    def finish(self) -> None:
+        """Let go of all but messages and placements: nothing comes any more."""
+        board = self._board = Board(())
+        self._gathering = Gathering(board, self._calls, self._index)
+        self._queue = QueueSettler(board, self._gathering.queue)
+        self._thinking = ThinkingSettler(board)
+
     def _build_messages(self, low: int) -> int:
         """Build the messages of all drafts from one on anew; return the number of the first."""
         board, calls, messages = self._board, self._calls, self.messages

@@ -133,6 +133,12 @@ class TreeBuilder:
             lineage=lineage,
         )
 
+    def finish(self) -> None:
+        """Let go of all but parents, branches and the way."""
+        self.edges.finish()
+        self.way.path.clear()
+        self._forks = Forks((), self.edges)
+
     def _list_branches(self) -> tuple[Branch, ...]:
         members: list[list[int]] = [[] for _ in self._branches.origins]
         for message, branch in enumerate(self.branch_of):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -58,18 +59,30 @@ class SightingFold:
     """What was seen of answers, gathered in any order."""
 
     def __init__(self) -> None:
-        self._messages: dict[str, dict[_Home, Sighting]] = {}
+        self._messages: dict[str, Sighting | dict[_Home, Sighting]] = {}
+        """What was seen of each; of those that stand in several places, by place."""
 
     def add_sighting(self, sighting: Sighting) -> None:
         """Take in what was found in a line before."""
-        homes = self._messages.setdefault(sighting.message, {})
-        home = sighting.session, sighting.source
-        known = homes.get(home)
-        homes[home] = sighting if known is None else known.join(sighting)
+        known = self._messages.get(sighting.message)
+        if known is None:
+            self._messages[sighting.message] = sighting
+        elif isinstance(known, Sighting):
+            if _home(known) == _home(sighting):
+                self._messages[sighting.message] = known.join(sighting)
+            else:
+                self._messages[sighting.message] = {_home(known): known, _home(sighting): sighting}
+        else:
+            before = known.get(_home(sighting))
+            known[_home(sighting)] = sighting if before is None else before.join(sighting)
 
     def list_seen(self, message: str) -> list[Sighting]:
         """Return what each file says of one message; nothing if none does."""
-        return list(self._messages.get(message, {}).values())
+        return _list(self._messages.get(message))
+
+    def list_seen_in(self, source: str) -> Iterator[Sighting]:
+        """Yield what one file says of each message, in order of appearance."""
+        return (each for seen in self._messages.values() for each in _list(seen) if each.source == source)
 
     def list_names(self) -> list[str]:
         """Return by what all messages are known, in order of appearance."""
@@ -77,33 +90,49 @@ class SightingFold:
 
     def list_sightings(self) -> list[Sighting]:
         """Return what each file says of each message, in order of appearance."""
-        return [sighting for homes in self._messages.values() for sighting in homes.values()]
+        return [sighting for seen in self._messages.values() for sighting in _list(seen)]
 
     def list_messages(self, session: str | None = None) -> list[MessageUsage]:
         """Return all messages, by time; with `session`, those that stand in it, by its own lines alone."""
         found = []
-        for homes in self._messages.values():
-            seen = [each for each in homes.values() if session is None or each.session == session]
+        for places in self._messages.values():
+            seen = [each for each in _list(places) if session is None or each.session == session]
             if seen:
                 found.append(build_message(seen))
         return sorted(found, key=lambda each: (each.time or _NEVER, each.message))
 
     def list_answers(self) -> Iterator[MessageUsage | Sighting]:
         """Yield all messages in no order; those that were seen in one place alone, as they were seen there."""
-        for homes in self._messages.values():
-            seen = list(homes.values())
+        for places in self._messages.values():
+            seen = _list(places)
             yield seen[0] if len(seen) == 1 else build_message(seen)
 
     def list_own(self) -> dict[str, list[MessageUsage]]:
         """Return the messages that stand in each session, by its own lines alone."""
         own: dict[str, list[MessageUsage]] = {}
-        for homes in self._messages.values():
+        for places in self._messages.values():
             here: dict[str, list[Sighting]] = {}
-            for sighting in homes.values():
+            for sighting in _list(places):
                 here.setdefault(sighting.session, []).append(sighting)
             for session, seen in here.items():
                 own.setdefault(session, []).append(build_message(seen))
         return own
+
+
+@lru_cache(maxsize=64)
+def _name(session: str) -> tuple[str, ...]:
+    """Return one session as all of them, once for many messages."""
+    return (session,)
+
+
+def _home(sighting: Sighting) -> _Home:
+    return sighting.session, sighting.source
+
+
+def _list(seen: Sighting | dict[_Home, Sighting] | None) -> list[Sighting]:
+    if seen is None:
+        return []
+    return [seen] if isinstance(seen, Sighting) else list(seen.values())
 
 
 def build_total(messages: Iterable[MessageUsage]) -> Totals:
@@ -116,6 +145,12 @@ def build_total(messages: Iterable[MessageUsage]) -> Totals:
 
 def build_message(seen: list[Sighting]) -> MessageUsage:
     """Make one message of what was seen of it in different places."""
+    if len(seen) == 1:
+        [one] = seen
+        return MessageUsage(
+            one.message, one.session, _name(one.session), one.time, one.model, one.tokens, one.terms,
+            one.attribution, one.ended, one.source,
+        )  # fmt: skip
     owner = min(seen, key=lambda each: (each.time or _NEVER, each.source, each.session))
     best = min(seen, key=lambda each: (-each.tokens.output, each is not owner, each.source, each.session))
     attribution = owner.attribution

@@ -90,9 +90,8 @@ class UsageFold(SightingFold):
 
     def merge(self, other: UsageFold) -> None:
         """Take in all that another fold has gathered."""
-        for homes in other._messages.values():
-            for sighting in homes.values():
-                self.add_sighting(sighting)
+        for sighting in other.list_sightings():
+            self.add_sighting(sighting)
         for home, (offset, state) in other._cost_states.items():
             _keep(self._cost_states, home, offset, state)
         for home, (offset, result) in other._results.items():

@@ -35,6 +35,7 @@ __all__ = [
     "Quote",
     "Rates",
     "UnitPrices",
+    "find_context_window",
     "find_quote",
     "find_table",
     "identify_list",
@@ -127,6 +128,13 @@ def find_quote(model: str, day: date, terms: Terms) -> Quote | None:
         tuple(f"{key}={value}" for key, value in _special(terms) if not _is_listed(listed, key, terms, moment)),
         price.web_searches_kcount is not None,
     )
+
+
+@lru_cache(maxsize=4096)
+def find_context_window(model: str) -> int | None:
+    """Return how many tokens a model can have in its context; None if the list does not say."""
+    listed = _find_model(strip_context(model))
+    return None if listed is None else listed.context_window
 
 
 def strip_context(model: str) -> str:

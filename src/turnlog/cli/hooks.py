@@ -1,0 +1,194 @@
+"""`turnlog hooks`: have Claude Code tell turnlog what happens, while it happens."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
+from turnlog.cli.files import path_text
+from turnlog.cli.hook_status import describe_status, look_at_hooks
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.terminal import clean, clean_line
+from turnlog.config import Settings
+from turnlog.ingest.hook_choice import choose_events, find_claude_version
+from turnlog.ingest.hook_install import (
+    HookScope,
+    Plan,
+    build_entries,
+    find_settings,
+    install_script,
+    plan_install,
+    plan_uninstall,
+    write_plan,
+)
+from turnlog.transcripts.hooks.table import EVENTS
+
+__all__ = ["HookChange", "command"]
+
+
+class HookChange(Struct, frozen=True, gc=False, kw_only=True):
+    """What became of a settings file, as `turnlog hooks install --json` and `uninstall --json` list it."""
+
+    path: str
+    outcome: str
+    """`installed`, `removed` or `unchanged`."""
+    backup: str | None
+    """Where a copy of how it was is."""
+    diff: str | None = None
+    """With --dry-run."""
+
+
+_scope_option = click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in HookScope]),
+    default=HookScope.USER.value,
+    show_default=True,
+    help="Whose settings: yours, a project's, or yours for a project.",
+)
+_project_option = click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    metavar="DIR",
+    help="The project's folder, if not this one.",
+)
+_dry_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+
+
+@click.group(
+    "hooks",
+    epilog="""\b
+Examples:
+  turnlog hooks install --dry-run     what would change in ~/.claude/settings.json
+  turnlog hooks install
+  turnlog hooks install --scope local --events Stop,Notification
+  turnlog hooks status
+  turnlog hooks uninstall
+""",
+)
+def command() -> None:
+    """Have Claude Code tell turnlog what happens, while it happens.
+
+    Puts hooks into Claude Code's settings that hand each event to turnlog, without waiting for it: they take
+    some milliseconds, whether a server runs or not, and nothing is lost if none does.
+    """
+
+
+@command.command("install")
+@_scope_option
+@_project_option
+@click.option(
+    "--events", "named", metavar="NAME,...", help="Only these events.  [default: all that are of use]"
+)
+@_dry_option
+@json_option
+@color_option
+def _install(
+    scope: str, project: Path, named: str | None, dry_run: bool, as_json: bool, color: bool | None
+) -> None:
+    """Put turnlog's hooks into Claude Code's settings; again changes nothing.
+
+    Everything else in the file stays as it is, to the byte. A copy of the file as it was is kept.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    events = choose_events(_read_names(named), find_claude_version(os.environ))
+    entries = build_entries(settings.home, events)
+    paths = find_settings(HookScope(scope), settings.config_dirs, project)
+    plans = [plan_install(path, entries) for path in paths]
+    if not dry_run:
+        install_script(settings.home)
+    _carry_out(output, settings, plans, "installed", dry_run=dry_run, as_json=as_json)
+
+
+@command.command("uninstall")
+@_scope_option
+@_project_option
+@_dry_option
+@json_option
+@color_option
+def _uninstall(scope: str, project: Path, dry_run: bool, as_json: bool, color: bool | None) -> None:
+    """Take turnlog's hooks out of Claude Code's settings, and nothing else.
+
+    What was delivered stays in the archive.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    plans = [plan_uninstall(path) for path in find_settings(HookScope(scope), settings.config_dirs, project)]
+    _carry_out(output, settings, plans, "removed", dry_run=dry_run, as_json=as_json)
+
+
+@command.command("status")
+@_project_option
+@json_option
+@color_option
+def _status(project: Path, as_json: bool, color: bool | None) -> None:
+    """Say where hooks are installed, and how deliveries arrive.
+
+    Exit status 1 means that they are installed nowhere, or that something is wrong with them.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    found = look_at_hooks(settings, project)
+    if as_json:
+        output.print_json(found)
+    else:
+        output.print(describe_status(found))
+    if not found.fine:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _read_names(named: str | None) -> list[str]:
+    names = [name.strip() for name in (named or "").split(",") if name.strip()]
+    for name in names:
+        if name not in EVENTS:
+            raise MisuseError(f"--events {name}: no such event; there are {', '.join(sorted(EVENTS))}")
+    return names
+
+
+def _carry_out(
+    output: Output, settings: Settings, plans: Sequence[Plan], done: str, *, dry_run: bool, as_json: bool
+) -> None:
+    changes = []
+    for plan in plans:
+        backup = write_plan(plan, settings.home) if plan.changes and not dry_run else None
+        changes.append(
+            HookChange(
+                path=path_text(plan.path),
+                outcome=done if plan.changes else "unchanged",
+                backup=None if backup is None else path_text(backup),
+                diff="".join(_compare(plan)) if dry_run else None,
+            )
+        )
+    if as_json:
+        output.print_json(changes)
+    elif dry_run:
+        output.print(line for plan in plans for line in _show(plan))
+    else:
+        output.print(line for change in changes for line in _tell(change))
+
+
+def _tell(change: HookChange) -> Iterator[str]:
+    kept = "" if change.backup is None else f"; as it was: {change.backup}"
+    yield clean_line(f"{change.outcome}: {change.path}{kept}")
+
+
+def _show(plan: Plan) -> Iterator[str]:
+    if not plan.changes:
+        yield clean_line(f"unchanged: {path_text(plan.path)}")
+    yield from (clean(line.rstrip("\r\n")) for line in _compare(plan))
+
+
+def _compare(plan: Plan) -> Iterator[str]:
+    name = path_text(plan.path)
+    before, after = (
+        (text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (plan.before, plan.after)
+    )
+    yield from difflib.unified_diff(before, after, name, name)

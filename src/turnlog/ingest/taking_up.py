@@ -1,0 +1,172 @@
+"""From the spool into the store: once, or for as long as somebody waits for it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from turnlog.errors import TurnlogError
+from turnlog.ingest.hook_facts import build_delivery, is_readable
+from turnlog.ingest.spool import Frame, Spool
+from turnlog.store.care import CaredStore
+from turnlog.store.hooks import HookDelivery
+from turnlog.store.identity import LOCAL, Scope
+
+__all__ = ["OnTaken", "SpoolTaker", "Taken", "take_up"]
+
+logger = logging.getLogger("turnlog.ingest")
+
+OnTaken = Callable[[Sequence[HookDelivery]], None]
+
+_NAMES = 5_000
+"""How many names are looked at together: with a million of them, memory stays small."""
+_AT_ONCE = 256
+_BYTES_AT_ONCE = 16 << 20
+"""How much is written in one transaction, a single large payload aside."""
+_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE = 30.0
+_PATIENCE = 10.0
+
+
+class Taken(Struct, frozen=True, gc=False):
+    """What became of a spool's files."""
+
+    added: int = 0
+    """Deliveries that are new in the store."""
+    aside: int = 0
+    failed: int = 0
+    """Files that could not be read, moved or removed."""
+
+
+def take_up(spool: Spool, store: CaredStore, scope: Scope = LOCAL, on_taken: OnTaken | None = None) -> Taken:
+    """Bring all that lies in a spool into the store, and return what became of it.
+
+    `on_taken` is called with deliveries that the store has, before their files are removed; those that it had
+    before are among them. Raises `StoreError`; what is not in the store by then stays in the spool.
+    """
+    work = _TakingUp(spool, store, scope, on_taken)
+    while True:
+        names = sorted(islice((name for name in spool.list_names() if name not in work.failed), _NAMES))
+        if not names or len(work.failed) > _NAMES:
+            return Taken(work.added, work.aside, len(work.failed))
+        work.take(names)
+
+
+class _TakingUp:
+    def __init__(self, spool: Spool, store: CaredStore, scope: Scope, on_taken: OnTaken | None) -> None:
+        self._spool = spool
+        self._store = store
+        self._scope = scope
+        self._on_taken = on_taken
+        self._names: list[str] = []
+        self._deliveries: list[HookDelivery] = []
+        self._size = 0
+        self.added = 0
+        self.aside = 0
+        self.failed: set[str] = set()
+
+    def take(self, names: Sequence[str]) -> None:
+        for name in names:
+            try:
+                deliveries = self._read(name)
+            except OSError:
+                self.failed.add(name)
+                continue
+            if deliveries is None:
+                continue
+            self._names.append(name)
+            self._deliveries += deliveries
+            self._size += sum(len(delivery.payload) for delivery in deliveries)
+            if len(self._names) >= _AT_ONCE or self._size >= _BYTES_AT_ONCE:
+                self._commit()
+        self._commit()
+
+    def _read(self, name: str) -> list[HookDelivery] | None:
+        """Return what can be read of a file; None if there is nothing, and the file was put aside."""
+        frames = self._spool.read(name)
+        unreadable = [] if frames is None else [frame for frame in frames if not is_readable(frame.payload)]
+        self.aside += 1 if frames is None else len(unreadable)
+        if frames is None or len(frames) == len(unreadable) == 1:
+            self._spool.put_aside(name)
+            return None
+        for frame in unreadable:
+            self._spool.write_aside(frame.delivery_id, frame.payload)
+        return [_build(frame) for frame in frames if frame not in unreadable]
+
+    def _commit(self) -> None:
+        if self._deliveries:
+            self.added += self._store.add_deliveries(self._scope, self._deliveries)
+            if self._on_taken is not None:
+                self._on_taken(self._deliveries)
+        for name in self._names:
+            try:
+                self._spool.remove(name)
+            except OSError:
+                self.failed.add(name)
+        self._names, self._deliveries, self._size = [], [], 0
+
+
+def _build(frame: Frame) -> HookDelivery:
+    return build_delivery(frame.delivery_id, frame.received_ns, frame.payload)
+
+
+class SpoolTaker:
+    """A thread that takes up what comes into a spool, within a second or when it is woken."""
+
+    def __init__(self, spool: Spool, store: CaredStore, on_taken: OnTaken | None = None) -> None:
+        self._spool = spool
+        self._store = store
+        self._on_taken = on_taken
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="spool", daemon=True)
+        self._reason = ""
+
+    def start(self) -> None:
+        """Begin, with what is there already."""
+        self._woken.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look now."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """End, after what is being written just now; the rest is taken up next time."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        pause = _PAUSE_SECONDS
+        while not self._stopping.is_set():
+            self._woken.wait(pause)
+            self._woken.clear()
+            if self._stopping.is_set():
+                return
+            fine = self._take()
+            pause = _PAUSE_SECONDS if fine else min(2 * pause, _LONGEST_PAUSE)
+            if not fine:
+                self._stopping.wait(_PAUSE_SECONDS)  # being woken all the time must not make it worse
+
+    def _take(self) -> bool:
+        try:
+            taken = take_up(self._spool, self._store, on_taken=self._on_taken)
+        except (TurnlogError, OSError) as error:
+            self._tell(f"hook deliveries stay in the spool for now: {error}")
+            return False
+        if taken.failed:
+            self._tell(f"{self._spool.folder}: {taken.failed} files can not be read or removed")
+            return False
+        self._reason = ""
+        return True
+
+    def _tell(self, reason: str) -> None:
+        if reason != self._reason:
+            logger.warning("%s", reason)
+            self._reason = reason

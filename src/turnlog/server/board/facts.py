@@ -1,0 +1,201 @@
+"""What the rules want to know of a transcript: its last messages, and calls without results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, Raw, Struct
+
+from turnlog.errors import TurnlogError
+from turnlog.ingest.facts import time_of
+from turnlog.messages import Line, decode
+from turnlog.messages.entries import AssistantEntry
+from turnlog.server.board.questions import read_question
+from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript
+from turnlog.server.views.limits import head_of
+from turnlog.server.views.messages import tell
+from turnlog.store.identity import LOCAL, Place
+from turnlog.store.interface import Store
+from turnlog.store.lists import StoredSession
+from turnlog.store.rows import CallRow, MessageRow
+from turnlog.store.windows import CallFilter, MessageFilter
+from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.hooks.details import read_fields
+from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.blocks import list_blocks
+
+__all__ = ["TranscriptFacts", "read_transcript"]
+
+_LOOKED_AT = 12
+"""How many messages are looked at from the end; what is not told there is not told at all."""
+_MOST_OPEN = 50
+_LARGEST = 4 << 20
+"""Bytes of a line that is still read."""
+_PROMPTS = frozenset({Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.NOTICE})
+_ANSWERS = frozenset({Rule.ANSWER, Rule.LONE_THINKING})
+_PLAN = "plan"
+
+
+class TranscriptFacts(Struct, frozen=True, gc=False, kw_only=True):
+    """What of a session follows from its transcript in one revision."""
+
+    transcript: Transcript
+    titles: Mapping[str, str]
+    """What open calls are about, by their ids."""
+    options: Mapping[str, tuple[str, ...]]
+    """The answers that open questions offer, by the ids of their calls."""
+    model: str | None
+    context_tokens: int | None
+
+
+def read_transcript(store: Store, session: StoredSession) -> TranscriptFacts:
+    """Return what is known of a session's transcript; only its end is looked at."""
+    rows = store.list_before(
+        LOCAL,
+        session.key,
+        last=session.row.messages,
+        count=_LOOKED_AT,
+        where=MessageFilter(lanes=("main", "tool"), active=True),
+    )
+    spoken = [row for row in rows if _kind_of(row) is not None]
+    calls = _list_open(store, session, rows)
+    answer = next((row for row in reversed(spoken) if _is_answer_of_model(row)), None)
+    told = [*spoken[-1:], *([] if answer is None else [answer])]
+    lines = _read(store, [*(place for row in told for place in _own(row)), *(call.at for call in calls)])
+    own = [] if answer is None else [lines[place] for place in _own(answer) if place in lines]
+    inputs = {call.id: _find_input(call, lines) for call in calls if call.id is not None}
+    project = session.row.project
+    return TranscriptFacts(
+        transcript=Transcript(
+            last=_view_last(store, session, spoken[-1], lines) if spoken else None,
+            calls=tuple(_view_open(call, inputs.get(call.id or "")) for call in calls),
+            seen_ns=_ns(session.row.last_time) or 0,
+        ),
+        titles={
+            call.id: head_of(topic_of(call.name, inputs[call.id], project))
+            for call in calls
+            if call.id is not None
+        },
+        options={id: read_question(given).options for id, given in inputs.items() if given is not None},
+        model=answer.model if answer is not None else None,
+        context_tokens=_count_context(own),
+    )
+
+
+def _own(row: MessageRow) -> Sequence[Place]:
+    return row.lines[: row.own_lines]
+
+
+def _kind_of(row: MessageRow) -> LastKind | None:
+    if row.rule == Rule.INTERRUPTION:
+        return LastKind.INTERRUPTION
+    if row.rule in _ANSWERS:
+        return LastKind.ANSWER
+    if row.rule == Rule.COMMAND and len(row.lines) > row.own_lines:
+        return None  # it has printed what it had to, and the model was not asked
+    return LastKind.PROMPT if row.rule in _PROMPTS else None
+
+
+def _is_answer_of_model(row: MessageRow) -> bool:
+    return row.rule == Rule.ANSWER and row.author == Author.CLAUDE and row.model is not None
+
+
+def _list_open(store: Store, session: StoredSession, rows: Sequence[MessageRow]) -> list[CallRow]:
+    """Return the calls of the last turn that have no result, in order."""
+    if not rows:
+        return []
+    begins = (row.index for row in rows if _kind_of(row) in (LastKind.PROMPT, LastKind.INTERRUPTION))
+    since = max(begins, default=0)
+    where = CallFilter(states=(CallState.UNRESOLVED,))
+    found = store.find_calls(LOCAL, session.key, where, source=rows[-1].source, count=_MOST_OPEN)
+    if found.total > _MOST_OPEN:
+        first = found.total - _MOST_OPEN
+        found = store.find_calls(
+            LOCAL, session.key, where, source=rows[-1].source, first=first, count=_MOST_OPEN
+        )
+    calls = [call for call in found.calls if call.message is not None and call.message >= since]
+    made = store.list_at(LOCAL, session.key, [call.message or 0 for call in calls], source=rows[-1].source)
+    own = {row.index for row in made if row.lane != "agent" and row.active}
+    return [call for call in calls if call.message in own]
+
+
+def _read(store: Store, places: Sequence[Place]) -> dict[Place, Line]:
+    """Return lines that are not too long; none if they were forgotten meanwhile, or are damaged."""
+    wanted = list(dict.fromkeys(places))
+    try:
+        sizes = store.measure_lines(LOCAL, wanted)
+        short = [place for place, size in zip(wanted, sizes, strict=True) if size <= _LARGEST]
+        return {place: decode(data) for place, data in zip(short, store.read_lines(LOCAL, short), strict=True)}
+    except (KeyError, TurnlogError):
+        return {}
+
+
+def _view_last(
+    store: Store, session: StoredSession, row: MessageRow, lines: Mapping[Place, Line]
+) -> LastMessage:
+    last = lines.get(_own(row)[-1]) if row.own_lines else None
+    kind = _kind_of(row)
+    assert kind is not None
+    failed = kind is LastKind.ANSWER and row.author == Author.SYSTEM
+    words = head_of(tell(row, lines)) if all(place in lines for place in _own(row)) else None
+    return LastMessage(
+        kind=kind,
+        at_ns=_ns((None if last is None else time_of(last)) or row.time),
+        calls=row.calls,
+        results_ns=_find_results(store, session, row),
+        complete=None if last is None else _says_complete(last),
+        aborted=row.aborted,
+        error=(words or "The request failed") if failed else None,
+        words=words,
+    )
+
+
+def _find_results(store: Store, session: StoredSession, row: MessageRow) -> int | None:
+    """Return when the last result of a message's calls came."""
+    if not row.calls:
+        return None
+    calls = store.list_calls_of(LOCAL, session.key, [row.index], source=row.source)
+    return _ns(max((call.ended for call in calls if call.ended is not None), default=None))
+
+
+def _says_complete(line: Line) -> bool | None:
+    reason = getattr(getattr(line.entry, "message", None), "stop_reason", None)
+    return None if reason is None or reason is UNSET else str(reason) not in ("tool_use", "pause_turn")
+
+
+def _find_input(call: CallRow, lines: Mapping[Place, Line]) -> Raw | None:
+    line = lines.get(call.at)
+    blocks = [] if line is None else list_blocks(line.entry)
+    given = getattr(blocks[call.block], "input", None) if call.block < len(blocks) else None
+    return given if isinstance(given, Raw) else None
+
+
+def _view_open(call: CallRow, given: Raw | None) -> OpenCall:
+    question = read_question(given).question
+    plan = read_fields(given or b"").get(_PLAN)
+    said = question or (None if plan is None else bytes(plan).decode("utf-8", "replace").strip('"'))
+    return OpenCall(
+        name=call.name,
+        id=call.id,
+        started_ns=_ns(call.started),
+        detail=None if said is None else head_of(said),
+    )
+
+
+def _count_context(lines: Sequence[Line]) -> int | None:
+    """Return how much the model read for its last answer: what went in, from the cache or not."""
+    for line in reversed(lines):
+        usage = line.entry.message.usage if isinstance(line.entry, AssistantEntry) else None
+        counted = [
+            getattr(usage, name, None)
+            for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        ]
+        if isinstance(counted[0], int):
+            return sum(count for count in counted if isinstance(count, int))
+    return None
+
+
+def _ns(microseconds: int | None) -> int | None:
+    return None if microseconds is None else microseconds * 1000

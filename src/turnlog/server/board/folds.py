@@ -1,0 +1,110 @@
+"""The state of each session as hooks tell it, folded once and then kept up.
+
+A fold rests on nothing but the deliveries of the store, in their order, so it is the same after a restart.
+Deliveries that come late, from a spool, are older than what is folded already: then all is folded again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from turnlog.server.board.columns import Column, find_column
+from turnlog.server.board.spans import Moment
+from turnlog.store.care import CaredStore
+from turnlog.store.hooks import HookDelivery
+from turnlog.store.identity import LOCAL
+from turnlog.transcripts.hooks.details import find_field, read_fields
+from turnlog.transcripts.hooks.phases import AgentStatus
+from turnlog.transcripts.hooks.states import advance
+
+__all__ = ["HookFold", "HookFolds"]
+
+_MOST_KEPT = 500
+_MOST_MOMENTS = 5000
+_AT_ONCE = 500
+_END_NS = (1 << 63) - 1
+
+
+class HookFold(Struct):
+    """What the deliveries of one session come to."""
+
+    status: AgentStatus | None = None
+    moments: list[Moment] = []
+    """From when on it stood in which column, each time that this changed."""
+    count: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    at_last: set[str] = set()
+    """The ids of the deliveries that came at the last time."""
+    cwd: str | None = None
+
+    def add(self, delivery: HookDelivery) -> None:
+        """Go on by one."""
+        if delivery.received_ns != self.last_ns:
+            self.at_last = set()
+        self.at_last.add(delivery.delivery_id)
+        self.count += 1
+        self.first_ns = self.first_ns or delivery.received_ns
+        self.last_ns = delivery.received_ns
+        self.status = advance(self.status, delivery)
+        self.cwd = self.cwd or find_field(read_fields(delivery.payload), "cwd")
+        column = find_column(self.status.phase, self.status.why)
+        if self._find_column() is not column:
+            self.moments.append(Moment(delivery.received_ns, column))
+            del self.moments[:-_MOST_MOMENTS]
+
+    def _find_column(self) -> Column | None:
+        return self.moments[-1].column if self.moments else None
+
+
+class HookFolds:
+    """Folds by the ids of sessions; used by one thread at a time."""
+
+    def __init__(self, store: CaredStore) -> None:
+        self._store = store
+        self._kept: OrderedDict[str, HookFold] = OrderedDict()
+        self._behind: set[str] = set()
+        """Sessions of which there is more."""
+
+    def note(self, session_id: str, received_ns: int) -> None:
+        """Take notice of a delivery."""
+        fold = self._kept.get(session_id)
+        if fold is None:
+            return
+        if received_ns < fold.last_ns:
+            del self._kept[session_id]
+        else:
+            self._behind.add(session_id)
+
+    def clear(self) -> None:
+        """Forget all folds: nobody knows what was missed."""
+        self._kept.clear()
+        self._behind.clear()
+
+    def find(self, session_id: str) -> HookFold | None:
+        """Return what hooks tell of a session; None if they never did."""
+        fold = self._kept.get(session_id)
+        if fold is None:
+            fold = HookFold()
+            self._behind.add(session_id)
+        if session_id in self._behind:
+            self._go_on(fold, session_id)
+            self._behind.discard(session_id)
+        self._kept[session_id] = fold
+        self._kept.move_to_end(session_id)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return fold if fold.status is not None else None
+
+    def _go_on(self, fold: HookFold, session_id: str) -> None:
+        while True:
+            found = self._store.list_deliveries_between(
+                LOCAL, session_id, fold.last_ns, _END_NS, _AT_ONCE + len(fold.at_last)
+            )
+            new = [each for each in found if each.delivery_id not in fold.at_last]
+            for delivery in new:
+                fold.add(delivery)
+            if len(new) < _AT_ONCE:
+                return

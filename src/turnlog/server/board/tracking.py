@@ -1,0 +1,112 @@
+"""Who went to another column: told from the feed, each time once.
+
+Where sessions stand is learned when the server starts, so that what was so already is no news. Some states
+change although nobody writes anything: a process ends, or an answer turns out to have been the last. So those
+that are not done are looked at again from time to time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+from turnlog.server.board.columns import Column, SessionState, StateChange
+from turnlog.server.board.watching import ACTIVE_NS, StateWatch
+from turnlog.server.views.limits import head_of, say, sayable
+from turnlog.server.views.lists import name_session
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.transcripts.hooks.phases import Why
+
+__all__ = ["StateTracker"]
+
+_MOST = 2000
+_PRIMED = 200
+_TELLING = frozenset({ChangeKind.SESSION_ADDED, ChangeKind.SESSION_CHANGED, ChangeKind.HOOK_DELIVERED})
+
+
+class StateTracker:
+    """Compares states with those before; called by the feed's reader alone."""
+
+    def __init__(self, store: CaredStore, watch: StateWatch, on_change: Callable[[StateChange], None]) -> None:
+        self._store = store
+        self._watch = watch
+        self._on_change = on_change
+        self._known: OrderedDict[str, tuple[Column, Why | None]] = OrderedDict()
+        self._busy: dict[str, StoredSession | None] = {}
+        """Those that are not done."""
+
+    def prime(self) -> None:
+        """Learn where sessions stand now."""
+        since = self._watch.clock() - ACTIVE_NS
+        stored = self._store.list_sessions(LOCAL, SessionFilter(since=since // 1000), limit=_PRIMED).sessions
+        told = [each.session_id for each in self._store.list_hook_sessions(LOCAL, since, _PRIMED)]
+        for session_id, state, session in [*self._find_kept(stored), *self._find_told(told)]:
+            self._note(session_id, state, session)
+
+    def __call__(self, entries: Sequence[ChangeEntry]) -> None:
+        """Tell what follows from changes."""
+        names = {entry.session: entry.kind for entry in entries if entry.kind in _TELLING}
+        told = [name for name, kind in names.items() if kind is ChangeKind.HOOK_DELIVERED]
+        keys = [name for name, kind in names.items() if kind is not ChangeKind.HOOK_DELIVERED]
+        stored = [each for key in keys for each in self._store.find_sessions(LOCAL, key) if each.key == key]
+        for session_id, state, session in [*self._find_kept(stored), *self._find_told(told)]:
+            self._compare(session_id, state, session)
+
+    def recheck(self) -> None:
+        """Look again at those that are not done."""
+        for session_id, session in list(self._busy.items())[-_PRIMED:]:
+            state = (
+                self._watch.find_hook_state(session_id) if session is None else self._watch.find_state(session)
+            )
+            if state is None:
+                del self._busy[session_id]
+            else:
+                self._compare(session_id, state, session)
+
+    def _note(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
+        self._known[session_id] = state.column, state.why
+        self._known.move_to_end(session_id)
+        if len(self._known) > _MOST:
+            self._busy.pop(self._known.popitem(last=False)[0], None)
+        self._busy.pop(session_id, None)
+        if state.column is not Column.DONE:
+            self._busy[session_id] = session
+
+    def _compare(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
+        before = self._known.get(session_id)
+        self._note(session_id, state, session)
+        if before != (state.column, state.why):
+            title = None if session is None else session.marks.name or session.row.title
+            self._on_change(
+                StateChange(
+                    session_id=sayable(session_id),
+                    before=None if before is None else before[0],
+                    state=state,
+                    title=None if title is None else head_of(title),
+                    project=None if session is None else say(session.row.project),
+                )
+            )
+
+    def _find_kept(
+        self, stored: Sequence[StoredSession]
+    ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
+        for session in stored:
+            state = self._watch.find_state(session)
+            if state is not None:
+                yield name_session(session), state, session
+
+    def _find_told(
+        self, session_ids: Sequence[str]
+    ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
+        """Yield the states of sessions that hooks told of, whether or not there is a transcript."""
+        for session_id in session_ids:
+            named = (each for each in self._store.find_sessions(LOCAL, session_id) if session_id)
+            session = next((each for each in named if name_session(each) == session_id), None)
+            state = (
+                self._watch.find_hook_state(session_id) if session is None else self._watch.find_state(session)
+            )
+            if state is not None:
+                yield session_id, state, session

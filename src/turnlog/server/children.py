@@ -1,0 +1,68 @@
+"""Processes beside the server, which do what takes whole seconds of Python's time.
+
+A child tells what it does on standard output, a line of JSON each, and ends when its standard input does: when
+the server wants it to, and when the server is no more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+__all__ = ["end_child", "give_way", "start_child", "tell"]
+
+_POLITENESS = 10
+"""Requests come first."""
+
+
+def start_child(module: str, place: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Run a module beside the server, for the store at a place."""
+    # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
+    # the folder that we happen to be in, where somebody may have put modules of their own.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, os.fspath(place)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=dict(env),
+        start_new_session=True,
+    )
+
+
+def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
+    """Let a child end what it is at; after some seconds, end it and those that it started."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+
+
+def give_way() -> None:
+    """Let the server go first, and leave it to it to say when this child ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
+    if hasattr(os, "nice"):
+        os.nice(_POLITENESS)
+
+
+def tell(news: Struct) -> None:
+    """Say something to the server, as a child."""
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(news) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # nobody listens: standard input ends in the same moment
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,0 +1,82 @@
+"""Which sessions are meant: parameters that several routes take, made into what the store is asked.
+
+@get(…, dependencies=SESSION_FILTER, sync_to_thread=True)
+def list_sessions(store: GivenStore, visible: GivenScope, asked: GivenFilter, …)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from litestar.di import NamedDependency, Provide
+from litestar.params import QueryParameter, SkipValidation
+
+from turnlog.server.moments import parse_moment
+from turnlog.store.lists import SessionFilter
+
+__all__ = ["SESSION_FILTER", "GivenFilter", "build_filter"]
+
+GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
+"""Parameter `asked`: which sessions are meant."""
+
+
+def build_filter(
+    project: Annotated[
+        str | None, QueryParameter(max_length=4000, description="The path of the project, all of it.")
+    ] = None,
+    text: Annotated[
+        str | None, QueryParameter(max_length=500, description="A part of the title, whatever its case.")
+    ] = None,
+    model: Annotated[
+        str | None, QueryParameter(max_length=500, description="A part of the name of one of its models.")
+    ] = None,
+    branch: Annotated[
+        str | None, QueryParameter(max_length=500, description="A part of the name of a git branch.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, QueryParameter(max_items=20, description="Tags that it has, all of them.")
+    ] = None,
+    starred: Annotated[bool | None, QueryParameter(description="Those with a star, or without.")] = None,
+    archived: Annotated[
+        bool, QueryParameter(description="Those that were put away, instead of the others.")
+    ] = False,
+    only_here: Annotated[
+        bool | None, QueryParameter(description="Those whose files exist nowhere else any more, or the others.")
+    ] = None,
+    errors: Annotated[
+        bool | None, QueryParameter(description="Those in which calls or requests failed, or the others.")
+    ] = None,
+    problems: Annotated[
+        bool | None,
+        QueryParameter(description="Those in whose lines something is wrong or unknown, or the others."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        QueryParameter(
+            max_length=40, description="Something happened then or later: a date or a time, ISO 8601."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        QueryParameter(max_length=40, description="Something happened before: a date or a time, ISO 8601."),
+    ] = None,
+) -> SessionFilter:
+    """Return which sessions are meant; raises `InvalidRequestError` for a time that is none."""
+    return SessionFilter(
+        project=project,
+        text=text,
+        model=model,
+        branch=branch,
+        tags=tuple(tag or ()),
+        starred=starred,
+        archived=archived,
+        only_here=only_here,
+        errors=errors,
+        problems=problems,
+        since=parse_moment("since", since),
+        until=parse_moment("until", until),
+    )
+
+
+SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(build_filter, sync_to_thread=False)}

@@ -1,0 +1,225 @@
+"""Telling all clients what happens: one reader, one window, and a place in it for each client.
+
+The reader's thread hands events over to the event loop, which puts them into the window and wakes the clients.
+Each client reads from its own place and sends at its own speed; one that does not read is cut off by the
+connection, and one that falls behind the window is let go. Either comes again with the last id that it got.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+from functools import partial
+from importlib.metadata import version
+
+from msgspec import Struct
+
+from turnlog.errors import StoreError
+from turnlog.server.errors import RequestError
+from turnlog.server.live.encoding import HEARTBEAT, encode_event
+from turnlog.server.live.event_ids import EventId, parse_event_id
+from turnlog.server.live.names import SessionNames, coalesce
+from turnlog.server.live.reader import FeedReader
+from turnlog.server.live.window import Window
+from turnlog.server.shapes.live import HelloEvent, ResetEvent
+from turnlog.store.identity import LOCAL
+from turnlog.store.interface import ChangeEntry, Store
+
+__all__ = ["HEARTBEAT_SECONDS", "MOST_BEHIND", "LiveHub", "OnEntries"]
+
+logger = logging.getLogger("turnlog.server")
+
+HEARTBEAT_SECONDS = 15.0
+MOST_BEHIND = 10_000
+"""How many entries of the feed a client is told that was away; if there are more, it asks for all again."""
+_PAUSE = 0.1
+"""How long changes gather at least, in seconds."""
+_PAUSE_FOR_EACH = 0.0005
+"""How much longer for each client: telling a thousand takes the event loop a tenth of a second."""
+_VERSION = version("turnlog")
+
+OnEntries = Callable[[Sequence[ChangeEntry]], None]
+Item = tuple[Hashable, bytes]
+
+
+class LiveHub:
+    """What all clients are told. `start` is called in the event loop, `stop` where that has ended."""
+
+    def __init__(self, store: Store, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._store = store
+        self._names = SessionNames(store)
+        self._window = Window()
+        self._heartbeat_seconds = heartbeat_seconds
+        self._beats = 0
+        self._epoch = ""
+        self._seq = 0
+        """Up to where the window has been filled."""
+        self._followers: list[tuple[OnEntries, Callable[[], None], Callable[[], None]]] = []
+        self._reader: FeedReader | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self.clients = 0
+        self.closing = False
+
+    def follow(self, on_entries: OnEntries, on_start: Callable[[], None], on_pause: Callable[[], None]) -> None:
+        """Have changes handed on, in the reader's thread, behind the clients; before `start`.
+
+        `on_start` is called there before the first look, and `on_pause` every 15 seconds.
+        """
+        self._followers.append((on_entries, on_start, on_pause))
+
+    def start(self) -> None:
+        """Begin to read where the feed ends."""
+        self._loop = asyncio.get_running_loop()
+        self._beat()
+        self._begin()
+
+    def wake(self) -> None:
+        """Look for changes now; from any thread."""
+        if self._reader is not None:
+            self._reader.wake()
+
+    def close(self) -> None:
+        """Let all clients go; from any thread."""
+        self._call(self._end_streams)
+
+    def stop(self) -> None:
+        """End the reader."""
+        self._end_streams()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._reader is not None:
+            self._reader.stop()
+
+    def tell(self, name: str, about: Hashable, data: Struct) -> None:
+        """Tell all clients something that is no entry of the feed; from any thread."""
+        item = (name, about), encode_event(name, data)
+        self._call(lambda: self._put([item]))
+
+    async def open(self, last: str | None) -> AsyncIterator[bytes]:
+        """Return the events for one client, from the last one on that it has; raises `RequestError`."""
+        if not self._epoch and not self._begin():
+            raise RequestError(
+                503, "busy", "The archive cannot be read; try again", headers={"retry-after": "1"}
+            )
+        if self.closing:
+            raise RequestError(503, "ending", "The server is about to end")
+        return self._stream(parse_event_id(last), is_new=not last)
+
+    def _begin(self) -> bool:
+        try:
+            self._epoch, self._seq = self._store.find_epoch(), self._store.find_last_change(LOCAL)
+        except StoreError as error:
+            logger.warning("the feed cannot be read: %s", error)
+            return False
+        self._reader = FeedReader(
+            self._store,
+            self._seq,
+            self._take,
+            self._find_pause,
+            on_start=lambda: _attempt(*(start for _, start, _ in self._followers)),
+            on_pause=lambda: _attempt(*(pause for _, _, pause in self._followers)),
+        )
+        self._reader.start()
+        return True
+
+    async def _stream(self, last: EventId | None, *, is_new: bool) -> AsyncIterator[bytes]:
+        self.clients += 1
+        try:
+            place, current = self._window.at, EventId(self._epoch, self._seq)
+            known = not is_new and last is not None and self._is_known(last)
+            begin = last if known and last is not None else current
+            yield encode_event("hello", HelloEvent(version=_VERSION, seq=begin.seq), begin)
+            if begin.seq < current.seq:
+                yield await asyncio.to_thread(self._replay, begin, current)
+            elif not is_new and not known:
+                yield self._reset(current)
+            async for data in self._go_on(place):
+                yield data
+        finally:
+            self.clients -= 1
+
+    async def _go_on(self, place: int) -> AsyncIterator[bytes]:
+        while not self.closing:
+            found = self._window.read(place)
+            if found is None:
+                return  # too far behind: it comes again with the last id that it got
+            place, beats = self._window.at, self._beats
+            if found:
+                yield b"".join(found)
+                continue
+            await self._news.wait()
+            if self._beats != beats and self._window.at == place:
+                yield HEARTBEAT
+
+    def _is_known(self, last: EventId) -> bool:
+        return last.epoch == self._epoch and last.seq <= self._seq
+
+    def _replay(self, begin: EventId, current: EventId) -> bytes:
+        """Return what a client missed, from the store."""
+        entries = self._store.list_changes(LOCAL, after=begin.seq, limit=MOST_BEHIND + 1)
+        missed = [entry for entry in entries if entry.seq <= current.seq]
+        if len(missed) > MOST_BEHIND:
+            return self._reset(current)
+        return b"".join(data for _, data in self._encode(missed))
+
+    def _reset(self, current: EventId) -> bytes:
+        return encode_event("reset", ResetEvent(seq=current.seq), current)
+
+    def _encode(self, entries: Iterable[ChangeEntry]) -> list[Item]:
+        return [
+            (
+                (entry.kind, entry.session),
+                encode_event("change", self._names.view(entry), EventId(self._epoch, entry.seq)),
+            )
+            for entry in coalesce(entries)
+        ]
+
+    def _take(self, entries: Sequence[ChangeEntry]) -> None:
+        """Hand on what the reader found, in its thread."""
+        items, seq = self._encode(entries), entries[-1].seq
+        self._call(lambda: self._put(items, seq))
+        _attempt(*(partial(on_entries, entries) for on_entries, _, _ in self._followers))
+
+    def _put(self, items: Iterable[Item], seq: int | None = None) -> None:
+        for about, data in items:
+            self._window.put(about, data)
+        if seq is not None:
+            self._seq = seq
+        self._pulse()
+
+    def _pulse(self) -> None:
+        self._news.set()  # wakes those that wait just now
+        self._news.clear()
+
+    def _beat(self) -> None:
+        self._beats += 1
+        self._pulse()
+        if self._loop is not None:
+            self._timer = self._loop.call_later(self._heartbeat_seconds, self._beat)
+
+    def _end_streams(self) -> None:
+        self.closing = True
+        self._pulse()
+
+    def _find_pause(self) -> float:
+        return _PAUSE + _PAUSE_FOR_EACH * self.clients
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if self._loop is None or self._loop.is_closed():
+            return
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # it was closed just now
+            return
+
+
+def _attempt(*functions: Callable[[], None]) -> None:
+    """Do what follows from changes; if that fails, clients are told of changes all the same."""
+    for function in functions:
+        try:
+            function()
+        except Exception:
+            logger.exception("what follows from a change could not be told")

@@ -1,0 +1,45 @@
+"""Where news come from: the follower, which wakes the reader and says how far it is, and states that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turnlog.server.board.columns import StateChange
+from turnlog.server.board.tracking import StateTracker
+from turnlog.server.board.watching import StateWatch
+from turnlog.server.live.hub import LiveHub
+from turnlog.server.shapes.live import StateEvent
+from turnlog.server.shapes.status import SyncStatus
+from turnlog.server.sync_state import SyncState
+from turnlog.server.views.sync import view_sync
+from turnlog.store.care import CaredStore
+
+__all__ = ["build_live"]
+
+
+def build_live(
+    store: CaredStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]
+) -> LiveHub:
+    """Return what tells clients of all that changes in a store, of the follower's doings, and of states.
+
+    `on_change` is told of states, too, in the reader's thread.
+    """
+    live = LiveHub(store)
+    told: list[SyncStatus] = []
+
+    def on_news() -> None:
+        live.wake()
+        status = view_sync(syncing)
+        if told != [status]:
+            told[:] = [status]
+            live.tell("sync", "sync", status)
+
+    def tell(change: StateChange) -> None:
+        event = StateEvent(session_id=change.session_id, column=change.state.column, why=change.state.why)
+        live.tell("state", change.session_id, event)
+        on_change(change)
+
+    syncing.listen(on_news)
+    tracker = StateTracker(store, watch, tell)
+    live.follow(tracker, tracker.prime, tracker.recheck)
+    return live

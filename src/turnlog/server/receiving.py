@@ -1,0 +1,188 @@
+"""Receiving hook deliveries: on the disk before the answer, in the store soon after.
+
+What arrives while the disk is busy is gathered and written with one flush (group commit), into the spool, so
+that a hook never waits for whoever writes to the store. A thread takes the spool up, with whatever else lies
+there: what hooks left while no server ran, and what a server that was killed had not brought into the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
+from msgspec import Struct
+
+from turnlog.ingest.hook_facts import build_delivery, is_readable
+from turnlog.ingest.spool import Frame, Spool, find_time, is_delivery_id, make_delivery_id
+from turnlog.ingest.taking_up import SpoolTaker
+from turnlog.server.errors import RequestError
+from turnlog.server.live_window import LiveWindow
+from turnlog.server.shapes.hooks import HookReceipt
+from turnlog.store.care import CaredStore
+from turnlog.store.hooks import HookDelivery
+
+__all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]
+
+logger = logging.getLogger("turnlog.server")
+
+OnDelivery = Callable[[HookDelivery], None]
+
+_BATCH_BYTES = 32 << 20
+_REMEMBERED = 20_000
+"""How many deliveries are remembered: the same one may come from the spool and by a request."""
+_LARGE = 1 << 20
+_LARGE_AT_ONCE = 4
+
+
+class _Arrived(Struct, frozen=True, gc=False):
+    delivery_id: str
+    payload: bytes
+    at_ns: int
+
+
+class _Kept(Struct, frozen=True):
+    aside: frozenset[str]
+    deliveries: list[HookDelivery]
+
+
+_Waiting = tuple[_Arrived, "asyncio.Future[HookReceipt]"]
+
+
+class HookReceiver:
+    """Takes deliveries in, keeps them, and tells of them.
+
+    Whoever wants to hear of each delivery adds a function to `listeners`. It is called once for each, on the
+    event loop's thread, as soon as the delivery is on the disk, which may be before it is in the store; for
+    what lay in the spool, when it is in the store. Deliveries that were made earlier may come later:
+    `received_ns` says when they were made. A listener must return quickly; if one raises, that is logged and
+    harms no other.
+    """
+
+    def __init__(self, store: CaredStore, folder: Path | None) -> None:
+        self.window = LiveWindow()
+        self.listeners: list[OnDelivery] = []
+        self.received = {"archive": 0, "aside": 0}
+        """How many requests brought something, by what became of it."""
+        self.spool = None if folder is None else Spool(folder)
+        self._taker = None if self.spool is None else SpoolTaker(self.spool, store, self._on_taken)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hooks")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+
+    async def start(self) -> None:
+        """Begin to take the spool up."""
+        self._loop = asyncio.get_running_loop()
+        if self._taker is not None:
+            self._taker.start()
+
+    async def stop(self) -> None:
+        """End; what is in the spool stays there."""
+        if self._taker is not None:
+            await asyncio.to_thread(self._taker.stop)
+        self._thread.shutdown(wait=False)
+
+    def limit(self, size: int | None) -> asyncio.Semaphore | None:
+        """Return what a request of such a size must hold while it is read: only few large ones at a time."""
+        return self._large if size is None or size > _LARGE else None
+
+    async def receive(self, delivery_id: str | None, payload: bytes) -> HookReceipt:
+        """Keep a payload, and return when it is on the disk; raises `RequestError` if it cannot be kept."""
+        if self.spool is None:
+            raise RequestError(503, "cannot_keep", "This server keeps no hook deliveries")
+        if delivery_id is None or not is_delivery_id(delivery_id):
+            delivery_id = make_delivery_id()
+        kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
+        self._waiting.append((_Arrived(delivery_id, payload, time.time_ns()), kept))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_all(self.spool))
+        return await kept
+
+    async def _write_all(self, spool: Spool) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch = self._take_batch()
+            arrived = [each for each, _ in batch]
+            try:
+                kept = await loop.run_in_executor(self._thread, _keep, spool, arrived)
+            except OSError as error:
+                logger.error("hook deliveries cannot be kept: %s", error)
+                refusal = RequestError(507, "cannot_keep", "The delivery cannot be kept: the disk refuses it")
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(refusal)
+                continue
+            self._answer(batch, kept)
+
+    def _take_batch(self) -> list[_Waiting]:
+        size, count = 0, 0
+        for arrived, _ in self._waiting:
+            size += len(arrived.payload)
+            if count and size > _BATCH_BYTES:
+                break
+            count += 1
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        return batch
+
+    def _answer(self, batch: Sequence[_Waiting], kept: _Kept) -> None:
+        for arrived, future in batch:
+            place: Literal["archive", "aside"] = "aside" if arrived.delivery_id in kept.aside else "archive"
+            self.received[place] += 1
+            if not future.done():  # who asked may be gone; it is kept all the same
+                future.set_result(HookReceipt(delivery_id=arrived.delivery_id, kept=place))
+        for delivery in kept.deliveries:
+            self._tell(delivery, stored=False)
+        if self._taker is not None and kept.deliveries:
+            self._taker.wake()
+
+    def _on_taken(self, deliveries: Sequence[HookDelivery]) -> None:
+        """Hear from the taker's thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._note_taken, list(deliveries))
+
+    def _note_taken(self, deliveries: Sequence[HookDelivery]) -> None:
+        for delivery in deliveries:
+            self._tell(delivery, stored=True)
+        self.window.note_stored(deliveries)
+
+    def _tell(self, delivery: HookDelivery, *, stored: bool) -> None:
+        if delivery.delivery_id in self._known:
+            return
+        self._known[delivery.delivery_id] = None
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        self.window.add(delivery, stored=stored)
+        for listener in self.listeners:
+            try:
+                listener(delivery)
+            except Exception:
+                logger.exception("a listener failed at a hook delivery")
+
+
+def _keep(spool: Spool, arrived: Sequence[_Arrived]) -> _Kept:
+    """Write what arrived to the disk, in one go; raises `OSError`."""
+    readable = [each for each in arrived if is_readable(each.payload)]
+    unreadable = [each for each in arrived if not is_readable(each.payload)]
+    for each in unreadable:
+        spool.write_aside(each.delivery_id, each.payload)
+    frames = [
+        Frame(each.delivery_id, find_time(each.delivery_id, each.at_ns), each.payload) for each in readable
+    ]
+    if frames:
+        spool.write(frames)
+    deliveries = [build_delivery(frame.delivery_id, frame.received_ns, frame.payload) for frame in frames]
+    return _Kept(frozenset(each.delivery_id for each in unreadable), deliveries)
+
+
+GivenHooks = NamedDependency[SkipValidation[HookReceiver]]
+"""Parameter `hooks`: what receives hook deliveries."""

@@ -1,0 +1,135 @@
+"""`/api/sessions/{id}/actions`: every call and event in order, with what came of it."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, get
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.etags import check_unchanged
+from turnlog.server.finding import get_session
+from turnlog.server.parameters import FROM_ZERO, LARGEST, Categories, NamedSession
+from turnlog.server.shapes.actions import Action, ActionPage, ActionsOrder, ActionSpan
+from turnlog.server.views.actions import view_actions
+from turnlog.server.views.hook_items import HookSession
+from turnlog.server.views.lists import name_session
+from turnlog.server.views.moments import moment
+from turnlog.server.views.tallies import find_tally
+from turnlog.store.actions import ActionFilter, ActionOutline, ActionPoint, TimeSpan
+from turnlog.transcripts.actions.states import ActionState
+from turnlog.transcripts.lines.categories import Category
+
+__all__ = ["HANDLERS", "list_actions"]
+
+_MOST_SPANS = 120
+
+
+class _Cursor(Struct, frozen=True, gc=False, array_like=True):
+    """Behind which action a page begins."""
+
+    index: int
+    """Of the first on the page."""
+    point: ActionPoint
+    duration_ms: int | None
+
+
+_decode = msgspec.json.Decoder(_Cursor).decode
+
+
+@get("/api/sessions/{id:str}/actions", sync_to_thread=True)
+def list_actions(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    category: Categories = None,
+    outcome: Annotated[
+        list[ActionState] | None, QueryParameter(max_items=20, description="What came of them.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        QueryParameter(max_length=200, description="Of the tool, the hook event, or the line's type."),
+    ] = None,
+    min_ms: Annotated[
+        int | None,
+        QueryParameter(
+            ge=0, le=LARGEST, description="Only what took so many milliseconds or more.", schema_extra=FROM_ZERO
+        ),
+    ] = None,
+    sort: Annotated[ActionsOrder, QueryParameter(description="In which order.")] = ActionsOrder.ORDER,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most actions.")] = 100,
+    cursor: Annotated[
+        str | None, QueryParameter(max_length=200, description="Where to go on: `next` of the answer before.")
+    ] = None,
+) -> ActionPage:
+    """List what was done and what happened in a session: calls of all agents, hook events, and other events.
+
+    A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
+    there is only what is known to have taken time.
+    """
+    session = get_session(store, visible, id)
+    last_change = store.find_last_change(visible)
+    check_unchanged(request, session.key, session.revision, last_change)
+    where = ActionFilter(
+        categories=None if category is None else tuple(each.value for each in category),
+        states=None if outcome is None else tuple(each.value for each in outcome),
+        name=name,
+        min_ms=0 if min_ms is None and sort is ActionsOrder.SLOWEST else min_ms,
+    )
+    asked = HookSession(store, visible, session.key, session.row.session_id or name_session(session))
+    begin = None if cursor is None else _read_cursor(cursor)
+    outlines = store.list_actions(
+        visible,
+        session.key,
+        asked.id,
+        where,
+        after=None if begin is None else begin.point,
+        after_ms=None if begin is None else begin.duration_ms,
+        slowest=sort is ActionsOrder.SLOWEST,
+        count=limit + 1,
+    )
+    items = view_actions(asked, session.row.project, outlines[:limit], 0 if begin is None else begin.index)
+    tally = find_tally(asked, where, _MOST_SPANS, last_change)
+    return ActionPage(
+        items=items,
+        total=tally.total,
+        next=_write_cursor(items, outlines) if len(items) < len(outlines) else None,
+        counts={Category(name): count for name, count in tally.counts.items()},
+        failed=tally.failed,
+        overview=tuple(_view_spans(tally.spans)),
+        revision=session.revision,
+    )
+
+
+def _read_cursor(text: str) -> _Cursor:
+    try:
+        found = _decode(b64decode(text.encode(), altchars=b"-_", validate=True))
+    except (ValueError, msgspec.MsgspecError):
+        raise InvalidRequestError("This cursor was not given by this server") from None
+    numbers = (found.index, found.duration_ms or 0, *(found.point.at, found.point.line, found.point.part))
+    if not all(-LARGEST <= number <= LARGEST for number in numbers):
+        raise InvalidRequestError("This cursor was not given by this server")
+    return found
+
+
+def _write_cursor(items: Sequence[Action], outlines: Sequence[ActionOutline]) -> str:
+    last = outlines[len(items) - 1]
+    cursor = _Cursor(items[-1].index + 1, last.point, last.duration_ms)
+    return b64encode(msgspec.json.encode(cursor), altchars=b"-_").decode()
+
+
+def _view_spans(spans: Sequence[TimeSpan]) -> Iterator[ActionSpan]:
+    for span in spans:
+        since, until = moment(span.since), moment(span.until)
+        if since is not None and until is not None:
+            yield ActionSpan(since=since, until=until, actions=span.actions, failed=span.failed)
+
+
+HANDLERS = (list_actions,)

@@ -1,0 +1,166 @@
+"""`/api/archive`: what the archive holds, whether it is sound, and sessions that are forgotten or put back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
+
+from turnlog.export.raw import Outcome, restore_session
+from turnlog.ingest.forgotten import find_tombstones, list_holding
+from turnlog.server.bodies import decode_body
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.errors import InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.finding import SHORTEST, get_session
+from turnlog.server.parameters import NamedSession
+from turnlog.server.shapes.archive import (
+    ArchiveOverview,
+    Forgetting,
+    Lifted,
+    Restoring,
+    VerifyJob,
+    Wish,
+)
+from turnlog.server.shapes.errors import ErrorDetail
+from turnlog.server.surroundings import GivenSurroundings
+from turnlog.server.verifying import Verifying
+from turnlog.server.views.archive import view_archive
+from turnlog.server.views.limits import say
+from turnlog.store.identity import Scope
+from turnlog.store.interface import KnownSession, Store
+from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.files.paths import path_text
+
+__all__ = [
+    "HANDLERS",
+    "find_verification",
+    "forget_session",
+    "get_archive",
+    "lift_tombstone",
+    "restore_files",
+    "verify_archive",
+]
+
+GivenVerifying = NamedDependency[SkipValidation[Verifying]]
+
+
+@get("/api/archive", sync_to_thread=True)
+def get_archive(
+    store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, verifying: GivenVerifying
+) -> ArchiveOverview:
+    """Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong."""
+    return view_archive(store, visible, surroundings, verifying.find_job())
+
+
+@post("/api/archive/verify", status_code=202, sync_to_thread=True)
+def verify_archive(verifying: GivenVerifying) -> VerifyJob:
+    """Derive everything again from the archived bytes, and list what disagrees.
+
+    That goes on beside the server, whether somebody waits or not; there is one at a time.
+    """
+    return verifying.start()
+
+
+@get("/api/archive/verify", sync_to_thread=False)
+def find_verification(verifying: GivenVerifying) -> VerifyJob:
+    """Say how far the last verification is."""
+    job = verifying.find_job()
+    if job is None:
+        raise NotFoundError("Nothing was verified since the server started")
+    return job
+
+
+@post("/api/archive/tombstones/{session_id:str}/lift", status_code=200, sync_to_thread=True)
+def lift_tombstone(
+    session_id: Annotated[
+        str, PathParameter(description="A session that was forgotten: its id or its key, or a beginning.")
+    ],
+    store: GivenStore,
+    visible: GivenScope,
+) -> Lifted:
+    """Let a session that was forgotten be archived again, if its files are still there."""
+    found = find_tombstones(store, session_id, visible) if len(session_id) >= SHORTEST else []
+    if not found:
+        raise NotFoundError("No such session was forgotten")
+    if len(found) > 1:
+        raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions go by that name")
+    store.lift(visible, [found[0].key])
+    return Lifted(session_id=say(found[0].session_id), key=found[0].key)
+
+
+@post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
+def forget_session(
+    id: NamedSession, data: JSONBody[Wish], body: RawBody, store: GivenStore, visible: GivenScope
+) -> Response[Forgetting]:
+    """Remove a session from the archive for good, or say what would go.
+
+    It must be named by its whole id or key. Files outside of the archive are not touched.
+    """
+    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
+    wiped = store.weigh(visible, [known.key]) if wish.dry_run else store.forget(visible, [known.key])
+    backups = list_holding(store, [known.key], visible)
+    told = Forgetting(
+        done=not wish.dry_run,
+        sessions=wiped.sessions,
+        files=wiped.files,
+        bytes=wiped.bytes,
+        deliveries=wiped.deliveries,
+        outside=tuple(path_text(source.path) for source in known.sources if source.present),
+        backups=tuple(map(path_text, backups.holding)),
+        unknown_backups=tuple(map(path_text, backups.unknown)),
+        scrubbed=wiped.scrubbed and not wish.dry_run,
+    )
+    # The browser may have kept answers, to ask whether they still hold.
+    return Response(told, headers={} if wish.dry_run else {"clear-site-data": '"cache"'})
+
+
+@post("/api/sessions/{id:str}/restore", status_code=200, sync_to_thread=True)
+def restore_files(
+    id: NamedSession,
+    data: JSONBody[Wish],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    surroundings: GivenSurroundings,
+) -> Restoring:
+    """Put the files of a session back where Claude Code kept them, or say which would be.
+
+    It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
+    Code's own folders.
+    """
+    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
+    try:
+        found = restore_session(
+            store, visible, known, dry_run=wish.dry_run, within=list_roots(surroundings.config_dirs)
+        )
+    except OSError as error:
+        problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
+        raise RequestError(409, "not_written", "A file could not be written", details=(problem,)) from error
+    return Restoring(
+        done=not wish.dry_run,
+        written=tuple(path_text(each.path) for each in found if each.outcome is not Outcome.SAME),
+        kept=tuple(path_text(each.path) for each in found if each.outcome is Outcome.SAME),
+    )
+
+
+def _get_exactly(store: Store, visible: Scope, name: str) -> KnownSession:
+    """Return a session that is named in full: what begins alike today may be another one tomorrow."""
+    session = get_session(store, visible, name)
+    known = store.find_known(visible, session.key)
+    if known is None:
+        raise NotFoundError("There is no such session")
+    if name not in (session.key, session.row.session_id, known.session_id):
+        raise InvalidRequestError("The whole id or key of the session is needed here")
+    return known
+
+
+HANDLERS = (
+    get_archive,
+    verify_archive,
+    find_verification,
+    lift_tombstone,
+    forget_session,
+    restore_files,
+)

@@ -1,0 +1,139 @@
+"""`POST /api/hooks`, and what came of it: `/api/sessions/{id}/hook-events`."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Annotated, Any
+
+from litestar import Request, get, post
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.params import HeaderParameter, QueryParameter
+from msgspec import Raw
+
+from turnlog.ingest.spool import LARGEST
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.finding import get_session
+from turnlog.server.parameters import FROM_ZERO, NamedSession
+from turnlog.server.parameters import LARGEST as MOST_NUMBER
+from turnlog.server.receiving import GivenHooks, HookReceiver
+from turnlog.server.security.guard import TOKEN_ONLY
+from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
+from turnlog.store.care import CaredStore
+from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.identity import Scope
+from turnlog.transcripts.hooks.table import AUTONOMOUS, is_shown
+
+__all__ = ["HANDLERS", "list_hook_events", "receive_hook"]
+
+_NANOSECONDS = 1_000_000_000
+_MOST = 50_000
+
+
+@dataclass
+class _Operation(Operation):
+    """Says what is sent: Litestar knows only of bodies that it reads itself."""
+
+    def __post_init__(self) -> None:
+        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT, additional_properties=True))
+        self.request_body = RequestBody(
+            description="What Claude Code gives to a hook, unchanged.", content={"application/json": payload}
+        )
+
+
+@post(
+    "/api/hooks",
+    opt=TOKEN_ONLY,
+    status_code=200,
+    request_max_body_size=LARGEST,
+    operation_class=_Operation,
+)
+async def receive_hook(
+    request: Request[Any, Any, Any],
+    hooks: GivenHooks,
+    delivery: Annotated[
+        str | None,
+        HeaderParameter(
+            name="x-turnlog-delivery",
+            description="What the delivery is called, `<nanoseconds since 1970>-<letters and digits>`: one "
+            "that comes again under the same name is kept once.",
+        ),
+    ] = None,
+) -> HookReceipt:
+    """Keep a hook's payload, of up to 64 MiB.
+
+    When it is answered, the payload is on the disk; it is in the archive soon after. What cannot be read is
+    kept aside.
+    """
+    size = request.headers.get("content-length")
+    async with AsyncExitStack() as held:
+        limit = hooks.limit(None if size is None else int(size))
+        if limit is not None:
+            await held.enter_async_context(limit)
+        return await hooks.receive(delivery, await request.body())
+
+
+@get("/api/sessions/{id:str}/hook-events", sync_to_thread=True)
+def list_hook_events(
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    hooks: GivenHooks,
+    first: Annotated[
+        int,
+        QueryParameter(ge=0, le=MOST_NUMBER, description="How many to leave out.", schema_extra=FROM_ZERO),
+    ] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=_MOST, description="How many to list at most.")] = _MOST,
+) -> list[HookEventItem]:
+    """List a session's hook events by time, as spec 002 spells them.
+
+    Works for sessions that only hooks have told of, too.
+    """
+    session_id = _find_session_id(store, visible, hooks, id)
+    pending = hooks.window.list_pending(session_id)
+    events = store.list_hook_events(visible, session_id, first=first, count=limit)
+    items = [(event.timestamp, _view(event)) for event in events]
+    if pending and len(events) < limit:
+        # Only now: what was not in the store when the events were read is left.
+        numbers = store.number_deliveries(visible, [delivery.delivery_id for delivery in pending])
+        read = {event.id for event in events}
+        items += [
+            (delivery.received_ns // _NANOSECONDS, _view_pending(delivery))
+            for delivery in pending
+            if is_shown(delivery.event_name, delivery.notification_type)
+            and numbers.get(delivery.delivery_id) not in read
+        ]
+        items.sort(key=itemgetter(0))
+    return [item for _, item in items[:limit]]
+
+
+def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str) -> str:
+    if hooks.window.list_events(name) or store.count_deliveries(visible, name):
+        return name
+    return get_session(store, visible, name).row.session_id or ""
+
+
+def _view(event: HookEvent) -> HookEventItem:
+    return HookEventItem(
+        timestamp=event.timestamp,
+        event_name=event.event_name,
+        tool_name=event.tool_name,
+        label=event.label,
+        group=event.group_name,
+        context=None if event.context is None else Raw(event.context.encode()),
+    )
+
+
+def _view_pending(delivery: HookDelivery) -> HookEventItem:
+    return HookEventItem(
+        timestamp=delivery.received_ns // _NANOSECONDS,
+        event_name=delivery.event_name,
+        tool_name=delivery.tool_name,
+        label=delivery.label or delivery.event_name,
+        group=delivery.group_name or AUTONOMOUS,
+        context=None if delivery.context is None else Raw(delivery.context.encode()),
+    )
+
+
+HANDLERS = (receive_hook, list_hook_events)

@@ -1,0 +1,39 @@
+"""`/api/notifications`: who is told when a session waits or ends, and whether that arrives."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
+
+from turnlog.server.notifications.notifier import Notifier, list_targets, send_test
+from turnlog.server.notifications.webhooks import show_address
+from turnlog.server.shapes.notifications import Notifications, TestedNotifications, WebhookItem
+
+__all__ = ["HANDLERS", "get_notifications", "test_notifications"]
+
+_GivenNotifier = NamedDependency[SkipValidation[Notifier]]
+
+
+@get("/api/notifications", sync_to_thread=False)
+def get_notifications(notifier: _GivenNotifier) -> Notifications:
+    """Say who is told when a session waits or ends. `config.toml` says it; it cannot be changed here."""
+    settings = notifier.settings
+    return Notifications(
+        desktop=settings.desktop,
+        webhooks=tuple(
+            WebhookItem(url=show_address(urlsplit(address)), on=settings.on) for address in settings.webhooks
+        ),
+        on=settings.on,
+    )
+
+
+@post("/api/notifications/test", status_code=200, sync_to_thread=True)
+def test_notifications(notifier: _GivenNotifier) -> TestedNotifications:
+    """Tell everybody something now, once, and say what came of it."""
+    return TestedNotifications(sent=tuple(send_test(list_targets(notifier.settings))))
+
+
+HANDLERS = (get_notifications, test_notifications)

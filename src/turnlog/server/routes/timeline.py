@@ -1,0 +1,82 @@
+"""`/api/sessions/{id}/timeline`: a conversation with the hook events that came in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, get
+
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.etags import check_unchanged
+from turnlog.server.finding import get_session
+from turnlog.server.parameters import (
+    Active,
+    After,
+    AgentId,
+    Around,
+    Before,
+    BranchNumber,
+    Categories,
+    Lanes,
+    NamedSession,
+    Roles,
+    Source,
+    WindowLimit,
+)
+from turnlog.server.shapes.timeline import TimelineWindow
+from turnlog.server.views.hook_items import HookSession
+from turnlog.server.views.lists import name_session
+from turnlog.server.views.timeline import view_timeline
+from turnlog.server.views.walks import Asked, ask_window, build_filter
+from turnlog.server.views.windows import view_window
+
+__all__ = ["HANDLERS", "list_timeline"]
+
+
+@get("/api/sessions/{id:str}/timeline", sync_to_thread=True)
+def list_timeline(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    source: Source = None,
+    agent: AgentId = None,
+    around: Around = None,
+    before: Before = None,
+    after: After = None,
+    limit: WindowLimit = 100,
+    lane: Lanes = None,
+    role: Roles = None,
+    category: Categories = None,
+    branch: BranchNumber = None,
+    active: Active = None,
+) -> TimelineWindow:
+    """List messages next to each other, with the hook events under them.
+
+    Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
+    last one that is not later; those above the first message are in the first window. Lines that tell of a hook
+    event as well are its `commands`, and no messages of their own.
+    """
+    session = get_session(store, visible, id)
+    check_unchanged(request, session.key, session.revision, store.find_last_change(visible))
+    where = build_filter(lane, role, category, branch, active)
+    asked = Asked(source, agent, around, before, after, limit)
+    found = ask_window(store, visible, session.key, asked, where)
+    chapter = found.chapter
+    messages = view_window(store, visible, session, found.rows, found.anchor)
+    above = messages[0].index if messages else found.at
+    below = messages[-1].index + 1 if messages else found.at
+    is_first = not chapter.list_before(above, 1)
+    hooks = HookSession(store, visible, session.key, session.row.session_id or name_session(session))
+    items, omitted = view_timeline(hooks, found.rows, messages, chapter.source, is_first)
+    return TimelineWindow(
+        items=items,
+        total=chapter.count(),
+        before=None if is_first else str(above),
+        after=str(below - 1) if chapter.list_after(below, 1) else None,
+        revision=session.revision,
+        omitted=omitted,
+    )
+
+
+HANDLERS = (list_timeline,)

@@ -1,0 +1,32 @@
+"""Hook deliveries and events; the events are spelt as spec 002 spells them (section 4.4)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+
+__all__ = ["HookEventItem", "HookReceipt"]
+
+
+class HookReceipt(Struct, frozen=True, gc=False, kw_only=True):
+    """What became of a delivery; it is on the disk."""
+
+    delivery_id: str
+    kept: Literal["archive", "aside"]
+    """`aside` if it cannot be read as a hook's payload."""
+
+
+class HookEventItem(Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """A hook event."""
+
+    timestamp: int
+    """In seconds since 1970."""
+    event_name: str
+    tool_name: str | None
+    label: str
+    """For people."""
+    group: str
+    """`autonomous` or `needs_you`."""
+    context: Raw | None
+    """What is specific to the event."""

@@ -1,0 +1,38 @@
+"""What lies around a server: where its archive is, and where Claude Code keeps what is archived."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
+from msgspec import Struct
+
+from turnlog.config import NotificationSettings
+
+__all__ = ["NOWHERE", "GivenSurroundings", "Surroundings"]
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """Where things are; they do not change while the server runs."""
+
+    place: Path | None = None
+    """The store's file, if it has one."""
+    config_dirs: tuple[Path, ...] = ()
+    """Where Claude Code's own data may be."""
+    exclude: tuple[str, ...] = ()
+    """What is never archived."""
+    notifications: NotificationSettings = NotificationSettings()
+    """Who is told when a session waits or ends."""
+    demo: bool = False
+    """Whether the sessions are sample ones."""
+    env: Mapping[str, str] = os.environ
+    """What processes beside the server find their settings in."""
+
+
+NOWHERE = Surroundings()
+
+GivenSurroundings = NamedDependency[SkipValidation[Surroundings]]
+"""Parameter `surroundings`: where things are."""

@@ -1,0 +1,93 @@
+"""The process that verifies the archive beside the server (`children`). It only reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.errors import TurnlogError
+from turnlog.ingest.checks import Step, check_archive
+from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.server.children import give_way, tell
+from turnlog.server.shapes.archive import Finding
+from turnlog.server.views.limits import head_of, sayable
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import open_store
+
+__all__ = ["VerifyNews", "main"]
+
+_PROGRESS_SECONDS = 0.2
+_FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})
+"""What is about files, and says where."""
+
+
+class VerifyNews(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What the verifier tells: a line of JSON each."""
+
+    done: int = 0
+    total: int = 0
+    found: tuple[Finding, ...] = ()
+    is_end: bool = False
+    """Whether all of it was checked."""
+    reason: str = ""
+    """Why it failed."""
+
+
+def main(place: Path) -> int:
+    """Verify until all is done, or standard input ends; return the exit status."""
+    give_way()
+    threading.Thread(target=_await_end, daemon=True).start()
+    progress = _Progress()
+    try:
+        with closing(open_store(place, read_only=True)) as store:
+            for step in check_archive(store, LOCAL):
+                progress.note(step)
+    except TurnlogError as error:
+        tell(VerifyNews(reason=head_of(str(error))))
+        return 1
+    progress.end()
+    return 0
+
+
+def _await_end() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)  # nothing is written, so nothing is lost
+
+
+class _Progress:
+    """Tells what is found at once, and how far it is a few times a second."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._last = VerifyNews()
+
+    def note(self, step: Step) -> None:
+        now = time.monotonic()
+        self._last = VerifyNews(done=step.done, total=step.total, found=tuple(map(_view, step.checked.left)))
+        if step.checked.left or now >= self._next:
+            self._next = now + _PROGRESS_SECONDS
+            tell(self._last)
+
+    def end(self) -> None:
+        tell(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
+
+
+def _view(found: Disagreement) -> Finding:
+    is_file = found.subject in _FILES
+    message = found.message if is_file or not found.where else f"{found.where}: {found.message}"
+    return Finding(
+        session=found.session or None,
+        subject=found.subject,
+        path=sayable(found.where) if is_file else None,
+        message=head_of(message),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,32 @@
+"""The table that names the feed.
+
+Numbers of the feed say nothing by themselves: a store that was restored from a backup counts on from an older
+one, and a new store from 0. So the feed has a name, made at random, and that of a restored store another one.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+__all__ = ["FEED_TABLE", "find_epoch", "renew_epoch"]
+
+_NAME = "lower(hex(randomblob(8)))"
+
+FEED_TABLE = f"""
+CREATE TABLE feed (                    -- one row
+    epoch  TEXT NOT NULL
+);
+INSERT INTO feed VALUES ({_NAME});
+"""
+
+
+def find_epoch(connection: apsw.Connection) -> str:
+    """Return the name of the feed."""
+    [(epoch,)] = connection.execute("SELECT epoch FROM feed")
+    return str(epoch)
+
+
+def renew_epoch(connection: apsw.Connection) -> None:
+    """Give the feed another name, in the transaction of the caller."""
+    connection.execute("DELETE FROM feed")
+    connection.execute(f"INSERT INTO feed VALUES ({_NAME})")

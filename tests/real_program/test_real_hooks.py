@@ -1,0 +1,160 @@
+"""turnlog's hooks in the real program: each arrives once, and the states go as they should."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from real_program.hooked import DOWN, HANGING, UP
+from real_program.recordings import Recording, make_once, run_apart
+from real_program.script import Scenario
+from turnlog.ingest.hook_choice import LEFT_OUT
+from turnlog.messages.system import StopHookSummary
+from turnlog.store.hooks import HookDelivery
+from turnlog.store.identity import LOCAL
+from turnlog.store.sqlite import SqliteStore
+from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
+from turnlog.transcripts.hooks.table import EVENTS
+from turnlog.transcripts.usage.pricing import Prices
+
+SCENARIOS = (UP, DOWN, HANGING)
+SECONDS = 400.0
+
+
+@pytest.fixture(scope="module")
+def folder(shared: Path) -> Path:
+    def make(folder: Path) -> None:
+        run_apart("real_program.hooked", folder, seconds=SECONDS)
+
+    return make_once(shared / "hooked", make, SECONDS)
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> Any:
+    return json.loads((folder / "told.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore.open(folder / "turnlog" / "turnlog.db", read_only=True)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=SCENARIOS, ids=lambda scenario: scenario.name)
+def scenario(request: pytest.FixtureRequest) -> Scenario:
+    found = request.param
+    assert isinstance(found, Scenario)
+    return found
+
+
+def list_deliveries(store: SqliteStore, scenario: Scenario) -> list[HookDelivery]:
+    return store.list_deliveries(LOCAL, scenario.session_id)
+
+
+def as_text(payload: Any) -> str:
+    return json.dumps(payload, sort_keys=True)
+
+
+def test_the_command_installed_all_events_that_are_of_use(folder: Path) -> None:
+    settings = json.loads((folder / "settings.json").read_text())
+    assert set(settings["hooks"]) == set(EVENTS) - set(LEFT_OUT)
+
+
+def test_every_hook_arrived_once_whatever_the_server_did(
+    folder: Path, store: SqliteStore, report: Callable[[str], None]
+) -> None:
+    """Hooks that are none of turnlog's were told the same."""
+    expected = Counter(as_text(json.loads(path.read_bytes())) for path in (folder / "hooks").iterdir())
+    names = {json.loads(text)["hook_event_name"] for text in expected}
+    kept = store.list_deliveries(LOCAL)
+    found = Counter(as_text(json.loads(delivery.payload)) for delivery in kept if delivery.event_name in names)
+    assert found == expected
+    assert max(found.values()) == 1
+    assert {delivery.session_id for delivery in kept} == {each.session_id for each in SCENARIOS}
+    report(f"{len(kept)} hooks, of {len({delivery.event_name for delivery in kept})} events")
+
+
+def test_a_server_that_runs_is_told_at_once(told: Any, store: SqliteStore) -> None:
+    assert 0 < told["received"] <= len(list_deliveries(store, UP))
+    assert told["spooled"] >= len(list_deliveries(store, DOWN))
+
+
+def test_nothing_was_put_aside_and_nothing_is_left(folder: Path) -> None:
+    assert [path.name for path in (folder / "turnlog" / "spool").iterdir() if path.name != "aside"] == []
+    assert not (folder / "turnlog" / "spool" / "aside").exists()
+
+
+def test_the_states_go_as_they_should(store: SqliteStore, scenario: Scenario) -> None:
+    status = None
+    phases: list[tuple[AgentPhase, Why | None]] = []
+    for delivery in list_deliveries(store, scenario):
+        status = advance(status, delivery)
+        state = (status.phase, status.why)
+        if not phases or phases[-1] != state:
+            phases.append(state)
+    turn = [(AgentPhase.AUTONOMOUS, None), (AgentPhase.NEEDS_YOU, Why.TURN_ENDED)]
+    [run] = scenario.runs
+    assert phases == [(AgentPhase.IDLE, None), *(turn * len(run.steps)), (AgentPhase.ENDED, None)]
+
+
+def test_the_tool_that_runs_is_the_one_that_was_begun(store: SqliteStore) -> None:
+    status = None
+    for delivery in list_deliveries(store, UP):
+        status = advance(status, delivery)
+        if delivery.event_name == "PreToolUse" and delivery.agent_id is None:
+            assert (status.tool_name, status.tool_use_id) == (delivery.tool_name, delivery.tool_use_id)
+        if delivery.agent_id is not None:
+            assert status.tool_use_id == "toolu_agent"
+
+
+def test_the_server_tells_them_in_the_shape_of_the_spec(
+    told: Any, store: SqliteStore, scenario: Scenario
+) -> None:
+    expected = [
+        (delivery.event_name, delivery.tool_name, delivery.received_ns // 1_000_000_000)
+        for delivery in list_deliveries(store, scenario)
+        if delivery.event_name != "SessionEnd"
+    ]
+    events = told["events"][scenario.session_id]
+    assert [(each["eventName"], each["toolName"], each["timestamp"]) for each in events] == expected
+    assert all(set(each) == {*each} and each["group"] in ("autonomous", "needs_you") for each in events)
+
+
+def test_calls_and_hooks_name_each_other(folder: Path, store: SqliteStore, scenario: Scenario) -> None:
+    calls = Recording(scenario, folder).calls
+    named = {
+        delivery.tool_use_id
+        for delivery in list_deliveries(store, scenario)
+        if delivery.tool_use_id is not None
+    }
+    assert named <= set(calls)
+    assert {"toolu_read", "toolu_shell", "toolu_fails"} <= named
+
+
+def test_the_cost_is_the_programs_own(folder: Path, store: SqliteStore, scenario: Scenario) -> None:
+    recording = Recording(scenario, folder)
+    cost = Prices().build_bill(recording.usage.list_messages(scenario.session_id)).cost
+    assert abs(cost - recording.reported_cost) < Decimal("0.000000001")
+    [session] = store.find_sessions(LOCAL, scenario.session_id)
+    assert session.row.cost is not None
+    assert abs(Decimal(session.row.cost) - recording.reported_cost) < Decimal("0.000001")
+
+
+def test_the_time_that_hooks_take_is_told(folder: Path, report: Callable[[str], None]) -> None:
+    """The program says itself how long hooks at the end of a turn took; benchmarks/hooks.py measures more."""
+    for scenario in SCENARIOS:
+        entries = [line.entry for line in Recording(scenario, folder).lines]
+        hooks = [
+            hook for entry in entries if isinstance(entry, StopHookSummary) for hook in (entry.hook_infos or ())
+        ]
+        own = [hook.duration_ms for hook in hooks if "# turnlog" in str(hook.command)]
+        other = [hook.duration_ms for hook in hooks if "# turnlog" not in str(hook.command)]
+        assert len(own) >= len(scenario.runs[0].steps) - 1
+        report(f"{scenario.name}: {own} ms; a hook that runs `cat`: {other} ms")

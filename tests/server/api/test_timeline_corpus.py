@@ -1,0 +1,107 @@
+"""Real sessions with hook lines, and deliveries made from them: everything is told once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from server_app import Served, serving
+from turnlog.ingest.pipeline import sync
+from turnlog.store.care import CaredStore
+from turnlog.store.hooks import HookDelivery
+from turnlog.store.identity import LOCAL
+from turnlog.store.lists import StoredSession
+from turnlog.store.opening import open_store
+from turnlog.store.rows import PlacementRow
+from turnlog.transcripts import locate_path
+
+MOST = 25
+"""Sessions that are looked at."""
+APART = 5_000_000
+"""Microseconds between two events that are about no call."""
+
+
+def list_hook_lines(store: CaredStore, key: str) -> list[PlacementRow]:
+    known = store.find_known(LOCAL, key)
+    assert known is not None
+    rows = [
+        row
+        for source in known.sources
+        if source.kind.has_lines
+        for row in store.list_placements(LOCAL, key, source.source)
+    ]
+    return [row for row in rows if row.hook is not None and row.time is not None]
+
+
+def deliver(store: CaredStore, session: StoredSession) -> int:
+    """Keep a delivery for each event that lines tell of, a moment before; return how many."""
+    ids = {call.id for call in store.list_calls(LOCAL, session.key)}
+    events: dict[object, HookDelivery] = {}
+    last: dict[str, int] = {}
+    for row in sorted(list_hook_lines(store, session.key), key=lambda row: row.time or 0):
+        assert row.time is not None
+        assert row.hook is not None
+        call = row.tool_use_id if row.tool_use_id in ids else None
+        if call is None and row.time - last.get(row.hook, 0) < APART:
+            continue  # several lines of one event
+        if call is None:
+            last[row.hook] = row.time
+        events.setdefault(
+            (row.hook, call or row.time),
+            HookDelivery(
+                delivery_id=f"{session.key}-{len(events)}",
+                received_ns=(row.time - 50_000) * 1000,
+                payload=b"{}",
+                session_id=session.row.session_id or "",
+                event_name=row.hook,
+                tool_use_id=call,
+            ),
+        )
+    return store.add_deliveries(LOCAL, list(events.values()))
+
+
+def gather(served: Served, path: str) -> list[Any]:
+    found: list[Any] = []
+    after: str | None = "-1"
+    while after is not None:
+        window = served.get(f"{path}?after={after}&limit=200").json
+        found += window["items"]
+        after = window["after"]
+    return found
+
+
+def test_what_hooks_and_lines_tell_is_told_once(corpus: Path, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "turnlog.db")
+    located = [
+        files
+        for files in locate_path(corpus / "sessions").sessions
+        if files.path is not None and b'"hookEvent"' in files.path.read_bytes()
+    ]
+    sync(store, tmp_path / "turnlog.db", located[:MOST], origin="test")
+    sessions = store.list_sessions(LOCAL, limit=500).sessions
+    seen: Counter[str] = Counter()
+    with serving(tmp_path / "home", store=store) as served:
+        for session in sessions:
+            path = f"/api/sessions/{session.key}"
+            messages = gather(served, f"{path}/messages")
+            plain = gather(served, f"{path}/timeline")
+            assert [item["message"] for item in plain] == messages, "without deliveries all is as it was"
+            before = served.get(f"{path}/actions").json
+            lines = len(list_hook_lines(store, session.key))
+            delivered = deliver(store, session)
+            told = gather(served, f"{path}/timeline")
+            hooks = [item["hook"] for item in told if item["kind"] == "hook"]
+            shown = [item["message"] for item in told if item["kind"] == "message"]
+            assert len(hooks) == delivered
+            assert all(hook["commands"] for hook in hooks)
+            gone = [message for message in messages if message not in shown]
+            assert all(message["rule"] in ("hook", "lone-progress") for message in gone)
+            assert [each for each in messages if each in shown] == shown
+            after = served.get(f"{path}/actions").json
+            assert sum(after["counts"].values()) == sum(before["counts"].values()) - lines + delivered
+            seen += Counter(sessions=1, hooks=delivered, gone=len(gone))
+    store.close()
+    assert seen["sessions"] >= 10
+    assert seen["hooks"] >= 50
+    assert seen["gone"] >= 10
