@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,8 +11,14 @@ import turnlog
 from turnlog.demo.installing import install, list_scenes
 from turnlog.demo.playing import play_live
 from turnlog.demo.plays.table import PLAYS
+from turnlog.ingest.spool import SPOOL, Spool
+from turnlog.ingest.taking_up import take_up
 from turnlog.messages import Dialect
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
+from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import advance
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -84,3 +91,15 @@ def test_playing_ends_when_it_is_stopped(tmp_path: Path) -> None:
 def test_the_rules_of_validation_find_nothing_wrong(tmp_path: Path) -> None:
     for session in read_all(tmp_path, NOW, LATER):
         assert [finding for finding in validate(session.lines) if finding.severity.value == "error"] == []
+
+
+def test_hooks_tell_who_waits_for_a_person(tmp_path: Path) -> None:
+    install(tmp_path / "claude", NOW, tmp_path / "home")
+    with closing(open_store(tmp_path / "turnlog.db")) as store:
+        take_up(Spool(tmp_path / "home" / SPOOL), store)
+        status = None
+        for delivery in store.list_deliveries(LOCAL):
+            status = advance(status, delivery)
+        assert status is not None
+        assert (status.phase, status.why) == (AgentPhase.NEEDS_YOU, Why.PERMISSION)
+        assert status.since_ns <= NOW.timestamp() * 1e9

@@ -5,17 +5,25 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 import { createQueryClient } from "@/api/queries";
+import { showNotification } from "@/features/mission-control/desktop";
 import { App } from "@/features/shell/app";
 import { listenToKeys } from "@/state/keys";
+import { live } from "@/state/live/live";
+import { refreshQueries } from "@/state/live/refresh";
+import { watchWaits } from "@/state/live/waits";
 import { applyTheme } from "@/state/settings";
 
 const root = document.getElementById("root");
 if (root) {
   applyTheme(document.documentElement);
   listenToKeys(window);
+  const client = createQueryClient();
+  refreshQueries(client, live);
+  watchWaits(client, live, showNotification);
+  live.start();
   createRoot(root).render(
     <StrictMode>
-      <QueryClientProvider client={createQueryClient()}>
+      <QueryClientProvider client={client}>
         <App />
       </QueryClientProvider>
     </StrictMode>,

@@ -176,7 +176,7 @@ def _demo_settings() -> Iterator[tuple[Settings, dict[str, str]]]:
     stopped = threading.Event()
     with TemporaryDirectory(prefix="turnlog-demo-") as folder:
         home, config = Path(folder, "home"), Path(folder, "claude")
-        player = threading.Thread(target=play_live, args=(install(config), stopped), daemon=True)
+        player = threading.Thread(target=play_live, args=(install(config, home=home), stopped), daemon=True)
         env = {**os.environ, "TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(config)}
         player.start()
         try:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from turnlog.demo.plays.table import PLAYS
 from turnlog.demo.stage import Stage
+from turnlog.ingest.spool import SPOOL
+from turnlog.instants import to_microseconds
 from turnlog.transcripts.files.projects import project_folder_name
 
 __all__ = ["Scene", "install", "list_scenes"]
@@ -29,16 +31,27 @@ class Scene:
             self.path.write_bytes(self._written)
 
 
-def install(into: Path, now: datetime | None = None) -> list[Scene]:
+def install(into: Path, now: datetime | None = None, home: Path | None = None) -> list[Scene]:
     """Put the samples into a folder as Claude Code would: `into` becomes a `CLAUDE_CONFIG_DIR`.
 
-    Returns the scenes; what is still to come in them, `play_live` writes.
+    What hooks were told is put into the spool of `home`, turnlog's own directory, if there is one. Returns the
+    scenes; what is still to come in them, `play_live` writes.
     """
     now = datetime.now(UTC) if now is None else now
     scenes = list_scenes(into, now)
     for scene in scenes:
         scene.write()
+    if home is not None:
+        _deliver(home / SPOOL, now)
     return scenes
+
+
+def _deliver(spool: Path, now: datetime) -> None:
+    spool.mkdir(mode=0o700, parents=True)
+    for stage in (build(now) for build in PLAYS):
+        for number, (at, payload) in enumerate(stage.hooks, 1):
+            since = to_microseconds(at) * 1000 + number  # those of one moment in their order
+            (spool / f"{since}-demo-{stage.name}-{number}.json").write_bytes(payload)
 
 
 def list_scenes(into: Path, now: datetime) -> list[Scene]:

@@ -44,6 +44,8 @@ class Stage:
         self.agent_id = agent_id
         self.lines: list[tuple[datetime, bytes]] = []
         """Each with when it is written."""
+        self.hooks: list[tuple[datetime, bytes]] = []
+        """What hooks were told, each with when."""
         self.agents: list[tuple[Stage, dict[str, Any]]] = []
         """Stages of sub-agents, with what lies beside their files."""
         self._count = 0
@@ -55,6 +57,12 @@ class Stage:
     def wait(self, seconds: float) -> None:
         """Let time pass."""
         self.now += timedelta(seconds=seconds)
+
+    def hook(self, event: str, **told: object) -> None:
+        """Let a hook be told of an event."""
+        base = {"session_id": self.session_id, "cwd": self.project, "permission_mode": "default"}
+        payload = {**base, "hook_event_name": event, **told}
+        self.hooks.append((self.now, json.dumps(payload).encode()))
 
     def title(self, text: str) -> None:
         """Name the session, as the program does by itself."""
@@ -95,8 +103,8 @@ class Stage:
         failed: bool = False,
         details: object = None,
         agent: Stage | None = None,
-    ) -> None:
-        """Call a tool; without an `answer` it is still running, or waits for somebody."""
+    ) -> str:
+        """Call a tool, and return the call's id; without an `answer` it is running, or waits for somebody."""
         number = self._count
         identity = f"toolu_{uuid5(_SPACE, f'{self._key()}/{number}').hex[:24]}"
         self._say(
@@ -108,7 +116,7 @@ class Stage:
             self.agents.append((agent, {"agentType": given.get("subagent_type"), "toolUseId": identity}))
             self.now = max(self.now, agent.now)
         if answer is None:
-            return
+            return identity
         self.wait(took)
         self._context += _tokens(answer)
         block = {"tool_use_id": identity, "type": "tool_result", "content": answer} | (
@@ -118,6 +126,7 @@ class Stage:
         if details is not None or failed:
             line["toolUseResult"] = f"Error: {answer}" if failed else details
         self._tell(line | {"sourceToolAssistantUUID": asked})
+        return identity
 
     def agent(self, kind: str, begins: datetime) -> Stage:
         """Return the stage of a sub-agent; `call` with it as `agent` when it is done."""

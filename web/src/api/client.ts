@@ -19,6 +19,7 @@ import type {
 
 const SESSIONS_AT_ONCE = 200;
 const MESSAGES_AT_ONCE = 80;
+const TURNS_AT_ONCE = 500;
 
 /** Which messages: those around one (its uuid or index), or on from a cursor; nothing: the first ones. */
 export type WindowRequest =
@@ -50,8 +51,17 @@ export function getSession(session: string, signal?: AbortSignal): Promise<Sessi
   return request<SessionDetail>(sessionUrl(session), signal);
 }
 
-export function listTurns(session: string, signal?: AbortSignal): Promise<Turns> {
-  return request<Turns>(`${sessionUrl(session)}/turns`, signal);
+/** All of them: the contents show where one is among them. */
+export async function listTurns(session: string, signal?: AbortSignal): Promise<Turns> {
+  const first = await request<Turns>(`${sessionUrl(session)}/turns?limit=${TURNS_AT_ONCE}`, signal);
+  const items = [...first.items];
+  for (let { next } = first; next;) {
+    const query = `limit=${TURNS_AT_ONCE}&cursor=${encodeURIComponent(next)}`;
+    const page: Turns = await request<Turns>(`${sessionUrl(session)}/turns?${query}`, signal);
+    items.push(...page.items);
+    next = page.next;
+  }
+  return { ...first, items, next: null };
 }
 
 /** A window of one file of the session; without `source`, of its transcript, or of where a uuid stands. */
@@ -81,10 +91,7 @@ export function rawUrl(session: string, index: number, source: string): string {
   return `${sessionUrl(session)}/messages/${index}/raw?source=${encodeURIComponent(source)}`;
 }
 
-export function changeMarks(
-  session: string,
-  change: Partial<Pick<Marks, "starred" | "archived" | "name" | "note">>,
-): Promise<unknown> {
+export function changeMarks(session: string, change: MarksChange): Promise<unknown> {
   return request(`${sessionUrl(session)}/marks`, undefined, {
     method: "PATCH",
     headers: { "content-type": "application/json" },
@@ -92,15 +99,29 @@ export function changeMarks(
   });
 }
 
-function sessionUrl(session: string): string {
+export type MarksChange = Partial<Pick<Marks, "starred" | "archived" | "name" | "note">> & {
+  readonly add_tags?: readonly string[];
+  readonly remove_tags?: readonly string[];
+};
+
+export function sessionUrl(session: string): string {
   return `/api/sessions/${encodeURIComponent(session)}`;
 }
 
-async function request<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<T> {
+/** Asks this server; the answer is trusted to be of the shape that its schema says. */
+export async function request<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<T> {
   const response = await send(path, signal, init);
   noteAnswer(response.status);
   if (!response.ok) throw await readError(response);
   return (await response.json()) as T;
+}
+
+/** The same for what is not JSON as a whole. */
+export async function requestText(path: string, signal?: AbortSignal): Promise<string> {
+  const response = await send(path, signal, {});
+  noteAnswer(response.status);
+  if (!response.ok) throw await readError(response);
+  return response.text();
 }
 
 async function send(path: string, signal: AbortSignal | undefined, init: RequestInit): Promise<Response> {

@@ -31,6 +31,16 @@ export async function untilBack(): Promise<void> {
   });
 }
 
+/** Asks once whether the server is there; if not, it is gone until it is back. */
+export async function checkHealth(): Promise<void> {
+  if (asking) return;
+  try {
+    await fetch("/api/health", { cache: "no-store" });
+  } catch {
+    noteSilence();
+  }
+}
+
 async function askUntilBack(): Promise<void> {
   asking = true;
   for (let pause = FIRST_PAUSE; connection.get() === "gone"; pause = Math.min(pause * 2, LONGEST_PAUSE)) {

@@ -1,6 +1,6 @@
 /** What can go wrong between the page and its server, each with a way on. */
 
-import type { ErrorDocument } from "./types";
+import type { ErrorDetail, ErrorDocument } from "./types";
 
 /** The server answered, and said no. */
 export class ApiError extends Error {
@@ -8,6 +8,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** What is wrong, each with its place. */
+    readonly details: readonly ErrorDetail[] = [],
   ) {
     super(message);
     this.name = "ApiError";
@@ -26,7 +28,7 @@ export class ServerGoneError extends Error {
 export async function readError(response: Response): Promise<ApiError> {
   try {
     const { error } = (await response.json()) as ErrorDocument;
-    return new ApiError(response.status, error.code, error.message);
+    return new ApiError(response.status, error.code, error.message, error.details);
   } catch {
     return new ApiError(response.status, "unknown", `The server answered ${response.status}.`);
   }

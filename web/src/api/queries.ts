@@ -7,6 +7,7 @@ import type { SessionFilter } from "@/lib/routes";
 import { getSession, getStatus, listCallsOf, listProjects, listSessions, listTurns } from "./client";
 import { connection } from "./connection";
 import { ApiError } from "./errors";
+import { liveStatus } from "./live";
 
 export function createQueryClient(): QueryClient {
   const client = new QueryClient({
@@ -43,13 +44,14 @@ export const projectsQuery = () =>
   queryOptions({ queryKey: ["projects"], queryFn: ({ signal }) => listProjects(signal) });
 
 const STATUS_EVERY_MS = 3000;
+const STATUS_RARELY_MS = 60_000;
 
-/** How the server is doing; asked again and again, until changes are told by the server itself. */
+/** How the server is doing; asked again and again where the server cannot tell of changes by itself. */
 export const statusQuery = () =>
   queryOptions({
     queryKey: ["status"],
     queryFn: ({ signal }) => getStatus(signal),
-    refetchInterval: STATUS_EVERY_MS,
+    refetchInterval: () => (liveStatus.get() === "open" ? STATUS_RARELY_MS : STATUS_EVERY_MS),
     staleTime: 0,
   });
 

@@ -52,8 +52,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what the archive has, and how much of it exists only there
-         * @description Say what the archive has, and how much of it exists only there.
+         * Say what the archive has, how much of it exists only there, and how many sessions need somebody
+         * @description Say what the archive has, how much of it exists only there, and how many sessions need somebody.
          */
         readonly get: operations["get_status"];
         readonly put?: never;
@@ -96,6 +96,26 @@ export interface paths {
          * @description List sessions, the newest first unless asked otherwise.
          */
         readonly get: operations["list_sessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/facets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the models, branches and tags of sessions, those first that the most sessions have
+         * @description List the models, branches and tags of sessions, those first that the most sessions have.
+         */
+        readonly get: operations["list_facets"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -180,6 +200,53 @@ export interface paths {
          * @description Return the lines that a message is made of, byte for byte, and those that are folded into it.
          */
         readonly get: operations["get_raw_message"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List messages next to each other, with the hook events under them
+         * @description List messages next to each other, with the hook events under them.
+         *
+         *     Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
+         *     last one that is not later; those above the first message are in the first window. Lines that tell of a hook
+         *     event as well are its `commands`, and no messages of their own.
+         */
+        readonly get: operations["list_timeline"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/actions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what was done and what happened in a session: calls of all agents, hook events, and other events
+         * @description List what was done and what happened in a session: calls of all agents, hook events, and other events.
+         *
+         *     A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
+         *     there is only what is known to have taken time.
+         */
+        readonly get: operations["list_actions"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -414,10 +481,331 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong
+         * @description Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong.
+         */
+        readonly get: operations["get_archive"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/archive/verify": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say how far the last verification is
+         * @description Say how far the last verification is.
+         */
+        readonly get: operations["find_verification"];
+        readonly put?: never;
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly post: operations["AsyncCallable"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/archive/tombstones/{session_id}/lift": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Let a session that was forgotten be archived again, if its files are still there
+         * @description Let a session that was forgotten be archived again, if its files are still there.
+         */
+        readonly post: operations["lift_tombstone"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/forget": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Remove a session from the archive for good, or say what would go
+         * @description Remove a session from the archive for good, or say what would go.
+         *
+         *     It must be named by its whole id or key. Files outside of the archive are not touched.
+         */
+        readonly post: operations["forget_session"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/restore": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Put the files of a session back where Claude Code kept them, or say which would be
+         * @description Put the files of a session back where Claude Code kept them, or say which would be.
+         *
+         *     It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
+         *     Code's own folders.
+         */
+        readonly post: operations["restore_files"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/live": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tell what happens, as server-sent events
+         * @description Tell what happens, as server-sent events.
+         *
+         *     Begins with `hello`; `change` tells of an entry of the feed, `state` of a session that went to another
+         *     column of mission control, `sync` how far the archive is up to date, and `reset` that the client missed more
+         *     than can be told. Goes on behind `Last-Event-ID`. docs/live.md says more.
+         */
+        readonly get: operations["open_stream"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/hooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Keep a hook's payload, of up to 64 MiB
+         * @description Keep a hook's payload, of up to 64 MiB.
+         *
+         *     When it is answered, the payload is on the disk; it is in the archive soon after. What cannot be read is
+         *     kept aside.
+         */
+        readonly post: operations["receive_hook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/hook-events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a session's hook events by time, as spec 002 spells them
+         * @description List a session's hook events by time, as spec 002 spells them.
+         *
+         *     Works for sessions that only hooks have told of, too.
+         */
+        readonly get: operations["list_hook_events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/mission-control": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why
+         * @description Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why.
+         *
+         *     The state comes from hooks, where there are any, else from the transcript.
+         */
+        readonly get: operations["get_mission_control"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/notifications": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say who is told when a session waits or ends
+         * @description Say who is told when a session waits or ends. `config.toml` says it; it cannot be changed here.
+         */
+        readonly get: operations["get_notifications"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/notifications/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Tell everybody something now, once, and say what came of it
+         * @description Tell everybody something now, once, and say what came of it.
+         */
+        readonly post: operations["test_notifications"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Action
+         * @description A call, a hook event, or another event that a line of a file tells.
+         */
+        readonly Action: {
+            /** @description Which of the actions that are asked for it is, from 0. */
+            readonly index: number;
+            /** @enum {string} */
+            readonly kind: "call" | "hook" | "event";
+            readonly category: components["schemas"]["Category"];
+            readonly at: string | null;
+            /** @description Of the tool, the hook event, or the line's type. */
+            readonly name: string;
+            /** @description What it is about. */
+            readonly title: string;
+            /** @description What came of it, in a few words; empty if there is nothing to say. */
+            readonly outcome: string;
+            readonly state: components["schemas"]["ActionState"];
+            readonly duration_ms: number | null;
+            /** @description The index of the turn that it belongs to; null before the first prompt. */
+            readonly turn: number | null;
+            /** @description The index of the message that it stands in or under, in `source`; null if there is none. */
+            readonly message: number | null;
+            /** @description The uuid of that message. */
+            readonly message_uuid: string | null;
+            /** @description The file that it is of; null for what hooks tell of no file here. */
+            readonly source: string | null;
+            /** @description The index of the call, in `source`. */
+            readonly call: number | null;
+            /** @description The sub-agent that did it. */
+            readonly agent_id: string | null;
+        };
+        /**
+         * ActionPage
+         * @description Some actions of a session, where the others begin, and all of them at a glance.
+         */
+        readonly ActionPage: {
+            readonly items: readonly components["schemas"]["Action"][];
+            /** @description Of those that are asked for. */
+            readonly total: number;
+            /** @description Give it as `cursor` to go on; null at the end. */
+            readonly next: string | null;
+            /** @description How many actions of each category the session has, filters aside. */
+            readonly counts: {
+                readonly [key: string]: number;
+            };
+            /** @description How many of all have failed. */
+            readonly failed: number;
+            /** @description All actions over time, in at most 120 stretches of the same length; those without any are left out. */
+            readonly overview: readonly components["schemas"]["ActionSpan"][];
+            /** @description Of the session: it rises when something of its files changes. */
+            readonly revision: number;
+        };
+        /**
+         * ActionSpan
+         * @description What happened in a stretch of time.
+         */
+        readonly ActionSpan: {
+            /** Format: date-time */
+            readonly from: string;
+            /** Format: date-time */
+            readonly to: string;
+            readonly actions: number;
+            readonly failed: number;
+        };
+        /**
+         * ActionState
+         * @description What is known of an action's outcome.
+         * @enum {string}
+         */
+        readonly ActionState: "ok" | "failed" | "running" | "waiting" | "rejected" | "unresolved" | "note";
+        /**
+         * ActionsOrder
+         * @description In which order.
+         * @default order
+         * @enum {string}
+         */
+        readonly ActionsOrder: "order" | "slowest";
         /**
          * Agent
          * @description A sub-agent.
@@ -447,6 +835,12 @@ export interface components {
             readonly linked_by: string | null;
         };
         /**
+         * AgentPhase
+         * @description What the agent does.
+         * @enum {string}
+         */
+        readonly AgentPhase: "autonomous" | "needs_you" | "idle" | "ended";
+        /**
          * Agents
          * @description Sub-agents of a session, at any depth, and where the others begin.
          */
@@ -456,6 +850,49 @@ export interface components {
             /** @description Give it as `cursor` to go on; null at the end. */
             readonly next: string | null;
             readonly revision: number;
+        };
+        /**
+         * ArchiveOverview
+         * @description What the archive holds, and what it is kept from.
+         */
+        readonly ArchiveOverview: {
+            /** @description Its file. */
+            readonly place: string | null;
+            /** @description Of the archive's files. */
+            readonly bytes: number;
+            /** @description Of what was read, as it was. */
+            readonly raw_bytes: number;
+            readonly sessions: number;
+            /** @description Sessions whose files are gone from where they were. */
+            readonly only_here: number;
+            /** @description How long Claude Code keeps sessions. */
+            readonly retention_days: number;
+            /** @description Within three days; the first 100. */
+            readonly deleted_soon: readonly components["schemas"]["EndangeredSession"][];
+            readonly deleted_soon_total: number;
+            /** @description How many of them would be lost. */
+            readonly not_archived: number;
+            /** @description The last 200. */
+            readonly tombstones: readonly components["schemas"]["ForgottenSession"][];
+            readonly tombstones_total: number;
+            /** @description The last 100. */
+            readonly backups: readonly components["schemas"]["BackupCopy"][];
+            /** @description The newest 100. */
+            readonly flawed: readonly components["schemas"]["FlawedSession"][];
+            readonly flawed_total: number;
+            /** @description The last verification since the server started. */
+            readonly verify: components["schemas"]["VerifyJob"] | null;
+        };
+        /**
+         * BackupCopy
+         * @description A copy of the archive that was made.
+         */
+        readonly BackupCopy: {
+            readonly path: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description Null if it is not there. */
+            readonly size: number | null;
         };
         /**
          * BlockState
@@ -475,6 +912,82 @@ export interface components {
             /** @description Which part of the limit is used up, where one was given. */
             readonly limit_used?: number | null;
             readonly limit_projected?: number | null;
+        };
+        /**
+         * BoardAgent
+         * @description A sub-agent that works.
+         */
+        readonly BoardAgent: {
+            readonly id: string;
+            readonly type: string | null;
+            readonly title: string | null;
+            readonly since: string | null;
+        };
+        /**
+         * BoardCard
+         * @description A session in mission control.
+         */
+        readonly BoardCard: {
+            readonly session_id: string;
+            /** @description Names the session for good; its id, if only hooks have told of it so far. */
+            readonly key: string;
+            readonly title: string | null;
+            readonly project: string | null;
+            readonly git_branch: string | null;
+            readonly model: string | null;
+            readonly column: components["schemas"]["Column"];
+            readonly phase: components["schemas"]["AgentPhase"];
+            /** @description null unless the person is needed. */
+            readonly why: components["schemas"]["Why"] | null;
+            /** @description When it came to be so. */
+            readonly since: string | null;
+            /** @description In a line, what the person is needed for. */
+            readonly detail: string | null;
+            /** @description The answers that a question offers. */
+            readonly options: readonly string[];
+            readonly step: components["schemas"]["BoardStep"] | null;
+            /** @description Those that work. */
+            readonly agents: readonly components["schemas"]["BoardAgent"][];
+            readonly turns: number;
+            readonly started_at: string | null;
+            readonly last_at: string | null;
+            readonly cost_usd: number | null;
+            /** @description What the model read for its last answer. */
+            readonly context_tokens: number | null;
+            /** @description How much it could read; null if nobody knows. */
+            readonly context_limit: number | null;
+            /** @description Where automatic compaction begins, unless settings say otherwise. */
+            readonly compacts_at: number | null;
+            /** @description The calls of its last turn. */
+            readonly strip: readonly components["schemas"]["StripBar"][];
+            readonly process: components["schemas"]["ProcessState"];
+            readonly evidence: components["schemas"]["Evidence"];
+            /** @description The error that it stopped at. */
+            readonly stopped_by: string | null;
+            /** @description The command that goes on with it; null if its id does not look like one. */
+            readonly resume: string | null;
+        };
+        /**
+         * BoardSpan
+         * @description What a session did in the last three hours.
+         */
+        readonly BoardSpan: {
+            readonly session_id: string;
+            readonly project: string | null;
+            readonly branch: string | null;
+            readonly intervals: readonly components["schemas"]["SpanInterval"][];
+        };
+        /**
+         * BoardStep
+         * @description What a session is at.
+         */
+        readonly BoardStep: {
+            readonly tool_name: string;
+            /** @description What the call is about; empty if that is not known. */
+            readonly title: string;
+            readonly since: string | null;
+            /** @description The id that Claude Code gave the call. */
+            readonly call_id: string | null;
         };
         /**
          * Branch
@@ -595,6 +1108,135 @@ export interface components {
          */
         readonly Category: "skill" | "mcp" | "builtin" | "agent" | "hook" | "hook_progress" | "error" | "system" | "snapshot" | "queue";
         /**
+         * ChangeEvent
+         * @description Something happened to a session.
+         * @example {
+         *       "kind": "session-added",
+         *       "session": "moGjgxiHQOyswaLrqexE",
+         *       "session_id": "uTJmBVBFdzxuvECziwYv",
+         *       "revision": 578,
+         *       "seq": 46
+         *     }
+         */
+        readonly ChangeEvent: {
+            readonly kind: components["schemas"]["ChangeKind"];
+            /**
+             * @description Its key; of hooks, its id.
+             * @example DwEkQQHiBrmXZcSFtoJx
+             */
+            readonly session: string;
+            /**
+             * @description null if nobody knows it any more.
+             * @example ilvbzQIBShDtFfOfiPXw
+             */
+            readonly session_id: string | null;
+            /** @example 6784 */
+            readonly revision: number;
+            /** @example 7300 */
+            readonly seq: number;
+        };
+        /**
+         * ChangeKind
+         * @description What happened.
+         * @example session-marked
+         * @enum {string}
+         */
+        readonly ChangeKind: "session-added" | "session-changed" | "session-gone" | "session-forgotten" | "session-marked" | "hook-delivered";
+        /**
+         * Column
+         * @description Where a session stands.
+         * @enum {string}
+         */
+        readonly Column: "needs_you" | "working" | "done";
+        /**
+         * EndangeredSession
+         * @description A session whose files Claude Code deletes soon.
+         */
+        readonly EndangeredSession: {
+            readonly session_id: string;
+            /** @description Null if nothing of it is archived. */
+            readonly key: string | null;
+            readonly title: string | null;
+            readonly project: string | null;
+            /**
+             * Format: date-time
+             * @description From then on, the next time that Claude Code starts.
+             */
+            readonly deletes_at: string;
+            /** @description Whether all of it is. */
+            readonly archived: boolean;
+            readonly missing_bytes: number;
+        };
+        /**
+         * Evidence
+         * @description What a state is told from.
+         * @enum {string}
+         */
+        readonly Evidence: "hooks" | "transcript";
+        /**
+         * Facet
+         * @description A value, and how many sessions have it.
+         */
+        readonly Facet: {
+            readonly name: string;
+            readonly sessions: number;
+        };
+        /**
+         * Finding
+         * @description Something in the archive that is not as it should be.
+         */
+        readonly Finding: {
+            /** @description The session's key; null if it is about the store as a whole. */
+            readonly session: string | null;
+            readonly subject: components["schemas"]["Subject"];
+            /** @description The file that it is about, if it is about one. */
+            readonly path: string | null;
+            readonly message: string;
+        };
+        /**
+         * FlawedSession
+         * @description A session in whose lines something is wrong or unknown.
+         */
+        readonly FlawedSession: {
+            readonly session_id: string;
+            readonly key: string;
+            readonly title: string | null;
+            /** @description Lines. */
+            readonly problems: number;
+        };
+        /**
+         * Forgetting
+         * @description What was forgotten, or would be.
+         */
+        readonly Forgetting: {
+            readonly done: boolean;
+            readonly sessions: number;
+            readonly files: number;
+            /** @description As they were, of all generations. */
+            readonly bytes: number;
+            /** @description Of hooks. */
+            readonly deliveries: number;
+            /** @description Files of it that are still where Claude Code wrote them; they are not touched. */
+            readonly outside: readonly string[];
+            /** @description Copies of the archive that have some of it; they are not touched, either. */
+            readonly backups: readonly string[];
+            /** @description Copies that may: they are not where they were made, or cannot be read. */
+            readonly unknown_backups: readonly string[];
+            /** @description Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again. */
+            readonly scrubbed: boolean;
+        };
+        /**
+         * ForgottenSession
+         * @description A session that was forgotten, and is not archived again.
+         */
+        readonly ForgottenSession: {
+            /** @description Null if another session has the same. */
+            readonly session_id: string | null;
+            readonly key: string;
+            /** Format: date-time */
+            readonly at: string;
+        };
+        /**
          * Grouping
          * @description What a row stands for.
          * @default daily
@@ -648,6 +1290,100 @@ export interface components {
             readonly unreadable: number;
         };
         /**
+         * HookCommand
+         * @description A command that a hook event set off, as the session's files tell of it.
+         */
+        readonly HookCommand: {
+            /** @description Of the hook, as `PreToolUse:Bash`. */
+            readonly name: string;
+            readonly command: string | null;
+            /** @description What came of it: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the decision on a call; null while it runs, or if only its start is told. */
+            readonly outcome: string | null;
+            readonly exit_code: number | null;
+            readonly duration_ms: number | null;
+            /** @description What it said. */
+            readonly output: string | null;
+        };
+        /**
+         * HookEntry
+         * @description A hook event, behind the message that it stands under.
+         */
+        readonly HookEntry: {
+            readonly hook: components["schemas"]["HookItem"];
+            /** @constant */
+            readonly kind: "hook";
+        };
+        /**
+         * HookEventItem
+         * @description A hook event.
+         */
+        readonly HookEventItem: {
+            /** @description In seconds since 1970. */
+            readonly timestamp: number;
+            readonly eventName: string;
+            readonly toolName: string | null;
+            /** @description For people. */
+            readonly label: string;
+            /** @description `autonomous` or `needs_you`. */
+            readonly group: string;
+            /** @description What is specific to the event. */
+            readonly context: unknown | null;
+        };
+        /**
+         * HookItem
+         * @description A hook event.
+         */
+        readonly HookItem: {
+            /** @description Of the delivery, in this archive. */
+            readonly id: number;
+            readonly delivery_id: string;
+            /** @description When it came. */
+            readonly at: string | null;
+            readonly event_name: string;
+            readonly tool_name: string | null;
+            /** @description For people. */
+            readonly label: string;
+            /**
+             * @description What it says about the agent's state; null if it says nothing.
+             * @enum {null|string}
+             */
+            readonly group: "autonomous" | "needs_you" | null;
+            /** @description What is specific to the event; null also if it is too long. */
+            readonly context: unknown | null;
+            readonly tool_use_id: string | null;
+            readonly agent_id: string | null;
+            /** @description The index of the message that it stands under; null above the first. */
+            readonly message: number | null;
+            /** @description From the lines that tell of the same event, which are not shown a second time. */
+            readonly commands: readonly components["schemas"]["HookCommand"][];
+        };
+        /**
+         * HookReceipt
+         * @description What became of a delivery; it is on the disk.
+         */
+        readonly HookReceipt: {
+            readonly delivery_id: string;
+            /**
+             * @description `aside` if it cannot be read as a hook's payload.
+             * @enum {string}
+             */
+            readonly kept: "archive" | "aside";
+        };
+        /**
+         * HookStatus
+         * @description What is known of Claude Code's hooks.
+         */
+        readonly HookStatus: {
+            /** @description Whether the user's settings name turnlog's hooks; null if they cannot be read. */
+            readonly installed: boolean | null;
+            /** @description In the archive. */
+            readonly deliveries: number;
+            /** @description Files that are still to be taken up. */
+            readonly spooled: number;
+            /** @description Files that could not be read. */
+            readonly aside: number;
+        };
+        /**
          * Image
          * @description An image in a message or a result; its bytes are fetched apart.
          */
@@ -672,6 +1408,14 @@ export interface components {
          */
         readonly Lane: "main" | "tool" | "agent";
         /**
+         * Lifted
+         * @description A session that may be archived again.
+         */
+        readonly Lifted: {
+            readonly session_id: string | null;
+            readonly key: string;
+        };
+        /**
          * LineProblem
          * @description Something that is wrong or unknown in a line.
          */
@@ -688,6 +1432,12 @@ export interface components {
             /** @description What was expected, what is there, and where. */
             readonly message: string;
         };
+        /**
+         * ListedState
+         * @description What a session does, in a word for lists.
+         * @enum {string}
+         */
+        readonly ListedState: "needs_you" | "working" | "done" | "stopped" | "idle";
         /**
          * Mark
          * @description A stretch of a snippet that was looked for, in characters (not UTF-16 units).
@@ -804,6 +1554,15 @@ export interface components {
             readonly problems: number;
         };
         /**
+         * MessageEntry
+         * @description A message, where it stands in the file.
+         */
+        readonly MessageEntry: {
+            readonly message: components["schemas"]["Message"];
+            /** @constant */
+            readonly kind: "message";
+        };
+        /**
          * MessageUsage
          * @description What an answer used.
          */
@@ -828,6 +1587,35 @@ export interface components {
             /** @description Of the session: it rises when something of it changes. */
             readonly revision: number;
         };
+        /**
+         * MissionControl
+         * @description All sessions of the last 24 hours, 200 at most.
+         */
+        readonly MissionControl: {
+            /** Format: date-time */
+            readonly at: string;
+            /** @description How long sessions waited for the person today, all together. */
+            readonly waited_ms: number;
+            /** @description Those that wait longest first, then those that work, then those that are done. */
+            readonly sessions: readonly components["schemas"]["BoardCard"][];
+            readonly spans: readonly components["schemas"]["BoardSpan"][];
+        };
+        /**
+         * Notifications
+         * @description What `config.toml` says; it is not changed here.
+         */
+        readonly Notifications: {
+            readonly desktop: boolean;
+            readonly webhooks: readonly components["schemas"]["WebhookItem"][];
+            /** @description What is told. */
+            readonly on: readonly components["schemas"]["Occasion"][];
+        };
+        /**
+         * Occasion
+         * @description When somebody is told.
+         * @enum {string}
+         */
+        readonly Occasion: "waits" | "ends";
         /**
          * Offloaded
          * @description A result that Claude Code put into a file of its own.
@@ -884,6 +1672,12 @@ export interface components {
             readonly next: string | null;
         };
         /**
+         * ProcessState
+         * @description What is known of a session's process.
+         * @enum {string}
+         */
+        readonly ProcessState: "alive" | "gone" | "unknown";
+        /**
          * Project
          * @description A folder in which Claude Code worked.
          */
@@ -937,6 +1731,16 @@ export interface components {
             readonly computed_usd: string;
         };
         /**
+         * Restoring
+         * @description What was put back, or would be.
+         */
+        readonly Restoring: {
+            readonly done: boolean;
+            readonly written: readonly string[];
+            /** @description Files that are there, with the same bytes. */
+            readonly kept: readonly string[];
+        };
+        /**
          * Role
          * @description What a line is in the conversation (spec 002 §3).
          * @enum {string}
@@ -949,6 +1753,16 @@ export interface components {
          * @enum {string}
          */
         readonly SearchOrder: "newest" | "relevance";
+        /**
+         * Sent
+         * @description What came of a notice.
+         */
+        readonly Sent: {
+            /** @description `desktop`, or the webhook's address without its query and secrets. */
+            readonly target: string;
+            readonly ok: boolean;
+            readonly message: string;
+        };
         /**
          * SessionDetail
          * @description All that is known of a session at a glance.
@@ -963,6 +1777,15 @@ export interface components {
             readonly summary: unknown;
             /** @description Of the transcript. */
             readonly messages: number;
+        };
+        /**
+         * SessionFacets
+         * @description What sessions can be told apart by; of each, at most 200 values.
+         */
+        readonly SessionFacets: {
+            readonly models: readonly components["schemas"]["Facet"][];
+            readonly tags: readonly components["schemas"]["Facet"][];
+            readonly branches: readonly components["schemas"]["Facet"][];
         };
         /**
          * SessionItem
@@ -1000,6 +1823,8 @@ export interface components {
             readonly present: boolean;
             /** @description Whether none of its files does. */
             readonly only_here: boolean;
+            /** @description What it does; null if nothing happened in it for a day. */
+            readonly state: components["schemas"]["ListedState"] | null;
             readonly marks: components["schemas"]["Marks"];
         };
         /**
@@ -1062,6 +1887,23 @@ export interface components {
             readonly revision: number;
         };
         /**
+         * SpanInterval
+         * @description A while in which a session did the same.
+         */
+        readonly SpanInterval: {
+            /** Format: date-time */
+            readonly from: string;
+            /** Format: date-time */
+            readonly to: string;
+            readonly kind: components["schemas"]["SpanKind"];
+        };
+        /**
+         * SpanKind
+         * @description What a session did for a while.
+         * @enum {string}
+         */
+        readonly SpanKind: "working" | "waiting" | "done";
+        /**
          * Status
          * @description What the archive has.
          */
@@ -1074,10 +1916,35 @@ export interface components {
             /** @description As they were, of the newest generations. */
             readonly bytes: number;
             readonly lines: number;
+            /** @description Sessions in whose lines something is wrong or unknown. */
+            readonly problems: number;
+            /** @description Sessions of the last 24 hours that wait for somebody. */
+            readonly needs_you: number;
+            readonly working: number;
+            readonly hooks: components["schemas"]["HookStatus"];
+            /** @description Whether the sessions are sample ones. */
+            readonly demo: boolean;
             /** @description The last entry of the feed. */
             readonly last_change: number;
             readonly sync: components["schemas"]["SyncStatus"];
         };
+        /**
+         * StripBar
+         * @description A call as a bar; a run of calls next to each other where there are many.
+         */
+        readonly StripBar: {
+            /** @description How long it took, or the longest of the run; null if that is not known. */
+            readonly ms: number | null;
+            /** @description Whether it failed, or one of the run. */
+            readonly failed: boolean;
+            readonly category: components["schemas"]["Category"];
+        };
+        /**
+         * Subject
+         * @description What disagrees.
+         * @enum {string}
+         */
+        readonly Subject: "store" | "bytes" | "lines" | "texts" | "rows";
         /**
          * SyncPhase
          * @description What the follower is doing.
@@ -1097,6 +1964,13 @@ export interface components {
             readonly failing: boolean;
             /** @description When something was last found. */
             readonly last_at: string | null;
+        };
+        /**
+         * TestedNotifications
+         * @description What came of a test.
+         */
+        readonly TestedNotifications: {
+            readonly sent: readonly components["schemas"]["Sent"][];
         };
         /**
          * TextBlock
@@ -1119,6 +1993,26 @@ export interface components {
             readonly truncated: boolean;
             /** @constant */
             readonly kind: "thinking";
+        };
+        /**
+         * TimelineWindow
+         * @description A window of messages with the hook events under them, and how to go on in both directions.
+         */
+        readonly TimelineWindow: {
+            readonly items: readonly (components["schemas"]["MessageEntry"] | components["schemas"]["HookEntry"])[];
+            /** @description Of the messages in the file, filters aside. */
+            readonly total: number;
+            /** @description Give it as `before` for those above; null at the beginning. */
+            readonly before: string | null;
+            /** @description Give it as `after` for those below; null at the end. */
+            readonly after: string | null;
+            /** @description Of the session: it rises when something of its files changes. */
+            readonly revision: number;
+            /**
+             * @description Hook events under these messages that are too many to be told here; `/hook-events` has them all.
+             * @default 0
+             */
+            readonly omitted: number;
         };
         /**
          * Tree
@@ -1154,6 +2048,12 @@ export interface components {
             readonly input_tokens: number;
             readonly output_tokens: number;
             readonly cost_usd: number | null;
+            /** @description How many of its calls failed. */
+            readonly failed: number;
+            /** @description Its calls in order, in at most 60 bars. */
+            readonly strip: readonly components["schemas"]["StripBar"][];
+            /** @description Whether its prompt stands in the place of another one, or another one in its place. */
+            readonly edited: boolean;
         };
         /**
          * Turns
@@ -1178,6 +2078,10 @@ export interface components {
             readonly until: string | null;
             readonly files: number;
             readonly rows: readonly components["schemas"]["UsageRow"][];
+            /** @description All rows that are left out, in one; null if none is. */
+            readonly others: components["schemas"]["UsageRow"] | null;
+            /** @description How many they are. */
+            readonly left_out: number;
             readonly total: components["schemas"]["UsageRow"];
             readonly reported: readonly components["schemas"]["ReportedCost"][];
             /** @description null if nothing had to be priced. */
@@ -1218,6 +2122,63 @@ export interface components {
             readonly session?: components["schemas"]["SessionNote"] | null;
             readonly tool?: components["schemas"]["CallTally"] | null;
             readonly block?: components["schemas"]["BlockState"] | null;
+        };
+        /**
+         * VerifyJob
+         * @description A verification of the whole archive, which goes on whether somebody looks or not.
+         */
+        readonly VerifyJob: {
+            readonly state: components["schemas"]["VerifyState"];
+            readonly done: number;
+            /** @description Sessions. */
+            readonly total: number;
+            /** Format: date-time */
+            readonly started_at: string;
+            readonly ended_at?: string | null;
+            /**
+             * @description At most 200.
+             * @default []
+             */
+            readonly findings: readonly components["schemas"]["Finding"][];
+            /**
+             * @description All of them.
+             * @default 0
+             */
+            readonly found: number;
+            /** @description Why it failed. */
+            readonly message?: string | null;
+        };
+        /**
+         * VerifyState
+         * @description How far a verification is.
+         * @enum {string}
+         */
+        readonly VerifyState: "running" | "clean" | "found" | "failed";
+        /**
+         * WebhookItem
+         * @description An address that is told.
+         */
+        readonly WebhookItem: {
+            /** @description Without its query and secrets. */
+            readonly url: string;
+            readonly on: readonly components["schemas"]["Occasion"][];
+        };
+        /**
+         * Why
+         * @description Why the person is needed.
+         * @enum {string}
+         */
+        readonly Why: "permission" | "question" | "plan" | "idle" | "failed" | "turn_ended";
+        /**
+         * Wish
+         * @description Whether to do something, or only to say what would be done.
+         */
+        readonly Wish: {
+            /**
+             * @description Nothing is changed unless this is false.
+             * @default true
+             */
+            readonly dry_run: boolean;
         };
         /**
          * ErrorDocument
@@ -1412,6 +2373,8 @@ export interface operations {
                 readonly only_here?: boolean | null;
                 /** @description Those in which calls or requests failed, or the others. */
                 readonly errors?: boolean | null;
+                /** @description Those in whose lines something is wrong or unknown, or the others. */
+                readonly problems?: boolean | null;
                 /** @description Something happened then or later: a date or a time, ISO 8601. */
                 readonly since?: string | null;
                 /** @description Something happened before: a date or a time, ISO 8601. */
@@ -1436,6 +2399,60 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_facets: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The path of the project, all of it. */
+                readonly project?: string | null;
+                /** @description A part of the title, whatever its case. */
+                readonly text?: string | null;
+                /** @description A part of the name of one of its models. */
+                readonly model?: string | null;
+                /** @description A part of the name of a git branch. */
+                readonly branch?: string | null;
+                /** @description Tags that it has, all of them. */
+                readonly tag?: readonly string[] | null;
+                /** @description Those with a star, or without. */
+                readonly starred?: boolean | null;
+                /** @description Those that were put away, instead of the others. */
+                readonly archived?: boolean;
+                /** @description Those whose files exist nowhere else any more, or the others. */
+                readonly only_here?: boolean | null;
+                /** @description Those in which calls or requests failed, or the others. */
+                readonly errors?: boolean | null;
+                /** @description Those in whose lines something is wrong or unknown, or the others. */
+                readonly problems?: boolean | null;
+                /** @description Something happened then or later: a date or a time, ISO 8601. */
+                readonly since?: string | null;
+                /** @description Something happened before: a date or a time, ISO 8601. */
+                readonly until?: string | null;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SessionFacets"];
                 };
             };
             /** @description Any failure */
@@ -1596,6 +2613,108 @@ export interface operations {
                 };
                 content: {
                     readonly "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_timeline: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The file of the session that is meant, as `source` of a message or an agent; its transcript if none is given. */
+                readonly source?: string | null;
+                /** @description The id of the sub-agent whose messages they are. */
+                readonly agent?: string | null;
+                /** @description The middle of the window: a message's uuid or index, or `end`. A uuid is looked for in all files of the session, unless one is given. */
+                readonly around?: string | null;
+                /** @description Only messages above this index: `before` of a window. */
+                readonly before?: number | null;
+                /** @description Only messages below this index: `after` of a window. */
+                readonly after?: number | null;
+                /** @description The most messages. */
+                readonly limit?: number;
+                /** @description What is said, what is done, what sub-agents say. */
+                readonly lane?: readonly components["schemas"]["Lane"][] | null;
+                /** @description What they are in the conversation. */
+                readonly role?: readonly components["schemas"]["Role"][] | null;
+                /** @description The sort of action or event. */
+                readonly category?: readonly components["schemas"]["Category"][] | null;
+                /** @description The number of a branch of the tree. */
+                readonly branch?: number | null;
+                /** @description Whether they are on the way to the newest message. */
+                readonly active?: boolean | null;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TimelineWindow"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_actions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The sort of action or event. */
+                readonly category?: readonly components["schemas"]["Category"][] | null;
+                /** @description What came of them. */
+                readonly outcome?: readonly components["schemas"]["ActionState"][] | null;
+                /** @description Of the tool, the hook event, or the line's type. */
+                readonly name?: string | null;
+                /** @description Only what took so many milliseconds or more. */
+                readonly min_ms?: number | null;
+                /** @description In which order. */
+                readonly sort?: components["schemas"]["ActionsOrder"];
+                /** @description The most actions. */
+                readonly limit?: number;
+                /** @description Where to go on: `next` of the answer before. */
+                readonly cursor?: string | null;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ActionPage"];
                 };
             };
             /** @description Any failure */
@@ -2011,6 +3130,8 @@ export interface operations {
                 readonly breakdown?: components["schemas"]["Breakdown"] | null;
                 /** @description A part of the path of projects. */
                 readonly project?: string | null;
+                /** @description The most rows: the dearest, or of days, weeks, months and blocks the newest. `others` has the rest in one. */
+                readonly top?: number;
             };
             readonly header?: never;
             readonly path?: never;
@@ -2025,6 +3146,392 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_archive: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ArchiveOverview"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly find_verification: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["VerifyJob"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly AsyncCallable: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request accepted, processing continues off-line */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["VerifyJob"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly lift_tombstone: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session that was forgotten: its id or its key, or a beginning. */
+                readonly session_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Lifted"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly forget_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Wish"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Forgetting"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly restore_files: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Wish"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Restoring"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly open_stream: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id of the last event that was seen, if no header says it. */
+                readonly last_event_id?: string | null;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A stream that does not end. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": components["schemas"]["ChangeEvent"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly receive_hook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description What the delivery is called, `<nanoseconds since 1970>-<letters and digits>`: one that comes again under the same name is kept once. */
+                readonly "x-turnlog-delivery"?: string | null;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description What Claude Code gives to a hook, unchanged. */
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HookReceipt"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_hook_events: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many to leave out. */
+                readonly first?: number;
+                /** @description How many to list at most. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["HookEventItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_mission_control: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MissionControl"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_notifications: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Notifications"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly test_notifications: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TestedNotifications"];
                 };
             };
             /** @description Any failure */

@@ -67,9 +67,32 @@ export function formatSpan(ms: number | null): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A time that runs: `12 s`, `1 m 09 s`, `34 m`, `1 h 54 m`; it never shows more than has passed. */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / SECOND));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`;
+  return formatSpan(Math.floor(ms / MINUTE) * MINUTE);
+}
+
+/** `just now`, `4 m ago`, `3 h ago`, `2 d ago`. */
+export function formatAgo(ms: number): string {
+  if (ms < MINUTE) return "just now";
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} m ago`;
+  return ms < DAY ? `${Math.round(ms / HOUR)} h ago` : `${Math.round(ms / DAY)} d ago`;
+}
+
 /** `15:20`, in the reader's time zone. */
 export function formatClock(time: string | null): string {
   return time === null ? "" : CLOCK.format(new Date(time));
+}
+
+/** `15:20:31.4`, where much happens in a second. */
+export function formatExactClock(time: string | null): string {
+  if (time === null) return "";
+  const date = new Date(time);
+  const tenth = Math.floor(date.getMilliseconds() / 100);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${tenth}`;
 }
 
 /** `29 Nov`, and the year where it is another one than now. */

@@ -5,6 +5,10 @@ export interface SessionFilter {
   readonly model: string | null;
   readonly tag: string | null;
   readonly text: string | null;
+  readonly branch: string | null;
+  /** Something happened then or later, and before: days or moments as ISO 8601 has them. */
+  readonly since: string | null;
+  readonly until: string | null;
   readonly starred: boolean;
   /** Something in it failed. */
   readonly errors: boolean;
@@ -29,6 +33,9 @@ export const NO_FILTER: SessionFilter = {
   model: null,
   tag: null,
   text: null,
+  branch: null,
+  since: null,
+  until: null,
   starred: false,
   errors: false,
   only_here: false,
@@ -43,6 +50,9 @@ export function parseFilter(search: string): SessionFilter {
     model: params.get("model"),
     tag: params.get("tag"),
     text: params.get("text"),
+    branch: params.get("branch"),
+    since: params.get("since"),
+    until: params.get("until"),
     starred: params.get("starred") === "true",
     errors: params.get("errors") === "true",
     only_here: params.get("only_here") === "true",
@@ -50,10 +60,12 @@ export function parseFilter(search: string): SessionFilter {
   };
 }
 
+const TEXTS = ["project", "model", "tag", "text", "branch", "since", "until"] as const;
+
 /** The query of a filter, also as the API takes it; what is not set is left out. */
 export function filterQuery(filter: SessionFilter): URLSearchParams {
   const params = new URLSearchParams();
-  for (const name of ["project", "model", "tag", "text"] as const) {
+  for (const name of TEXTS) {
     const value = filter[name];
     if (value !== null && value !== "") params.set(name, value);
   }
@@ -63,16 +75,159 @@ export function filterQuery(filter: SessionFilter): URLSearchParams {
 }
 
 export function sessionsPath(filter: SessionFilter = NO_FILTER): string {
-  const query = filterQuery(filter).toString();
-  return query ? `/sessions?${query}` : "/sessions";
+  return withQuery("/sessions", filterQuery(filter));
 }
 
-export function sessionPath(session: string, message?: string): string {
+export function sessionPath(session: string, message?: string, place: MessagePlace = NO_PLACE): string {
   const base = `/sessions/${encodeURIComponent(session)}`;
-  return message === undefined ? base : `${base}/messages/${encodeURIComponent(message)}`;
+  if (message === undefined) return base;
+  const query = new URLSearchParams();
+  if (place.source !== null) query.set("source", place.source);
+  if (place.call !== null) query.set("call", String(place.call));
+  return withQuery(`${base}/messages/${encodeURIComponent(message)}`, query);
+}
+
+/** A sub-agent's conversation by itself. */
+export function agentPath(session: string, agent: string): string {
+  return `${sessionPath(session)}/agents/${encodeURIComponent(agent)}`;
+}
+
+/** The end of a conversation: where a live session is, and the point at which it waits. */
+export function endPath(session: string): string {
+  return `${sessionPath(session)}?at=end`;
+}
+
+export function opensAtEnd(search: string): boolean {
+  return new URLSearchParams(search).get("at") === "end";
+}
+
+/** What an address says besides the message: the same uuid may stand in several files, and a call may be folded. */
+export interface MessagePlace {
+  /** The file that the message is in: a sub-agent's own. Null: the transcript, or wherever the uuid stands. */
+  readonly source: string | null;
+  /** The call, among those of its file, whose input or output is meant; it is opened. */
+  readonly call: number | null;
+}
+
+export const NO_PLACE: MessagePlace = { source: null, call: null };
+
+export function parsePlace(search: string): MessagePlace {
+  const params = new URLSearchParams(search);
+  return { source: params.get("source"), call: readCount(params.get("call")) };
+}
+
+interface Found {
+  readonly session: string | null;
+  readonly session_id: string;
+  readonly source: string | null;
+  readonly message_uuid: string | null;
+  readonly call: number | null;
+}
+
+/** Where a hit of the search stands: its exact message, in its file, with its call opened. */
+export function hitPath(hit: Found): string {
+  // The transcript's own source is the session's key: only files of sub-agents have to be named.
+  const source = hit.source === hit.session ? null : hit.source;
+  return sessionPath(hit.session ?? hit.session_id, hit.message_uuid ?? undefined, { source, call: hit.call });
 }
 
 /** Whether a filter leaves anything out. */
 export function isNarrowed(filter: SessionFilter): boolean {
   return filterQuery({ ...filter, sort: NO_FILTER.sort }).size > 0;
+}
+
+export interface SearchState {
+  readonly text: string;
+  readonly order: SearchOrder;
+  /** Which hit is looked at, from 0. */
+  readonly hit?: number;
+}
+
+export const SEARCH_ORDERS = { newest: "Newest first", relevance: "Best first" } as const;
+export type SearchOrder = keyof typeof SEARCH_ORDERS;
+
+export function parseSearch(search: string): SearchState {
+  const params = new URLSearchParams(search);
+  return {
+    text: params.get("q") ?? "",
+    order: params.get("order") === "relevance" ? "relevance" : "newest",
+    hit: readCount(params.get("hit")) ?? 0,
+  };
+}
+
+export function searchPath({ text, order, hit = 0 }: SearchState): string {
+  const query = new URLSearchParams();
+  if (text !== "") query.set("q", text);
+  if (order !== "newest") query.set("order", order);
+  if (hit > 0) query.set("hit", String(hit));
+  return withQuery("/search", query);
+}
+
+export const RANGES = { today: "Today", "7d": "7 days", "30d": "30 days", year: "Year", all: "All" } as const;
+export type Range = keyof typeof RANGES;
+export const GROUPINGS = { project: "Project", session: "Session", agent: "Sub-agent" } as const;
+export type UsageGrouping = keyof typeof GROUPINGS;
+
+export interface UsageState {
+  readonly range: Range;
+  /** Days of one's own choice, instead of a range that moves with today. */
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly measure: "cost" | "tokens";
+  readonly project: string | null;
+  /** Null: the reader's own. */
+  readonly zone: string | null;
+  readonly by: UsageGrouping;
+  readonly tables: boolean;
+}
+
+export function parseUsage(search: string): UsageState {
+  const params = new URLSearchParams(search);
+  const range = params.get("range") ?? "";
+  const by = params.get("by") ?? "";
+  return {
+    range: Object.hasOwn(RANGES, range) ? (range as Range) : "30d",
+    since: readDay(params.get("since")),
+    until: readDay(params.get("until")),
+    measure: params.get("measure") === "tokens" ? "tokens" : "cost",
+    project: params.get("project"),
+    zone: params.get("zone"),
+    by: Object.hasOwn(GROUPINGS, by) ? (by as UsageGrouping) : "project",
+    tables: params.get("tables") === "true",
+  };
+}
+
+export function usagePath(state: UsageState): string {
+  const query = new URLSearchParams();
+  if (state.since !== null) query.set("since", state.since);
+  if (state.until !== null) query.set("until", state.until);
+  if (state.range !== "30d" && query.size === 0) query.set("range", state.range);
+  if (state.measure !== "cost") query.set("measure", state.measure);
+  if (state.project !== null) query.set("project", state.project);
+  if (state.zone !== null) query.set("zone", state.zone);
+  if (state.by !== "project") query.set("by", state.by);
+  if (state.tables) query.set("tables", "true");
+  return withQuery("/usage", query);
+}
+
+function readDay(text: string | null): string | null {
+  return text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : null;
+}
+
+function readCount(text: string | null): number | null {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+export type Grouping = "state" | "project";
+
+export function parseGrouping(search: string): Grouping {
+  return new URLSearchParams(search).get("by") === "project" ? "project" : "state";
+}
+
+export function missionControlPath(by: Grouping = "state"): string {
+  return by === "state" ? "/mission-control" : "/mission-control?by=project";
+}
+
+function withQuery(path: string, query: URLSearchParams): string {
+  return query.size > 0 ? `${path}?${query}` : path;
 }

@@ -7,6 +7,8 @@ import { formatCounted } from "@/lib/format";
 import { fieldOf, listOf, numberOf, textOf } from "@/lib/json";
 import { stripTerminal } from "@/lib/visible";
 
+import { hitsOf, stepsOf, webResultsOf } from "./call-shapes";
+
 export interface Outcome {
   readonly kind: "quiet" | "failed" | "running" | "changed";
   readonly text: string;
@@ -56,15 +58,62 @@ function successOf(call: Call): Outcome {
   return { kind: "quiet", text: countOf(call) ?? "" };
 }
 
+type Counter = (call: Call) => string | null;
+
+const COUNTERS: Readonly<Record<string, Counter>> = {
+  Read: countRead,
+  Grep: countHits,
+  Glob: (call) => counted(numberOf(call.result?.details, "numFiles"), "file"),
+  Bash: countTests,
+  BashOutput: (call) => textOf(call.result?.details, "status"),
+  WebSearch: (call) => counted(webResultsOf(call).length || null, "result"),
+  WebFetch: (call) => {
+    const code = numberOf(call.result?.details, "code");
+    return code === null || code === 200 ? null : String(code);
+  },
+  AskUserQuestion: (call) => (call.result ? "answered" : null),
+  ExitPlanMode: (call) => (call.result ? "approved" : null),
+  TodoWrite: countSteps,
+  TaskList: countSteps,
+};
+
 function countOf(call: Call): string | null {
-  const details = call.result?.details;
-  const lines = numberOf(fieldOf(details, "file"), "numLines");
-  if (call.name === "Read" && lines !== null) return formatCounted(lines, "line");
-  if (call.name === "Read" && call.result && !call.result.truncated) {
-    return call.result.images.length > 0 ? "image" : formatCounted(call.result.text.split("\n").length, "line");
-  }
-  const files = numberOf(details, "numFiles");
-  return files === null ? null : formatCounted(files, "file");
+  const counter = Object.hasOwn(COUNTERS, call.name) ? COUNTERS[call.name] : undefined;
+  return counter?.(call) ?? null;
+}
+
+function counted(count: number | null, one: string): string | null {
+  return count === null ? null : formatCounted(count, one);
+}
+
+function countRead({ result }: Call): string | null {
+  const lines = numberOf(fieldOf(result?.details, "file"), "numLines");
+  if (lines !== null) return formatCounted(lines, "line");
+  if (!result || result.truncated) return null;
+  return result.images.length > 0 ? "image" : formatCounted(result.text.split("\n").length, "line");
+}
+
+function countHits(call: Call): string | null {
+  const found = hitsOf(call);
+  if (!found) return counted(numberOf(call.result?.details, "numFiles"), "file");
+  const hits = found.reduce((sum, { lines }) => sum + lines.filter((line) => line.hit).length, 0);
+  return found.length > 1
+    ? `${formatCounted(hits, "hit")} in ${formatCounted(found.length, "file")}`
+    : formatCounted(hits, "hit");
+}
+
+function countSteps(call: Call): string | null {
+  const steps = stepsOf(call);
+  const done = steps.filter((step) => step.mark === "done").length;
+  return steps.length > 0 ? `${done} of ${steps.length} done` : null;
+}
+
+const TESTS = /(?:^|[\s=])(\d+) passed\b/;
+
+/** What test runners say at the end of what they print. */
+function countTests({ result }: Call): string | null {
+  const passed = TESTS.exec(stripTerminal(result?.text.slice(-400) ?? ""))?.[1];
+  return passed === undefined ? null : `${passed} passed`;
 }
 
 /** What a call changed in a file; null if it is not that sort of call, or its body is not here. */
@@ -77,9 +126,14 @@ export function changesOf(call: Call): DiffLine[] | null {
     const after = textOf(edit, "new_string");
     return before === null || after === null ? [] : [compareLines(before, after)];
   });
-  if (edits.length > 0) return edits.flat();
-  const content = textOf(call.input, "content");
+  if (edits.length > 0) return edits.flatMap(apart);
+  const content = textOf(call.input, "content") ?? textOf(call.input, "new_source");
   return content === null ? null : compareLines("", content);
+}
+
+/** Edits of one call stand apart: their numbers do not go on from each other. */
+function apart(lines: readonly DiffLine[], at: number): readonly DiffLine[] {
+  return at === 0 ? lines : [{ kind: "gap", old: null, new: null, text: "another place" }, ...lines];
 }
 
 const NUMBERED = /^\s*(\d+)(?:→|\t)(.*)$/;

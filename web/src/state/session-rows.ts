@@ -66,25 +66,24 @@ function sumUp(sessions: readonly SessionItem[]): DaySums {
   };
 }
 
-export interface FacetValue {
-  readonly value: string;
-  /** Null while not all sessions are there to be counted. */
-  readonly count: number | null;
+interface Counted {
+  readonly name: string;
+  readonly sessions: number;
 }
 
-/** The values that sessions have of something, the most frequent first; one that is chosen is always among them. */
-export function listFacet(
-  sessions: readonly SessionItem[],
-  valuesOf: (session: SessionItem) => readonly string[],
+/** What is chosen is always among the values, also where nothing has it any more. */
+export function withChosen<V extends Counted>(
+  values: readonly V[],
   chosen: string | null,
-  complete: boolean,
-): FacetValue[] {
-  const counts = new Map<string, number>();
-  for (const session of sessions) {
-    for (const value of new Set(valuesOf(session))) counts.set(value, (counts.get(value) ?? 0) + 1);
-  }
-  if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
-  return [...counts]
-    .sort(([a, m], [b, n]) => n - m || a.localeCompare(b))
-    .map(([value, count]) => ({ value, count: complete ? count : null }));
+): readonly (V | Counted)[] {
+  return chosen === null || values.some(({ name }) => name === chosen)
+    ? values
+    : [...values, { name: chosen, sessions: 0 }];
+}
+
+/** Puts something into a set, or takes it out of it. */
+export function toggled<T>(set: ReadonlySet<T>, value: T): ReadonlySet<T> {
+  const next = new Set(set);
+  if (!next.delete(value)) next.add(value);
+  return next;
 }

@@ -12,11 +12,13 @@ export type Density = (typeof DENSITIES)[number];
 export const LEVELS = ["prose", "calls", "all"] as const;
 export type Level = (typeof LEVELS)[number];
 
+export const SIDECHAINS = ["shown", "hidden"] as const;
 export const KEY_LINES = ["shown", "hidden"] as const;
 
 export const theme = keptStore<Theme>("turnlog.theme", THEMES, "system");
 export const density = keptStore<Density>("turnlog.rows", DENSITIES, "two");
 export const level = keptStore<Level>("turnlog.level", LEVELS, "calls");
+export const sidechain = keptStore<(typeof SIDECHAINS)[number]>("turnlog.sidechain", SIDECHAINS, "shown");
 export const keyLine = keptStore<(typeof KEY_LINES)[number]>("turnlog.keys", KEY_LINES, "shown");
 
 /** Puts the theme on the document, now and whenever it changes. */
@@ -33,7 +35,7 @@ export function nextTheme(current: Theme): Theme {
   return THEMES[(THEMES.indexOf(current) + 1) % THEMES.length] ?? "system";
 }
 
-function keptStore<T extends string>(key: string, allowed: readonly T[], initial: T): Store<T> {
+export function keptStore<T extends string>(key: string, allowed: readonly T[], initial: T): Store<T> {
   const kept = readKept(key);
   const store = createStore<T>(allowed.find((value) => value === kept) ?? initial);
   store.subscribe(() => {

@@ -1,18 +1,21 @@
-/** Code, output and differences: sunken blocks, cut after a few lines with the count of the rest. */
+/** Code, output and files that were read. */
 
-import { useState } from "react";
+import { Fragment } from "react";
 import type { ReactNode } from "react";
 
-import type { DiffLine } from "@/lib/diff";
-import { formatCounted } from "@/lib/format";
-import { showControls } from "@/lib/visible";
+import { hasEscapes, styleLines } from "@/lib/ansi";
+import { languageOf, languageOfFile } from "@/lib/languages";
 
-const SHOWN_LINES = 14;
-/** Opening the rest shows so many more at once, so that a log of a million lines stays a page. */
-const MORE_LINES = 1000;
-/** A line longer than this is cut for the eye; the raw line has all of it. */
-const LONGEST_LINE = 4000;
+import { Cut, tidy } from "./cut";
+import { useColours } from "./highlighter";
+import { StyledLine } from "./styled";
+import type { StyledPart } from "./styled";
 
+export { Diff } from "./diff";
+
+type Line = string | readonly StyledPart[];
+
+/** A piece of code as somebody wrote it, by the language of its fence. */
 export function CodeBlock({
   text,
   language = null,
@@ -20,42 +23,60 @@ export function CodeBlock({
   readonly text: string;
   readonly language?: string | null;
 }) {
+  const plain = text.replace(/\n$/, "");
+  const coloured = useColours(plain, languageOf(language));
+  const lines: readonly Line[] = coloured ?? plain.split("\n");
   return (
     <Cut
-      lines={text.replace(/\n$/, "").split("\n")}
-      head={language ? <div className="head">{language}</div> : null}
+      lines={lines}
+      head={language ? <div className="head">{tidy(language)}</div> : null}
       limit={40}
+      label={language ? `Code, ${tidy(language)}` : "Code"}
     >
-      {(lines) => <pre>{lines.map(tidy).join("\n")}</pre>}
+      {(shown) => <pre>{joined(shown)}</pre>}
     </Cut>
   );
 }
 
-export function Output({
-  text,
-  wrap = false,
-  note,
-}: {
+interface OutputProps {
   readonly text: string;
   readonly wrap?: boolean;
   readonly note?: ReactNode;
-}) {
+  /** Colours it as code where it has no colours of its own. */
+  readonly language?: string | null;
+}
+
+/** What a program printed, in the colours that it printed it in. */
+export function Output({ text, wrap = false, note, language = null }: OutputProps) {
+  const trimmed = text.replace(/\s+$/, "");
+  const escaped = hasEscapes(trimmed) || trimmed.includes("\r");
+  const coloured = useColours(trimmed, escaped ? null : language);
+  const lines: readonly Line[] = escaped ? styleLines(trimmed) : (coloured ?? trimmed.split("\n"));
   return (
-    <Cut lines={text.replace(/\s+$/, "").split("\n")} head={null} note={note}>
-      {(lines) => <pre className={wrap ? "wrap" : undefined}>{lines.map(tidy).join("\n")}</pre>}
+    <Cut lines={lines} note={note}>
+      {(shown) => <pre className={wrap ? "wraps" : undefined}>{joined(shown)}</pre>}
     </Cut>
   );
 }
 
 /** Lines with the numbers that they have in their file. */
-export function Numbered({ lines }: { readonly lines: readonly (readonly [number: string, text: string])[] }) {
+export function Numbered({
+  lines,
+  path = null,
+  note,
+}: {
+  readonly lines: readonly (readonly [number: string, text: string])[];
+  readonly path?: string | null;
+  readonly note?: ReactNode;
+}) {
+  const coloured = useColours(lines.map(([, text]) => text).join("\n"), languageOfFile(path));
   return (
-    <Cut lines={lines} head={null}>
+    <Cut lines={lines} note={note} label="Lines of a file">
       {(shown) => (
         <div className="lines">
           {shown.flatMap(([number, text], at) => [
             <i key={`n${at}`}>{number}</i>,
-            <span key={`t${at}`}>{tidy(text)}</span>,
+            <span key={`t${at}`}>{coloured?.[at] ? <StyledLine parts={coloured[at]} /> : tidy(text)}</span>,
           ])}
         </div>
       )}
@@ -63,63 +84,12 @@ export function Numbered({ lines }: { readonly lines: readonly (readonly [number
   );
 }
 
-const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: "", add: "+", del: "−", gap: "⋮" };
-
-export function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
-  return (
-    <Cut lines={lines} head={null} limit={24}>
-      {(shown) => (
-        <div className="diff">
-          {shown.map((line, at) => (
-            <div key={at} className={line.kind === "same" ? undefined : line.kind}>
-              <i>{line.old}</i>
-              <i>{line.new}</i>
-              <u>{SIGNS[line.kind]}</u>
-              <span>{tidy(line.text)}</span>
-            </div>
-          ))}
-        </div>
-      )}
-    </Cut>
-  );
-}
-
-interface CutProps<T> {
-  readonly lines: readonly T[];
-  readonly head: ReactNode;
-  readonly limit?: number;
-  readonly note?: ReactNode;
-  readonly children: (lines: readonly T[]) => ReactNode;
-}
-
-function Cut<T>({ lines, head, limit = SHOWN_LINES, note, children }: CutProps<T>) {
-  const [more, setMore] = useState(0);
-  // A single hidden line would take the place of its own notice.
-  const shown = lines.length <= limit + 1 ? lines.length : Math.min(lines.length, limit + more);
-  const hidden = lines.length - shown;
-  return (
-    // A block that scrolls sideways can be reached by keys, too.
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className="block" tabIndex={0} role="group" aria-label="Text">
-      {head}
-      {children(lines.slice(0, shown))}
-      {hidden > 0 && (
-        <button
-          type="button"
-          className="morebar"
-          onClick={() => {
-            setMore(more + MORE_LINES);
-          }}
-        >
-          Show {formatCounted(Math.min(hidden, MORE_LINES), "more line")}
-          {hidden > MORE_LINES && ` of ${formatCounted(hidden, "hidden one")}`}
-        </button>
-      )}
-      {note}
-    </div>
-  );
-}
-
-function tidy(line: string): string {
-  return showControls(line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);
+function joined(lines: readonly Line[]): ReactNode {
+  if (lines.every((line) => typeof line === "string")) return lines.map(tidy).join("\n");
+  return lines.map((line, at) => (
+    <Fragment key={at}>
+      {at > 0 && "\n"}
+      {typeof line === "string" ? tidy(line) : <StyledLine parts={line} />}
+    </Fragment>
+  ));
 }

@@ -1,50 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-
 import { type Page, expect, test } from "@playwright/test";
 
-// The real server, as a stranger meets it: an empty home, and nothing but the demo.
-
-interface Demo {
-  readonly address: string;
-  readonly process: ChildProcess;
-  readonly home: string;
-}
-
-async function serveDemo(): Promise<Demo> {
-  const home = await mkdtemp(join(tmpdir(), "turnlog-page-"));
-  const child = spawn("../.venv/bin/turnlog", ["serve", "--demo", "--no-browser", "--json", "--port", "0"], {
-    env: {
-      ...process.env,
-      HOME: home,
-      TURNLOG_HOME: join(home, "turnlog"),
-      CLAUDE_CONFIG_DIR: join(home, "claude"),
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const lines = createInterface({ input: child.stdout });
-  let text = "";
-  for await (const line of lines) {
-    text += line;
-    if (line.trimEnd().endsWith("}")) break;
-  }
-  const told = JSON.parse(text) as { open_url: string };
-  return { address: told.open_url, process: child, home };
-}
+import { type Demo, serveDemo, stopDemo } from "./demo-server";
 
 const shared = test.extend<{ errors: string[] }, { demo: Demo }>({
   demo: [
     async ({}, use) => {
       const demo = await serveDemo();
       await use(demo);
-      demo.process.kill("SIGTERM");
-      const [status] = (await once(demo.process, "exit")) as [number | null];
-      expect(status).toBe(0);
-      await rm(demo.home, { recursive: true, force: true });
+      expect(await stopDemo(demo)).toBe(0);
     },
     { scope: "worker" },
   ],
@@ -69,10 +32,8 @@ shared("a fresh machine shows the sample sessions", async ({ page, demo, errors 
   for (const title of ["Fix week numbers around New Year", "日本語の文言を確認", "Release notes for 2.4"])
     await expect(page.getByText(title).first()).toBeVisible();
   await page.getByText("Fix week numbers around New Year").first().click();
-  await expect(page.getByText("The function pairs the year of the")).toBeVisible();
-  await expect(page.getByText("Six labels in two old exports are wrong.")).toBeAttached();
-  const picture = process.env["README_PICTURE"];
-  if (picture !== undefined) await page.screenshot({ path: picture });
+  await expect(page.getByRole("article").getByText("The function pairs the year of the")).toBeVisible();
+  await expect(page.getByRole("article").getByText("Six labels in two old exports are wrong.")).toBeAttached();
   expect(errors).toEqual([]);
 
   // The one-time address has been used; whoever has it now is not let in.

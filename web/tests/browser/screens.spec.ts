@@ -19,7 +19,7 @@ for (const scheme of ["light", "dark"] as const) {
       if (size === "desk") for (let n = 0; n < 3; n += 1) await page.keyboard.press("j");
       await shoot("sessions");
       await page.goto(`/sessions/${STORY}`);
-      await page.getByText("I’ll look at the pending").waitFor();
+      await page.locator(".flow").getByText("I’ll look at the pending").waitFor();
       await page.waitForTimeout(300);
       await shoot("conversation");
       await page.keyboard.press("J");

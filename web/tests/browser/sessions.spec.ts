@@ -1,5 +1,6 @@
 import { LONG_SESSION, STORY } from "../fixture/archive";
 import { expect, test } from "./page";
+import { patient, slowDown } from "./slow";
 
 test("the list stands by day, with what each session is", async ({ page }) => {
   await page.goto("/");
@@ -34,7 +35,7 @@ test("filters stand in the address, and back undoes them", async ({ page, fixtur
 test("typing narrows the list down, and says so when nothing is left", async ({ page }) => {
   await page.goto("/sessions");
   await page.getByText("One hundred thousand").waitFor();
-  await page.keyboard.press("/");
+  await page.keyboard.press("f");
   await page.keyboard.type("gulls");
   await expect(page.getByRole("row").filter({ hasText: "Count gulls" }).first()).toBeVisible();
   await expect(page.getByRole("row").filter({ hasText: "Release 2.4" })).toHaveCount(0);
@@ -71,6 +72,101 @@ test("keys move, star and open", async ({ page, fixture }) => {
   await expect(page).toHaveURL("/sessions");
 });
 
+test("facets come from the server, with their counts, also a branch", async ({ page, fixture }) => {
+  await page.goto("/sessions");
+  const facets = page.getByRole("complementary", { name: "Narrow down" });
+  const count = fixture.sessions.filter((session) => session.git_branch === "report-errors").length;
+  const branch = facets.getByRole("button", { name: /^report-errors/ });
+  await expect(branch).toHaveText(`report-errors${count}`);
+  await branch.click();
+  await expect(page).toHaveURL(/branch=report-errors/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(`Sessions ${count}`);
+  await branch.click();
+  await expect(page).toHaveURL("/sessions");
+});
+
+test("states are shapes with words", async ({ page, fixture }) => {
+  fixture.change("s-3", { state: "needs_you" });
+  fixture.change("s-4", { state: "stopped" });
+  await page.goto("/sessions");
+  const row = (key: string) => page.getByRole("row").filter({ has: page.locator(`[data-session="${key}"]`) });
+  await expect(row("s-3").getByRole("cell").first()).toHaveText("Needs you");
+  await expect(row("s-3")).toContainText("needs you");
+  await expect(row("s-4").getByRole("cell").first()).toHaveText("Stopped");
+});
+
+test("tags are given and taken away, one session or several", async ({ page, fixture }) => {
+  const tagsOf = (key: string) => fixture.sessions.find((session) => session.key === key)?.marks.tags;
+  await page.goto("/sessions");
+  await page.getByText("One hundred thousand").waitFor();
+  for (const key of ["j", "j", "t"]) await page.keyboard.press(key);
+  const dialog = page.getByRole("dialog", { name: "Tags" });
+  await dialog.getByRole("combobox").or(dialog.getByRole("textbox")).fill("<b>x</b>");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => tagsOf(LONG_SESSION)).toEqual(["<b>x</b>"]);
+  await expect(dialog.getByRole("button", { name: "Take away <b>x</b>" })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(dialog).toHaveCount(0);
+  await expect(page.locator("[aria-current] .tag")).toHaveText("<b>x</b>");
+
+  await page.keyboard.press("x");
+  await page.keyboard.press("k");
+  await page.keyboard.press("x");
+  await expect(page.getByRole("group", { name: "Selected sessions" })).toContainText("2 selected");
+  await page.keyboard.press("t");
+  await dialog.getByRole("button", { name: "Take away <b>x</b>" }).click();
+  await expect.poll(() => tagsOf(LONG_SESSION)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  await page.getByRole("group", { name: "Selected sessions" }).getByRole("button", { name: "Star" }).click();
+  await expect
+    .poll(() => fixture.sessions.slice(0, 2).map((session) => session.marks.starred))
+    .toEqual([true, true]);
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sessions 620");
+});
+
+test("space looks into a session without leaving the list", async ({ page }) => {
+  await page.goto("/sessions");
+  await page.getByText("One hundred thousand").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press(" ");
+  const peek = page.getByRole("complementary", { name: "A look into it" });
+  await expect(peek).toContainText("Strike out sailings");
+  await expect(peek.getByRole("link").first()).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(peek).toContainText("One hundred thousand");
+  await page.keyboard.press("Escape");
+  await expect(peek).toHaveCount(0);
+  await expect(page).toHaveURL("/sessions");
+});
+
+test("back leads to where the list was left", async ({ page }) => {
+  await page.goto("/sessions");
+  await page.getByText("One hundred thousand").waitFor();
+  const main = page.locator("main");
+  await main.evaluate((element) => {
+    element.scrollTop = 4000;
+  });
+  const row = page.locator('[data-session="s-70"]');
+  await expect(row).toBeVisible();
+  await row.click();
+  await expect(page).toHaveURL("/sessions/s-70");
+  await page.goBack();
+  await expect(row).toBeInViewport();
+  await page.reload();
+  await expect(row).toBeInViewport();
+});
+
+test("days that were asked for can be taken away", async ({ page }) => {
+  const day = new Date().toISOString().slice(0, 10);
+  await page.goto(`/sessions?since=${day}`);
+  const chip = page.getByRole("button", { name: /^since / });
+  await expect(chip).toBeVisible();
+  await chip.click();
+  await expect(page).toHaveURL("/sessions");
+});
+
 test("rows take one line or two, and the browser remembers it", async ({ page }) => {
   await page.goto("/sessions");
   const row = page.getByRole("row").filter({ hasText: "One hundred thousand" });
@@ -79,6 +175,15 @@ test("rows take one line or two, and the browser remembers it", async ({ page })
   await expect(row).toHaveCSS("height", "36px");
   await page.reload();
   await expect(row).toHaveCSS("height", "36px");
+});
+
+test("on a slow machine keys still act on the row they are at", async ({ page }) => {
+  test.slow();
+  await slowDown(page);
+  await page.goto("/sessions");
+  await page.getByText("One hundred thousand").waitFor();
+  for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
+  await patient(page.locator("[role=row][aria-current]")).toContainText("One hundred thousand messages");
 });
 
 test.describe("with 10,000 sessions", () => {

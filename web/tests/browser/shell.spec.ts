@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 import type { AxeResults } from "axe-core";
 
-import { HOSTILE, STORY } from "../fixture/archive";
+import { HOSTILE, PARTS, STORY } from "../fixture/archive";
 import { MARKUP } from "../fixture/hostile";
 import { expect, test } from "./page";
 
@@ -130,6 +130,7 @@ for (const scheme of ["light", "dark"] as const) {
   for (const [name, path, width] of [
     ["sessions", "/sessions", 1440],
     ["a conversation", `/sessions/${STORY}`, 1440],
+    ["every kind of call", `/sessions/${PARTS}`, 1440],
     ["sessions on a phone", "/sessions", 390],
     ["a conversation on a phone", `/sessions/${STORY}`, 390],
   ] as const) {
@@ -162,7 +163,7 @@ for (const scheme of ["light", "dark"] as const) {
 test("on a phone nothing is wider than the screen, and turns are a drawer", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`/sessions/${STORY}`);
-  await page.getByText("I’ll look at the pending").waitFor();
+  await page.locator(".flow").getByText("I’ll look at the pending").waitFor();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await expect(page.getByRole("navigation", { name: "Turns" })).toBeHidden();
   await page.locator(".ph-tabs").getByRole("button", { name: "Turns" }).click();

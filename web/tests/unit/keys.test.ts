@@ -45,6 +45,17 @@ test("what is typed into a field is no command, except for Escape", () => {
   expect([match("j", { typing: true }), match("Escape", { typing: true })]).toEqual([null, "Escape"]);
 });
 
+test("a key with Ctrl is one, also while one types", () => {
+  const { match } = matcher(["Ctrl+K", "k"]);
+  expect(match("k", { modified: true, command: true, typing: true })).toBe("Ctrl+K");
+  expect(match("j", { modified: true, command: true })).toBeNull();
+});
+
+test("the space bar is no beginning of two keys", () => {
+  const { match } = matcher([" ", "g s", "s"]);
+  expect([match(" "), match("s")]).toEqual([" ", "s"]);
+});
+
 test("the browser keeps its own shortcuts", () => {
   const { match } = matcher(["j"]);
   expect(match("j", { modified: true })).toBeNull();

@@ -1,6 +1,18 @@
 import { expect, test } from "vitest";
 
-import { filterQuery, NO_FILTER, parseFilter, sessionPath, sessionsPath } from "@/lib/routes";
+import {
+  filterQuery,
+  hitPath,
+  NO_FILTER,
+  parseFilter,
+  parsePlace,
+  parseSearch,
+  parseUsage,
+  searchPath,
+  sessionPath,
+  sessionsPath,
+  usagePath,
+} from "@/lib/routes";
 
 test("a filter comes back from its address", () => {
   const filter = { ...NO_FILTER, project: "/home/ada/a b", tag: "x&y", starred: true, sort: "cost" } as const;
@@ -18,4 +30,34 @@ test("an order that does not exist is the usual one", () => {
 
 test("parts of addresses are escaped", () => {
   expect(sessionPath("a/b", "c?d")).toBe("/sessions/a%2Fb/messages/c%3Fd");
+});
+
+test("a hit leads to its message, in its file, with its call", () => {
+  const hit = { session: "k", session_id: "id", source: "k", message_uuid: "u", call: null };
+  expect(hitPath(hit)).toBe("/sessions/k/messages/u");
+  const inside = hitPath({ ...hit, source: "agent/1", call: 3 });
+  expect(inside).toBe("/sessions/k/messages/u?source=agent%2F1&call=3");
+  expect(parsePlace(inside.slice(inside.indexOf("?")))).toEqual({ source: "agent/1", call: 3 });
+  expect(parsePlace("?call=x")).toEqual({ source: null, call: null });
+  expect(hitPath({ ...hit, session: null, message_uuid: null })).toBe("/sessions/id");
+});
+
+test("a search comes back from its address", () => {
+  const state = { text: 'a "b c" tool:Bash ', order: "relevance", hit: 7 } as const;
+  expect(parseSearch(searchPath(state).split("?")[1] ?? "")).toEqual(state);
+  expect(searchPath({ text: "", order: "newest" })).toBe("/search");
+  expect(parseSearch("q=a&order=x&hit=-1")).toEqual({ text: "a", order: "newest", hit: 0 });
+});
+
+test("usage comes back from its address, and nonsense is the usual", () => {
+  const state = {
+    ...parseUsage(""),
+    range: "year",
+    measure: "tokens",
+    zone: "Asia/Tokyo",
+    by: "session",
+  } as const;
+  expect(parseUsage(usagePath(state).split("?")[1] ?? "")).toEqual(state);
+  expect(usagePath(parseUsage("range=__proto__&by=constructor&since=2026-02-99"))).toBe("/usage");
+  expect(parseUsage("since=2026-02-01").since).toBe("2026-02-01");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { describeDay } from "@/lib/days";
-import { buildListRows, listFacet } from "@/state/session-rows";
+import { buildListRows, toggled, withChosen } from "@/state/session-rows";
 
 import { buildSession } from "../fixture/builders";
 
@@ -55,16 +55,14 @@ test("in another order there are no days", () => {
   expect(rows.map((row) => row.kind)).toEqual(["session", "session"]);
 });
 
-test("facets count only what is all there, and keep what is chosen", () => {
-  const sessions = [buildSession({ models: ["x", "y"] }), buildSession({ models: ["y"] })];
-  const models = (item: { models: readonly string[] }) => item.models;
-  expect(listFacet(sessions, models, null, true)).toEqual([
-    { value: "y", count: 2 },
-    { value: "x", count: 1 },
-  ]);
-  expect(listFacet(sessions, models, "z", false).map(({ value, count }) => [value, count])).toEqual([
-    ["y", null],
-    ["x", null],
-    ["z", null],
-  ]);
+test("what is chosen is among the values, also where nothing has it", () => {
+  const values = [{ name: "x", sessions: 2 }];
+  expect(withChosen(values, "x")).toBe(values);
+  expect(withChosen(values, "z")).toEqual([...values, { name: "z", sessions: 0 }]);
+});
+
+test("something is put into a set, and taken out of it", () => {
+  const one = toggled(new Set<string>(), "a");
+  expect([...one]).toEqual(["a"]);
+  expect([...toggled(one, "a")]).toEqual([]);
 });

@@ -142,7 +142,10 @@ def wait_for_permission(now: datetime) -> Stage:
         model="claude-sonnet-4-5",
         branch="deps/october",
     )
-    stage.prompt("Update the dependencies, run the tests, and push it if they pass.", after=0)
+    stage.hook("SessionStart", source="startup", model=stage.model)
+    prompt = "Update the dependencies, run the tests, and push it if they pass."
+    stage.hook("UserPromptSubmit", prompt=prompt)
+    stage.prompt(prompt, after=0)
     stage.call(
         "Bash",
         {"command": "npm update && npm test", "description": "Update and test"},
@@ -156,10 +159,9 @@ def wait_for_permission(now: datetime) -> Stage:
         took=0.4,
     )
     stage.say("All 112 tests pass. I'll push the branch.", ends=False)
-    stage.call(
-        "Bash",
-        {"command": "git push --set-upstream origin deps/october", "description": "Push the branch"},
-        None,
-    )
+    push = {"command": "git push --set-upstream origin deps/october", "description": "Push the branch"}
+    call = stage.call("Bash", push, None)
+    stage.hook("PreToolUse", tool_name="Bash", tool_input=push, tool_use_id=call)
+    stage.hook("PermissionRequest", tool_name="Bash", tool_input=push, tool_use_id=call)
     stage.title("Update dependencies")
     return stage

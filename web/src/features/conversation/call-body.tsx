@@ -1,34 +1,51 @@
 /** What went into a call and what came out, in the form that suits its tool; of unknown tools, as it is. */
 
+import { useMemo } from "react";
+
 import type { Call, CallResult } from "@/api/types";
 import { formatBytes, formatCounted } from "@/lib/format";
-import { fieldOf, isRecord, listOf, printJson, textOf } from "@/lib/json";
+import { textOf } from "@/lib/json";
 import { showControls, stripTerminal } from "@/lib/visible";
+import { filesOf, hitsOf, questionsOf, stepsOf, webResultsOf } from "@/state/call-shapes";
 import { changesOf, readLines } from "@/state/calls";
 import { Diff, Numbered, Output } from "@/ui/code";
 import { Markdown } from "@/ui/markdown";
 
+import { Fields } from "./bodies/fields";
+import { HitsByFile, Questions, Steps, WebResults } from "./bodies/lists";
+
 /** An argument that fits the row is not repeated under it. */
 const FITS = 90;
+/** Tools whose answer only repeats what went in, or stands in it. */
+const SAID_BEFORE = new Set(["AskUserQuestion", "ExitPlanMode", "exit_plan_mode"]);
+/** Tools whose answer is written for people. */
+const PROSE = new Set(["WebFetch", "Task", "Agent", "Skill"]);
 
-export function CallBody({ call }: { readonly call: Call }) {
+/** Of a sub-agent that is shown, what it was asked stands in what it did. */
+export function CallBody({ call, agent = false }: { readonly call: Call; readonly agent?: boolean }) {
   return (
     <div className="in">
-      <Input call={call} />
+      {!agent && <Input call={call} />}
       {call.result && <Result call={call} result={call.result} />}
+      {!call.result && call.state === "placeholder" && <p className="meta">It still runs.</p>}
     </div>
   );
 }
 
 function Input({ call }: { readonly call: Call }) {
-  const changes = changesOf(call);
-  if (changes) return <Diff lines={changes} />;
+  const changes = useMemo(() => changesOf(call), [call]);
+  if (changes) return <Diff lines={changes} path={call.path ?? textOf(call.input, "file_path")} />;
   const command = textOf(call.input, "command");
   if (command !== null) {
-    return command.length > FITS || command.includes("\n") ? <Output text={command} wrap /> : null;
+    const long = command.length > FITS || command.includes("\n");
+    return long ? <Output text={command} wrap language="bash" /> : null;
   }
-  const todos = listOf(call.input, "todos");
-  if (todos.length > 0) return <Todos todos={todos} />;
+  const questions = questionsOf(call);
+  if (questions.length > 0) return <Questions questions={questions} />;
+  const steps = stepsOf(call);
+  if (steps.length > 0) return <Steps steps={steps} />;
+  const asked = call.name === "WebFetch" ? textOf(call.input, "prompt") : null;
+  if (asked !== null) return <p className="meta">Asked: {showControls(asked)}</p>;
   const plan = textOf(call.input, "plan") ?? textOf(call.input, "prompt");
   if (plan !== null) {
     return (
@@ -37,29 +54,62 @@ function Input({ call }: { readonly call: Call }) {
       </div>
     );
   }
+  if (call.name === "Read" || call.name === "Glob" || hitsOf(call)) return null;
   return <Fields value={call.input} title={call.title} />;
 }
 
 function Result({ call, result }: { readonly call: Call; readonly result: CallResult }) {
-  // What an edit answers is only the file again.
-  if (call.state === "resolved" && (call.changes_file || listOf(call.input, "todos").length > 0)) return null;
-  const note = <Rest result={result} />;
+  const well = call.state === "resolved";
+  // What an edit answers is only the file again; what a list or a question answers stands in it already.
+  if (well && (call.changes_file || SAID_BEFORE.has(call.name) || stepsOf(call).length > 0)) return null;
   const images = result.images.map((image) => (
-    <img key={image.href} className="shot" src={image.href} alt={`Answer of ${call.name}`} loading="lazy" />
+    <figure key={image.href} className="block pic">
+      <img className="shot" src={image.href} alt={`Answer of ${call.name}`} loading="lazy" decoding="async" />
+      <figcaption className="meta">{image.media_type}, from this archive, never fetched</figcaption>
+    </figure>
   ));
-  const numbered = call.name === "Read" ? readLines(result.text) : null;
-  if (numbered) return <Numbered lines={numbered} />;
-  const text = stripTerminal(result.text);
   return (
     <>
       {images}
-      {text.trim() ? (
-        <Output text={text} wrap={call.category === "agent"} note={note} />
-      ) : (
-        images.length === 0 && <p className="meta">It answered nothing.</p>
-      )}
+      <Answer call={call} result={result} bare={images.length > 0} well={well} />
     </>
   );
+}
+
+interface AnswerProps {
+  readonly call: Call;
+  readonly result: CallResult;
+  /** Whether there is something else to see. */
+  readonly bare: boolean;
+  readonly well: boolean;
+}
+
+function Answer({ call, result, bare, well }: AnswerProps) {
+  const note = <Rest result={result} />;
+  const numbered = call.name === "Read" ? readLines(result.text) : null;
+  if (numbered) return <Numbered lines={numbered} path={call.path ?? call.title} note={note} />;
+  const hits = well ? hitsOf(call) : null;
+  if (hits) return <HitsByFile files={hits} pattern={textOf(call.input, "pattern")} />;
+  const results = webResultsOf(call);
+  if (results.length > 0) return <WebResults results={results} />;
+  const files = well ? filesOf(call) : null;
+  if (files) return <Output text={files.join("\n")} note={note} />;
+  if (!stripTerminal(result.text).trim()) {
+    return bare ? null : <p className="meta">It answered nothing.</p>;
+  }
+  if (well && PROSE.has(call.name)) {
+    return (
+      <div className="block words">
+        <Markdown text={result.text} />
+        {note}
+      </div>
+    );
+  }
+  return <Output text={result.text} note={note} language={looksLikeJson(result.text) ? "json" : null} />;
+}
+
+function looksLikeJson(text: string): boolean {
+  return /^\s*[[{]/.test(text) && /[\]}]\s*$/.test(text);
 }
 
 function Rest({ result }: { readonly result: CallResult }) {
@@ -74,60 +124,5 @@ function Rest({ result }: { readonly result: CallResult }) {
   if (!result.truncated) return null;
   return (
     <p className="morebar">Cut here, of {formatCounted(result.length, "character")}; the raw line has all.</p>
-  );
-}
-
-/** Keys and values of an input; one that only repeats the row's own argument is left out. */
-function Fields({ value, title }: { readonly value: unknown; readonly title: string }) {
-  if (!isRecord(value)) return value == null ? null : <Output text={printJson(value)} wrap />;
-  const fields = Object.entries(value);
-  const [only] = fields;
-  if (!only || (fields.length === 1 && only[1] === title)) return null;
-  return (
-    <div className="block">
-      <dl className="kv">
-        {fields.map(([name, field]) => (
-          <Field key={name} name={name} value={field} />
-        ))}
-      </dl>
-    </div>
-  );
-}
-
-const LONGEST_FIELD = 2000;
-
-function Field({ name, value }: { readonly name: string; readonly value: unknown }) {
-  const text = printJson(value);
-  const cut = text.length > LONGEST_FIELD ? `${text.slice(0, LONGEST_FIELD)}…` : text;
-  return (
-    <>
-      <dt>{showControls(name)}</dt>
-      <dd>{showControls(cut)}</dd>
-    </>
-  );
-}
-
-const TODO_MARKS: Readonly<Record<string, string>> = { completed: "done", in_progress: "work" };
-
-function Todos({ todos }: { readonly todos: readonly unknown[] }) {
-  return (
-    <div className="block todos">
-      <ul>
-        {todos.map((todo, at) => {
-          const status = String(fieldOf(todo, "status"));
-          const mark = TODO_MARKS[status] ?? "idle";
-          return (
-            <li key={at} className={mark === "work" ? "now" : mark === "idle" ? "o" : undefined}>
-              {/* In a transcript nothing turns: it was so at that moment. */}
-              <span className={`st st-${mark} still`} aria-hidden="true" />
-              <span>
-                {showControls(textOf(todo, "content") ?? printJson(todo))}
-                <span className="sr">, {status}</span>
-              </span>
-            </li>
-          );
-        })}
-      </ul>
-    </div>
   );
 }

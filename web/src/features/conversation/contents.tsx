@@ -1,31 +1,26 @@
-/** The cover and the contents: what the session is, and its turns. */
+/** The cover and the contents: what the session is, its turns, and its sub-agents. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
-import type { SessionDetail, Turn } from "@/api/types";
-import {
-  formatClock,
-  formatCount,
-  formatCounted,
-  formatDate,
-  formatDuration,
-  formatMoney,
-  formatSpan,
-} from "@/lib/format";
-import { baseName, modelName } from "@/lib/names";
+import type { Agent, SessionDetail, Turn } from "@/api/types";
+import { formatCount, formatCounted, formatDuration } from "@/lib/format";
+import { agentPath, sessionPath } from "@/lib/routes";
 import type { Store } from "@/lib/store";
+import { showControls } from "@/lib/visible";
 import { usePart } from "@/state/binding";
 import { turnOf } from "@/state/flow/rows";
 import type { Row } from "@/state/flow/rows";
-import { NO_FILTER, sessionPath, sessionsPath } from "@/lib/routes";
 import { Icon } from "@/ui/icons";
-import { IconButton } from "@/ui/controls";
+import { Strip } from "@/ui/strip";
+
+import { Cover } from "./cover";
 
 interface ContentsProps {
   readonly detail: SessionDetail;
   readonly turns: readonly Turn[];
+  readonly agents: readonly Agent[];
   readonly session: string;
   readonly passed: Store<Row | null>;
   readonly drawn: boolean;
@@ -33,96 +28,63 @@ interface ContentsProps {
   readonly onChoose: () => void;
 }
 
+type Tab = "turns" | "agents";
+
 export function Contents(props: ContentsProps) {
-  const { detail, turns, drawn } = props;
+  const { detail, turns, agents, drawn } = props;
+  const [tab, setTab] = useState<Tab>("turns");
   const scroller = useRef<HTMLElement>(null);
+  const choices = [
+    ["turns", "Turns", turns.length],
+    ["agents", "Agents", agents.length],
+  ] as const;
   return (
     <aside ref={scroller} className={drawn ? "side left drawn" : "side left"} aria-label="Session and turns">
-      <Cover detail={detail} turns={turns.length} onStar={props.onStar} />
-      <Turns {...props} scroller={scroller} />
+      <Cover detail={detail} onStar={props.onStar} />
+      <div className="toc-tabs">
+        <div className="tabs" role="tablist" aria-label="Contents">
+          {choices
+            .filter(([name, , count]) => name === "turns" || count > 0)
+            .map(([name, label, count]) => (
+              <button
+                key={name}
+                type="button"
+                role="tab"
+                aria-selected={tab === name}
+                onClick={() => {
+                  setTab(name);
+                }}
+              >
+                {label}
+                <span>{formatCount(count)}</span>
+              </button>
+            ))}
+        </div>
+      </div>
+      {tab === "turns" ? <Turns {...props} scroller={scroller} /> : <AgentList {...props} />}
     </aside>
   );
 }
 
-function Cover({
-  detail,
-  turns,
-  onStar,
-}: {
-  readonly detail: SessionDetail;
-  readonly turns: number;
-  readonly onStar: () => void;
-}) {
-  const { session } = detail;
-  const { marks } = session;
+function AgentList({ agents, session, onChoose }: ContentsProps) {
   return (
-    <div className="cover">
-      <div className="where">
-        {session.project !== null && (
-          <Link
-            className="clip"
-            href={sessionsPath({ ...NO_FILTER, project: session.project })}
-            title={session.project}
-          >
-            {baseName(session.project)}
-          </Link>
-        )}
-        {session.git_branch !== null && (
-          <>
-            <Icon name="branch" />
-            <span className="clip">{session.git_branch}</span>
-          </>
-        )}
-        <span className="grow" />
-        <IconButton
-          icon="star"
-          className="star"
-          label={marks.starred ? "Take the star away" : "Star"}
-          aria-pressed={marks.starred}
-          onClick={onStar}
-        />
-      </div>
-      <h1>{session.title ?? session.first_prompt ?? session.session_id}</h1>
-      <dl className="facts">
-        {session.models.length > 0 && <Fact name="Model" value={session.models.map(modelName).join(", ")} />}
-        {session.created_at !== null && (
-          <Fact
-            name="Time"
-            value={`${formatDate(session.created_at)}, ${formatClock(session.created_at)}, ${formatSpan(session.duration_ms)}`}
-          />
-        )}
-        <Fact
-          name="Size"
-          value={`${formatCounted(detail.messages, "message")}, ${formatCounted(session.calls, "call")}`}
-        />
-        <Fact
-          name="Cost"
-          value={session.cost_usd === null ? "no price is known" : formatMoney(session.cost_usd)}
-        />
-        {session.only_here && <Fact name="File" value="deleted by Claude Code, kept here" />}
-      </dl>
-      {marks.tags.length > 0 && (
-        <p className="tags">
-          {marks.tags.map((tag) => (
-            <span key={tag} className="tag">
-              {tag}
+    <nav className="toc agents" aria-label="Agents">
+      {agents.map((agent) => (
+        <Link key={agent.id} href={agentPath(session, agent.id)} onClick={onChoose}>
+          <span className="c-agent">
+            <Icon name="agent" className="i-s" />
+          </span>
+          <span>
+            <span className="clip2">{showControls(agent.description ?? agent.id)}</span>
+            <span className="meta dot-sep">
+              <span>{showControls(agent.type ?? "sub-agent")}</span>
+              {agent.depth > 1 && <span>level {agent.depth}</span>}
+              <span>{agent.state}</span>
             </span>
-          ))}
-        </p>
-      )}
-      <h2 className="toc-title">
-        Turns <span>{formatCount(turns)}</span>
-      </h2>
-    </div>
-  );
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
+          </span>
+        </Link>
+      ))}
+    </nav>
   );
 }
 
@@ -174,11 +136,20 @@ function Turns({
             >
               <span className="no">{turn.index + 1}</span>
               <span>
-                <span className="clip2">{turn.title}</span>
+                <span className="clip2">{showControls(turn.title)}</span>
                 <span className="row">
-                  <span className="meta">{turn.calls > 0 && formatCounted(turn.calls, "call")}</span>
+                  <Strip bars={turn.strip} />
+                  <span className="sr">
+                    {formatCounted(turn.calls, "call")}
+                    {turn.failed > 0 && `, ${turn.failed} failed`}
+                  </span>
                   <span className="meta">{turn.duration_ms !== null && formatDuration(turn.duration_ms)}</span>
                 </span>
+                {turn.edited && (
+                  <span className="forked">
+                    <Icon name="branch" className="i-s" /> edited prompt
+                  </span>
+                )}
               </span>
             </Link>
           </div>

@@ -1,12 +1,21 @@
 /** What every row of a conversation may need; it stays the same while one scrolls. */
 
-import { createContext, useContext } from "react";
+import { createContext, useContext, useMemo } from "react";
 
+import type { Agent, Message, Turn } from "@/api/types";
+import { createStore } from "@/lib/store";
+import type { Store } from "@/lib/store";
+import { usePart } from "@/state/binding";
 import type { Folds } from "@/state/flow/folds";
 import { toggle } from "@/state/flow/folds";
-import { usePart } from "@/state/binding";
 
-export interface Conversation {
+/** A message of a sub-agent that somebody wants to see where it stands. */
+export interface Landing {
+  readonly agent: string;
+  readonly message: number;
+}
+
+interface Basis {
   readonly session: string;
   readonly folds: Folds;
   /** Runs of calls, and branches, that were opened. */
@@ -15,13 +24,49 @@ export interface Conversation {
   readonly announce: (text: string) => void;
 }
 
-const Context = createContext<Conversation | null>(null);
+/** What only a whole conversation has; where a few of its rows are shown, there is nothing of it. */
+interface Around {
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly landing: Store<Landing | null>;
+  /** Chooses one of several ways at a fork. */
+  readonly choose: ((fork: number, branch: number) => void) | null;
+  readonly showRaw: ((message: Message) => void) | null;
+  /** Brings something within a row into sight. */
+  readonly bring: (element: HTMLElement) => void;
+  /** Shows the operations of a message in the sidechain. */
+  readonly showOperations: ((message: number) => void) | null;
+  readonly copyTurn: ((turn: Turn) => void) | null;
+}
+
+export type Conversation = Basis & Around;
+
+const ALONE: Around = {
+  agents: new Map(),
+  landing: createStore<Landing | null>(null),
+  choose: null,
+  showRaw: null,
+  bring: (element) => {
+    element.scrollIntoView({ block: "center" });
+  },
+  showOperations: null,
+  copyTurn: null,
+};
+
+const Context = createContext<(Basis & Partial<Around>) | null>(null);
 export const ConversationProvider = Context.Provider;
 
 export function useConversation(): Conversation {
   const conversation = useContext(Context);
   if (!conversation) throw new Error("A row stands outside of a conversation.");
-  return conversation;
+  return useMemo(() => ({ ...ALONE, ...conversation }), [conversation]);
+}
+
+const Depth = createContext(0);
+export const DepthProvider = Depth.Provider;
+
+/** How many sub-agents one is in. */
+export function useDepth(): number {
+  return useContext(Depth);
 }
 
 /** Whether something is open, and how to change that. */

@@ -7,43 +7,55 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { Virtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
-import type { Ref } from "react";
+import type { ReactNode, Ref } from "react";
 
 import type { Flow } from "@/state/flow/flow";
 import type { Row } from "@/state/flow/rows";
 import { guessHeight, spaceBefore } from "@/state/flow/spacing";
 
 import { RowContent } from "./rows";
+import { usePin } from "./use-pin";
 
 const TOP = 24;
 const FOOT = 88;
 /** How far beyond the edges one looks for gaps to fill. */
 const AHEAD = 900;
 const SETTLE_MS = 40;
+/** Positions further apart than this are two places. */
+const STALE = 4;
 /** A row counts as the one that is read until so much of its foot is left. */
 const PASSED = 40;
 
 export interface FlowHandle {
-  /** Moves to a row; `start` puts it at the top, `auto` only brings it into sight. */
+  /** Moves to a row; `start` puts it at the top and keeps it there, `auto` only brings it into sight. */
   readonly scrollTo: (at: number, align: "start" | "auto") => void;
+  /** Moves to the end, and follows it. */
   readonly scrollToEnd: () => void;
   readonly isSeen: (at: number) => boolean;
+  /** Brings something within a row into sight. */
+  readonly bring: (element: HTMLElement) => void;
 }
 
 interface FlowViewProps {
   readonly flow: Flow;
   readonly rows: readonly Row[];
   readonly current: string | null;
+  /** The message whose operations are looked at in the sidechain. */
+  readonly lit: number | null;
   /** Whether gaps are filled; not while the server fails. */
   readonly filling: boolean;
   readonly onPass: (row: Row | null) => void;
   readonly onPick: (key: string) => void;
+  readonly onFollow: (following: boolean) => void;
+  /** What stands at the very end. */
+  readonly tail: ReactNode;
   readonly ref: Ref<FlowHandle>;
 }
 
 type Rows = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
-export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: FlowViewProps) {
+export function FlowView(props: FlowViewProps) {
+  const { flow, rows, current, lit, filling, onPass, onPick, onFollow, tail, ref } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // eslint-disable-next-line react-hooks/incompatible-library -- rows are memoised by themselves
   const virtual = useVirtualizer<HTMLDivElement, HTMLDivElement>({
@@ -61,16 +73,30 @@ export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: 
     anchorTo: "end",
   });
 
+  const pin = usePin({ virtual, rows, scroller, onFollow });
   useImperativeHandle(ref, () => ({
     scrollTo: (at, align) => {
+      const key = rows[at]?.key;
+      if (align === "start" && key !== undefined) {
+        pin.set({ key });
+        return;
+      }
+      pin.release();
       virtual.scrollToIndex(at, { align });
     },
     scrollToEnd: () => {
-      virtual.scrollToEnd();
+      pin.set("end");
     },
     isSeen: (at) => {
       const { startIndex = 0, endIndex = -1 } = virtual.range ?? {};
       return startIndex <= at && at <= endIndex;
+    },
+    bring: (element) => {
+      const box = scroller.current;
+      if (!box) return;
+      pin.release();
+      const away = element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      box.scrollTop += away - box.clientHeight / 4;
     },
   }));
 
@@ -82,7 +108,7 @@ export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: 
     onPass(passed);
   }, [passed, onPass]);
 
-  useFilling(flow, rows, virtual, filling);
+  useFilling({ flow, rows, virtual, scroller, filling });
   useFocus(scroller, current);
 
   return (
@@ -112,10 +138,13 @@ export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: 
               data-index={item.index}
               data-row={row.key}
               data-current={row.key === current || undefined}
+              data-lit={row.index === lit || undefined}
               className={`fl-row gap-${spaceBefore(row, rows[item.index - 1])}${row.nested ? " nested" : ""}`}
               style={place}
               tabIndex={-1}
               onClick={() => {
+                // What is opened at the end grows downwards: it stays where it was pointed at.
+                pin.release();
                 onPick(row.key);
               }}
             >
@@ -123,6 +152,7 @@ export function FlowView({ flow, rows, current, filling, onPass, onPick, ref }: 
             </div>
           );
         })}
+        {tail}
       </div>
     </div>
   );
@@ -132,12 +162,24 @@ function guess(row: Row | undefined): number {
   return row ? guessHeight(row) : 0;
 }
 
+interface Filling {
+  readonly flow: Flow;
+  readonly rows: readonly Row[];
+  readonly virtual: Rows;
+  readonly scroller: React.RefObject<HTMLDivElement | null>;
+  readonly filling: boolean;
+}
+
 /** Fills the gaps in sight, and lets go of what is far away. */
-function useFilling(flow: Flow, rows: readonly Row[], virtual: Rows, filling: boolean): void {
+function useFilling({ flow, rows, virtual, scroller, filling }: Filling): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const look = useCallback(() => {
     timer.current = undefined;
-    const top = (virtual.scrollOffset ?? 0) - AHEAD;
+    const offset = virtual.scrollOffset ?? 0;
+    // The page has moved, but not everybody has heard of it: what is drawn is not what is seen. The scroll event
+    // that is on its way renders, and then one looks again.
+    if (Math.abs((scroller.current?.scrollTop ?? offset) - offset) > STALE) return;
+    const top = offset - AHEAD;
     const bottom = top + (virtual.scrollRect?.height ?? 0) + 2 * AHEAD;
     for (const item of virtual.getVirtualItems()) {
       const row = rows[item.index];
@@ -146,7 +188,7 @@ function useFilling(flow: Flow, rows: readonly Row[], virtual: Rows, filling: bo
       return;
     }
     trim(flow, rows, virtual);
-  }, [flow, rows, virtual]);
+  }, [flow, rows, virtual, scroller]);
   // After every render: scrolling renders, and so does what was loaded.
   useEffect(() => {
     if (!filling) return;

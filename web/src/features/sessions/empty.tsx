@@ -1,9 +1,13 @@
 /** Before there is anything: what to do, beside the shape of what will be here. */
 
+import { useQuery } from "@tanstack/react-query";
+
+import { statusQuery } from "@/api/queries";
 import { useTitle } from "@/features/shell/use-title";
 import { Button } from "@/ui/controls";
 import { Icon } from "@/ui/icons";
 
+const HOOKS = ["See sessions live, and when they wait for you", "turnlog hooks install"] as const;
 const WAYS = [
   ["Look around with sample sessions", "turnlog serve --demo"],
   ["Read sessions of another folder", "turnlog sync PATH"],
@@ -11,6 +15,8 @@ const WAYS = [
 ] as const;
 
 export function Empty({ onLook }: { readonly onLook: () => void }) {
+  const hooks = useQuery(statusQuery()).data?.hooks;
+  const ways = hooks?.installed === false ? [...WAYS, HOOKS] : WAYS;
   useTitle();
   return (
     <main id="main" className="em">
@@ -20,7 +26,7 @@ export function Empty({ onLook }: { readonly onLook: () => void }) {
           turnlog found no sessions of Claude Code. As soon as there is one, it appears here. Until then:
         </p>
         <dl className="places">
-          {WAYS.map(([what, command]) => (
+          {ways.map(([what, command]) => (
             <div key={command}>
               <dt>
                 <span className="st st-idle" aria-hidden="true" />

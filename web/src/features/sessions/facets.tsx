@@ -1,46 +1,42 @@
 /** What to narrow the list down by. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
+import { facetsQuery } from "@/api/lists";
+import type { FacetCount } from "@/api/lists";
 import { projectsQuery } from "@/api/queries";
-import type { SessionItem } from "@/api/types";
 import { formatCount } from "@/lib/format";
 import { baseName, modelName } from "@/lib/names";
 import type { SessionFilter } from "@/lib/routes";
-import { listFacet } from "@/state/session-rows";
-import type { FacetValue } from "@/state/session-rows";
+import { showControls } from "@/lib/visible";
+import { withChosen } from "@/state/session-rows";
+import { Icon } from "@/ui/icons";
 
 const FEW = 8;
+const TYPING_MS = 150;
+export const TITLE_FIELD = "find-session";
 
 interface FacetsProps {
   readonly filter: SessionFilter;
-  readonly onChange: (change: Partial<SessionFilter>) => void;
-  readonly sessions: readonly SessionItem[];
-  readonly complete: boolean;
+  readonly onChange: (change: Partial<SessionFilter>, replace?: boolean) => void;
 }
 
-export function Facets({ filter, onChange, sessions, complete }: FacetsProps) {
-  const projects = useQuery(projectsQuery()).data?.items;
-  const byProject = useMemo<FacetValue[]>(
-    () =>
-      (projects ?? []).flatMap(({ path, sessions: count }) => (path === null ? [] : [{ value: path, count }])),
-    [projects],
-  );
-  const models = useMemo(
-    () => listFacet(sessions, (session) => session.models, filter.model, complete),
-    [sessions, filter.model, complete],
-  );
-  const tags = useMemo(
-    () => listFacet(sessions, (session) => session.marks.tags, filter.tag, complete),
-    [sessions, filter.tag, complete],
-  );
+export function Facets({ filter, onChange }: FacetsProps) {
+  const projects = useQuery(projectsQuery()).data?.items ?? [];
+  const facets = useQuery(facetsQuery(filter)).data;
   return (
     <aside className="facets" aria-label="Narrow down">
+      <TitleField
+        text={filter.text ?? ""}
+        onChange={(text) => {
+          onChange({ text: text === "" ? null : text }, true);
+        }}
+      />
       <Facet
         title="Project"
-        total={byProject.length}
-        values={byProject}
+        total={projects.length}
+        values={projects.flatMap(({ path, sessions }) => (path === null ? [] : [{ name: path, sessions }]))}
         chosen={filter.project}
         nameOf={baseName}
         onChoose={(project) => {
@@ -49,7 +45,7 @@ export function Facets({ filter, onChange, sessions, complete }: FacetsProps) {
       />
       <Facet
         title="Model"
-        values={models}
+        values={facets?.models ?? []}
         chosen={filter.model}
         nameOf={modelName}
         onChoose={(model) => {
@@ -58,51 +54,104 @@ export function Facets({ filter, onChange, sessions, complete }: FacetsProps) {
       />
       <Facet
         title="Tag"
-        values={tags}
+        values={facets?.tags ?? []}
         chosen={filter.tag}
         nameOf={(tag) => tag}
         onChoose={(tag) => {
           onChange({ tag });
         }}
       />
+      <Facet
+        title="Branch"
+        total={facets?.branches.length ?? 0}
+        values={facets?.branches ?? []}
+        chosen={filter.branch}
+        nameOf={(branch) => branch}
+        onChoose={(branch) => {
+          onChange({ branch });
+        }}
+      />
     </aside>
+  );
+}
+
+/** Narrows the list down by title, as one types. */
+function TitleField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // The address is the truth: going back brings the text of then.
+  useEffect(() => {
+    if (field.current && document.activeElement !== field.current) field.current.value = text;
+  }, [text]);
+  const say = (next: string) => {
+    clearTimeout(timer.current);
+    if (next.trim() !== text) onChange(next.trim());
+  };
+  return (
+    <div className="fac-find">
+      <Icon name="grep" className="i-s" />
+      <input
+        ref={field}
+        id={TITLE_FIELD}
+        type="search"
+        placeholder="Find by title"
+        aria-label="Find a session by its title"
+        autoComplete="off"
+        spellCheck={false}
+        defaultValue={text}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          clearTimeout(timer.current);
+          timer.current = setTimeout(say, TYPING_MS, value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") say(event.currentTarget.value);
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          event.currentTarget.value = "";
+          event.currentTarget.blur();
+          say("");
+        }}
+      />
+    </div>
   );
 }
 
 interface FacetProps {
   readonly title: string;
-  readonly total?: number | null;
-  readonly values: readonly FacetValue[];
+  readonly total?: number;
+  readonly values: readonly FacetCount[];
   readonly chosen: string | null;
   readonly nameOf: (value: string) => string;
   readonly onChoose: (value: string | null) => void;
 }
 
-function Facet({ title, total, values, chosen, nameOf, onChoose }: FacetProps) {
+function Facet({ title, total = 0, values, chosen, nameOf, onChoose }: FacetProps) {
   const [all, setAll] = useState(false);
-  if (values.length === 0) return null;
-  const shown = all ? values : values.filter(({ value }, at) => at < FEW || value === chosen);
-  const hidden = values.length - shown.length;
+  const listed = withChosen(values, chosen);
+  if (listed.length === 0) return null;
+  const shown = all ? listed : listed.filter(({ name }, at) => at < FEW || name === chosen);
+  const hidden = listed.length - shown.length;
   return (
     <>
       <h2>
         {title}
-        {total != null && total > FEW && <span className="meta">{formatCount(total)}</span>}
+        {total > FEW && <span className="meta">{formatCount(total)}</span>}
       </h2>
       <ul>
-        {shown.map(({ value, count }) => (
-          <li key={value}>
+        {shown.map(({ name, sessions }) => (
+          <li key={name}>
             <button
               type="button"
               className="fac"
-              title={value}
-              aria-pressed={value === chosen}
+              title={name}
+              aria-pressed={name === chosen}
               onClick={() => {
-                onChoose(value === chosen ? null : value);
+                onChoose(name === chosen ? null : name);
               }}
             >
-              <span className="clip">{nameOf(value)}</span>
-              {count !== null && <span className="n">{formatCount(count)}</span>}
+              <bdi className="clip">{showControls(nameOf(name))}</bdi>
+              <span className="n">{formatCount(sessions)}</span>
             </button>
           </li>
         ))}

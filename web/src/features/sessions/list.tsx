@@ -1,10 +1,11 @@
 /** The list itself: only the rows in sight are in the document, however many there are. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { RefObject } from "react";
 
 import type { SessionItem } from "@/api/types";
+import { keepOffset, readOffset } from "@/state/offsets";
 import type { ListRow } from "@/state/session-rows";
 import type { Density } from "@/state/settings";
 
@@ -23,12 +24,14 @@ interface SessionListProps {
   /** How many more sessions there are than rows. */
   readonly missing: number;
   readonly scroller: RefObject<HTMLElement | null>;
+  readonly selected: ReadonlySet<string>;
   readonly onStar: (session: SessionItem) => void;
   readonly onNearEnd: () => void;
 }
 
 export function SessionList(props: SessionListProps) {
-  const { rows, density, byDay, current, missing, scroller, onStar, onNearEnd } = props;
+  const { rows, density, byDay, current, missing, scroller, selected, onStar, onNearEnd } = props;
+  const [offset] = useState(() => readOffset(window.location.search));
   const height = ROW_HEIGHTS[density];
   const rest = missing * height;
   // eslint-disable-next-line react-hooks/incompatible-library -- rows are memoised by themselves
@@ -41,7 +44,9 @@ export function SessionList(props: SessionListProps) {
     scrollPaddingStart: HEAD_HEIGHT,
     scrollPaddingEnd: FOOT_HEIGHT,
     overscan: 8,
+    initialOffset: offset,
   });
+  useKeptOffset(scroller, offset);
   useEffect(() => {
     virtual.measure();
   }, [virtual, height]);
@@ -81,7 +86,13 @@ export function SessionList(props: SessionListProps) {
             {row.kind === "day" ? (
               <DayRow row={row} />
             ) : (
-              <SessionRow session={row.session} current={row.key === current} byDay={byDay} onStar={onStar} />
+              <SessionRow
+                session={row.session}
+                current={row.key === current}
+                selected={selected.has(row.key)}
+                byDay={byDay}
+                onStar={onStar}
+              />
             )}
           </div>
         );
@@ -95,4 +106,20 @@ export function SessionList(props: SessionListProps) {
       )}
     </div>
   );
+}
+
+/** Begins where the list was left, and keeps that for the next time. */
+function useKeptOffset(scroller: RefObject<HTMLElement | null>, offset: number): void {
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    if (offset > 0) element.scrollTo({ top: offset });
+    const keep = () => {
+      keepOffset(window.location.search, element.scrollTop);
+    };
+    element.addEventListener("scrollend", keep);
+    return () => {
+      element.removeEventListener("scrollend", keep);
+    };
+  }, [scroller, offset]);
 }

@@ -1,34 +1,33 @@
 /** Sessions: all of them by day, narrowed down, one click from being read. */
 
-import { useCallback, useMemo, useRef, useState } from "react";
-import { useLocation } from "wouter";
+import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
 
 import { useTitle } from "@/features/shell/use-title";
-import { formatCount } from "@/lib/format";
-import { isNarrowed, NO_FILTER, sessionPath, SORTS } from "@/lib/routes";
-import type { SessionFilter, SessionSort } from "@/lib/routes";
+import { isNarrowed, NO_FILTER } from "@/lib/routes";
 import { useStore } from "@/state/binding";
-import type { Binding } from "@/state/keys";
 import { buildListRows } from "@/state/session-rows";
 import { density } from "@/state/settings";
-import { useKeys } from "@/state/use-keys";
-import { Button, Chip, Segments } from "@/ui/controls";
-import { Icon } from "@/ui/icons";
+import { Button } from "@/ui/controls";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 
 import { Empty } from "./empty";
 import { Facets } from "./facets";
 import { SessionList } from "./list";
+import { ListBar, SelectionBar } from "./list-bar";
 import { Columns } from "./rows";
-import { useFilter, useSessions, useStar } from "./use-sessions";
+import { useListKeys } from "./use-list-keys";
+import { useFilter, useMarks, useSessions } from "./use-sessions";
+
+const Peek = lazy(() => import("./peek").then((part) => ({ default: part.Peek })));
+const TagsDialog = lazy(() => import("./tags-dialog").then((part) => ({ default: part.TagsDialog })));
 
 export function SessionsPage() {
   const [filter, change] = useFilter();
   const query = useSessions(filter);
   const { sessions, total, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   const rowHeight = useStore(density);
-  const star = useStar();
+  const { mark, star } = useMarks();
   const scroller = useRef<HTMLElement>(null);
   const complete = query.isSuccess && !hasNextPage;
   const byDay = filter.sort === "newest" || filter.sort === "oldest";
@@ -36,7 +35,7 @@ export function SessionsPage() {
     () => buildListRows(sessions, { sort: filter.sort, now: new Date(), complete }),
     [sessions, filter.sort, complete],
   );
-  const current = useCurrentRow(sessions, star);
+  const keys = useListKeys(sessions, star);
   useTitle("Sessions");
 
   const loadMore = useCallback(() => {
@@ -49,7 +48,7 @@ export function SessionsPage() {
   }
   return (
     <div className="wrap">
-      <Facets filter={filter} onChange={change} sessions={sessions} complete={complete} />
+      <Facets filter={filter} onChange={change} />
       <main
         id="main"
         ref={scroller}
@@ -57,7 +56,24 @@ export function SessionsPage() {
         data-rows={rowHeight}
         tabIndex={-1}
       >
-        <ListBar filter={filter} onChange={change} total={query.isSuccess ? total : null} />
+        {keys.selected.size > 0 ? (
+          <SelectionBar
+            count={keys.selected.size}
+            onStar={() => {
+              mark(keys.marked, { starred: !keys.marked.every((session) => session.marks.starred) });
+            }}
+            onTag={() => {
+              keys.setTagging(true);
+            }}
+            onPutAway={() => {
+              mark(keys.marked, { archived: true });
+              keys.clear();
+            }}
+            onClear={keys.clear}
+          />
+        ) : (
+          <ListBar filter={filter} onChange={change} total={query.isSuccess ? total : null} />
+        )}
         {query.isError && sessions.length === 0 ? (
           <Notice title="The sessions could not be listed." detail={query.error.message}>
             <button type="button" onClick={() => void refetch()}>
@@ -82,7 +98,8 @@ export function SessionsPage() {
                 rows={rows}
                 density={rowHeight}
                 byDay={byDay}
-                current={current}
+                current={keys.current}
+                selected={keys.selected}
                 missing={Math.max(0, total - sessions.length)}
                 scroller={scroller}
                 onStar={star}
@@ -92,87 +109,18 @@ export function SessionsPage() {
           </div>
         )}
       </main>
-    </div>
-  );
-}
-
-interface ListBarProps {
-  readonly filter: SessionFilter;
-  readonly onChange: (change: Partial<SessionFilter>) => void;
-  readonly total: number | null;
-}
-
-function ListBar({ filter, onChange, total }: ListBarProps) {
-  const rowHeight = useStore(density);
-  return (
-    <div className="bar">
-      <h1>
-        Sessions <span>{total !== null && formatCount(total)}</span>
-      </h1>
-      <Chip
-        icon="star"
-        pressed={filter.starred}
-        onToggle={() => {
-          onChange({ starred: !filter.starred });
-        }}
-      >
-        Starred
-      </Chip>
-      <Chip
-        className="wide"
-        icon="error"
-        pressed={filter.errors}
-        onToggle={() => {
-          onChange({ errors: !filter.errors });
-        }}
-      >
-        Has errors
-      </Chip>
-      <Chip
-        className="wide"
-        pressed={filter.only_here}
-        onToggle={() => {
-          onChange({ only_here: !filter.only_here });
-        }}
-      >
-        Deleted by Claude Code, kept here
-      </Chip>
-      {filter.text !== null && (
-        <Chip
-          pressed
-          onToggle={() => {
-            onChange({ text: null });
-          }}
-        >
-          “{filter.text}” <Icon name="x" />
-        </Chip>
-      )}
-      <div className="grow" />
-      <label className="sorter">
-        <span className="sr">Order</span>
-        <select
-          value={filter.sort}
-          onChange={(event) => {
-            onChange({ sort: event.currentTarget.value as SessionSort });
-          }}
-        >
-          {Object.entries(SORTS).map(([sort, name]) => (
-            <option key={sort} value={sort}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <Icon name="down" className="i-s" />
-      </label>
-      <Segments
-        label="Lines for each session"
-        options={[
-          ["two", "Two lines"],
-          ["one", "One"],
-        ]}
-        value={rowHeight}
-        onChange={density.set}
-      />
+      <Suspense fallback={null}>
+        {keys.peeked && <Peek session={keys.peeked} onClose={keys.closePeek} />}
+        {keys.tagging && keys.marked.length > 0 && (
+          <TagsDialog
+            sessions={keys.marked}
+            onMark={mark}
+            onClose={() => {
+              keys.setTagging(false);
+            }}
+          />
+        )}
+      </Suspense>
     </div>
   );
 }
@@ -185,36 +133,4 @@ function NoMatch({ onClear }: { readonly onClear: () => void }) {
       <Button onClick={onClear}>Show all sessions</Button>
     </div>
   );
-}
-
-/** The row that keys act on. */
-function useCurrentRow(sessions: ReturnType<typeof useSessions>["sessions"], star: ReturnType<typeof useStar>) {
-  const [current, setCurrent] = useState<string | null>(null);
-  const [, navigate] = useLocation();
-  const table = useMemo<readonly Binding[]>(() => {
-    const at = sessions.findIndex((session) => session.key === current);
-    const chosen = sessions[at];
-    const move = (to: number) => () => {
-      const next = sessions[Math.min(Math.max(to, 0), sessions.length - 1)];
-      if (next) setCurrent(next.key);
-    };
-    const open = () => {
-      if (chosen) navigate(sessionPath(chosen.key));
-    };
-    return [
-      { keys: "j", label: "next session", group: "move", hinted: true, run: move(at + 1) },
-      { keys: "k", label: "session before", group: "move", hinted: true, run: move(at < 0 ? 0 : at - 1) },
-      { keys: "o", label: "open", hinted: true, run: open },
-      {
-        keys: "s",
-        label: "star",
-        hinted: true,
-        run: () => {
-          if (chosen) star(chosen);
-        },
-      },
-    ];
-  }, [sessions, current, navigate, star]);
-  useKeys(table);
-  return current;
 }

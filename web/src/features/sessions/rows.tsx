@@ -15,31 +15,53 @@ import {
 } from "@/lib/format";
 import { baseName, modelName } from "@/lib/names";
 import { sessionPath } from "@/lib/routes";
+import { showControls } from "@/lib/visible";
 import type { ListRow } from "@/state/session-rows";
 import { IconButton } from "@/ui/controls";
+import { Icon } from "@/ui/icons";
+import { StateMark, stateName } from "@/ui/state-mark";
+import type { StateName } from "@/ui/state-mark";
 
 interface SessionRowProps {
   readonly session: SessionItem;
   readonly current: boolean;
+  readonly selected: boolean;
   /** Whether days stand between the rows, so that a time of day is enough. */
   readonly byDay: boolean;
   readonly onStar: (session: SessionItem) => void;
 }
 
-export const SessionRow = memo(function SessionRow({ session, current, byDay, onStar }: SessionRowProps) {
+export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
+  const { session, current, selected, byDay, onStar } = props;
   const { marks } = session;
   const title = session.title ?? session.first_prompt ?? session.session_id;
   return (
-    <div className="s-row" role="row" aria-current={current || undefined}>
-      <span className="pad" role="presentation" />
+    <div
+      className={selected ? "s-row picked" : "s-row"}
+      role="row"
+      aria-current={current || undefined}
+      aria-selected={selected || undefined}
+    >
+      <span className="pad" role="cell">
+        {selected ? (
+          <>
+            <Icon name="check" />
+            <span className="sr">Selected</span>
+          </>
+        ) : (
+          <StateMark state={session.state ?? null} />
+        )}
+      </span>
       <div role="cell" className="t-cell">
         <Link className="t" href={sessionPath(session.key)} data-session={session.key}>
           <span className="ti">
-            <b className="clip">{title}</b>
+            <b className="clip">
+              <bdi>{showControls(title)}</bdi>
+            </b>
             {marks.tags.map((tag) => (
-              <span key={tag} className="tag">
-                {tag}
-              </span>
+              <bdi key={tag} className="tag">
+                {showControls(tag)}
+              </bdi>
             ))}
             {session.only_here && (
               <span className="tag" title="Claude Code has deleted its file; turnlog kept it.">
@@ -47,7 +69,14 @@ export const SessionRow = memo(function SessionRow({ session, current, byDay, on
               </span>
             )}
           </span>
-          <span className="fp clip">{session.first_prompt === title ? "" : session.first_prompt}</span>
+          <span className="fp">
+            {session.state != null && TOLD[session.state] !== undefined && (
+              <span className={TOLD[session.state]}>{stateName(session.state).toLowerCase()}</span>
+            )}
+            <bdi className="clip">
+              {session.first_prompt === title ? "" : showControls(session.first_prompt ?? "")}
+            </bdi>
+          </span>
         </Link>
       </div>
       <span role="cell" className="star-cell">
@@ -96,6 +125,13 @@ export const SessionRow = memo(function SessionRow({ session, current, byDay, on
   );
 });
 
+/** States that are said in words, too: those that are alive or broken. */
+const TOLD: Readonly<Partial<Record<StateName, string>>> = {
+  needs_you: "wait",
+  working: "live",
+  stopped: "fail",
+};
+
 export function DayRow({ row }: { readonly row: Extract<ListRow, { kind: "day" }> }) {
   const { day, sums } = row;
   return (
@@ -118,7 +154,7 @@ export function DayRow({ row }: { readonly row: Extract<ListRow, { kind: "day" }
 }
 
 const COLUMNS = [
-  ["", "pad"],
+  ["State", "pad"],
   ["Session", ""],
   ["Starred", "sr-col"],
   ["Project", ""],
@@ -142,15 +178,11 @@ const SORTED: Readonly<Record<string, string>> = {
 export function Columns({ sort }: { readonly sort: string }) {
   return (
     <div className="s-cols" role="row">
-      {COLUMNS.map(([name, kind]) =>
-        kind === "pad" ? (
-          <span key={name} role="presentation" />
-        ) : (
-          <span key={name} role="columnheader" className={SORTED[sort] === name ? `${kind} now` : kind}>
-            {kind === "sr-col" ? <span className="sr">{name}</span> : name}
-          </span>
-        ),
-      )}
+      {COLUMNS.map(([name, kind]) => (
+        <span key={name} role="columnheader" className={SORTED[sort] === name ? `${kind} now` : kind}>
+          {kind === "sr-col" || kind === "pad" ? <span className="sr">{name}</span> : name}
+        </span>
+      ))}
     </div>
   );
 }

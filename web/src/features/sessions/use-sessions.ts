@@ -6,19 +6,23 @@ import { useCallback, useMemo } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import { changeMarks } from "@/api/client";
+import type { MarksChange } from "@/api/client";
 import { sessionsQuery } from "@/api/queries";
 import type { SessionItem, SessionPage } from "@/api/types";
 import { parseFilter, sessionsPath } from "@/lib/routes";
 import type { SessionFilter } from "@/lib/routes";
 
 /** The filter stands in the address, so that it can be linked to, and back undoes it. */
-export function useFilter(): readonly [SessionFilter, (change: Partial<SessionFilter>) => void] {
+export function useFilter(): readonly [
+  SessionFilter,
+  (change: Partial<SessionFilter>, replace?: boolean) => void,
+] {
   const search = useSearch();
   const [, navigate] = useLocation();
   const filter = useMemo(() => parseFilter(search), [search]);
   const change = useCallback(
-    (part: Partial<SessionFilter>) => {
-      navigate(sessionsPath({ ...filter, ...part }));
+    (part: Partial<SessionFilter>, replace = false) => {
+      navigate(sessionsPath({ ...filter, ...part }), { replace });
     },
     [filter, navigate],
   );
@@ -34,34 +38,42 @@ export function useSessions(filter: SessionFilter) {
 
 type Pages = InfiniteData<SessionPage, string | null>;
 
-/** Stars a session at once on the page; takes it back if the server refuses. */
-export function useStar() {
+/** Changes marks at once on the page; what the server says in the end holds. */
+export function useMarks() {
   const client = useQueryClient();
   const { mutate } = useMutation({
-    mutationFn: ({ session, starred }: { session: SessionItem; starred: boolean }) =>
-      changeMarks(session.key, { starred }),
-    onMutate: ({ session, starred }) => {
-      client.setQueriesData<Pages>(
-        { queryKey: ["sessions"] },
-        (data) => data && withStar(data, session.key, starred),
-      );
+    mutationFn: ({ sessions, change }: { sessions: readonly SessionItem[]; change: MarksChange }) =>
+      Promise.all(sessions.map((session) => changeMarks(session.key, change))),
+    onMutate: ({ sessions, change }) => {
+      const keys = new Set(sessions.map((session) => session.key));
+      client.setQueriesData<Pages>({ queryKey: ["sessions"] }, (data) => data && withMarks(data, keys, change));
     },
-    onSettled: (_data, _error, { session }) =>
-      Promise.all([
-        client.invalidateQueries({ queryKey: ["sessions"] }),
-        client.invalidateQueries({ queryKey: ["session", session.key] }),
-      ]),
+    onSettled: () =>
+      Promise.all(
+        ["sessions", "session", "facets"].map((name) => client.invalidateQueries({ queryKey: [name] })),
+      ),
   });
-  return useCallback(
-    (session: SessionItem) => {
-      mutate({ session, starred: !session.marks.starred });
+  const mark = useCallback(
+    (sessions: readonly SessionItem[], change: MarksChange) => {
+      if (sessions.length > 0) mutate({ sessions, change });
     },
     [mutate],
   );
+  const star = useCallback(
+    (session: SessionItem) => {
+      mutate({ sessions: [session], change: { starred: !session.marks.starred } });
+    },
+    [mutate],
+  );
+  return { mark, star };
 }
 
-function withStar(data: Pages, key: string, starred: boolean): Pages {
-  const change = (item: SessionItem): SessionItem =>
-    item.key === key ? { ...item, marks: { ...item.marks, starred } } : item;
-  return { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) };
+function withMarks(data: Pages, keys: ReadonlySet<string>, change: MarksChange): Pages {
+  const { add_tags = [], remove_tags = [], ...rest } = change;
+  const marked = (item: SessionItem): SessionItem => {
+    if (!keys.has(item.key)) return item;
+    const tags = [...new Set([...item.marks.tags, ...add_tags])].filter((tag) => !remove_tags.includes(tag));
+    return { ...item, marks: { ...item.marks, ...rest, tags } };
+  };
+  return { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(marked) })) };
 }

@@ -3,43 +3,61 @@
 import { lazy, Suspense, useEffect } from "react";
 import { Redirect, Route, Switch } from "wouter";
 
-import { SessionsPage } from "@/features/sessions/page";
-
-import { ConnectionBanner } from "./connection-banner";
+import { WaitToast } from "@/features/mission-control/toast";
 import { Boundary } from "@/ui/boundary";
 import { Notice } from "@/ui/notice";
-import { startAgain } from "./start-again";
+
+import { ConnectionBanner } from "./connection-banner";
+import { DemoBanner } from "./demo-banner";
 import { Help } from "./help";
 import { KeyLine } from "./key-line";
 import { NotFound } from "./not-found";
-import { TopBar } from "./top-bar";
+import { HOME, PAGES } from "./pages";
 import { useShellKeys } from "./shell-keys";
+import { startAgain } from "./start-again";
+import { TabBar } from "./tab-bar";
+import { TopBar } from "./top-bar";
 
 const loadConversation = () =>
   import("@/features/conversation/page").then((module) => ({ default: module.ConversationPage }));
 const ConversationPage = lazy(() => loadConversation().catch(startAgain));
+const loadPalette = () => import("./palette/palette").then((module) => ({ default: module.Palette }));
+const Palette = lazy(() => loadPalette().catch(startAgain));
 
 export function App() {
-  const { helpOpen, closeHelp } = useShellKeys();
+  const { open, setOpen, close } = useShellKeys();
   useEffect(() => {
-    // It is asked for next, most likely; and then the server may be gone.
+    // They are asked for next, most likely; and then the server may be gone.
     loadConversation().catch(() => null);
+    loadPalette().catch(() => null);
   }, []);
   return (
     <>
       <a className="skip" href="#main">
         Skip to the content
       </a>
-      <TopBar />
+      <TopBar
+        onJump={() => {
+          setOpen("palette");
+        }}
+      />
+      <DemoBanner />
       <Boundary fallback={(error) => <Broken message={error.message} />}>
         <Suspense fallback={null}>
           <Switch>
             <Route path="/">
-              <Redirect to="/sessions" replace />
+              <Redirect to={HOME} replace />
             </Route>
-            <Route path="/sessions" component={SessionsPage} />
+            {PAGES.map((page) => (
+              <Route key={page.path} path={page.route ?? page.path} component={page.show} />
+            ))}
             <Route path="/sessions/:session/messages/:message">
               {({ session, message }) => <ConversationPage key={session} session={session} message={message} />}
+            </Route>
+            <Route path="/sessions/:session/agents/:agent">
+              {({ session, agent }) => (
+                <ConversationPage key={`${session} ${agent}`} session={session} message={null} agent={agent} />
+              )}
             </Route>
             <Route path="/sessions/:session">
               {({ session }) => <ConversationPage key={session} session={session} message={null} />}
@@ -49,7 +67,18 @@ export function App() {
         </Suspense>
       </Boundary>
       <KeyLine />
-      <Help open={helpOpen} onClose={closeHelp} />
+      <TabBar
+        onMore={() => {
+          setOpen("palette");
+        }}
+      />
+      <Help open={open === "help"} onClose={close} />
+      {open === "palette" && (
+        <Suspense fallback={null}>
+          <Palette onClose={close} />
+        </Suspense>
+      )}
+      <WaitToast />
       <ConnectionBanner />
     </>
   );

@@ -1,7 +1,7 @@
-/** How the archive keeps up, in the top bar of every page. */
+/** Who needs you and who works, else how the archive keeps up: in the top bar of every page. */
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 
 import { statusQuery } from "@/api/queries";
 import type { Status } from "@/api/types";
@@ -9,9 +9,27 @@ import { formatCount } from "@/lib/format";
 
 export function Pulse() {
   const { data } = useQuery(statusQuery());
-  useRefresh(data?.last_change);
   if (!data) return null;
   const { mark, text } = describe(data.sync);
+  const needs = data.needs_you;
+  const working = data.working;
+  if (mark === "idle" && needs + working > 0)
+    return (
+      <div className="pulse" role="status">
+        {needs > 0 && (
+          <Link className="needs" href="/mission-control">
+            <span className="st st-wait" aria-hidden="true" />
+            {formatCount(needs)} {needs === 1 ? "needs" : "need"} you
+          </Link>
+        )}
+        {working > 0 && (
+          <Link className="works" href="/mission-control">
+            <span className="st st-work" aria-hidden="true" />
+            {formatCount(working)} working
+          </Link>
+        )}
+      </div>
+    );
   return (
     <div className="pulse" role="status">
       <span className={mark === "fail" ? "fail" : undefined}>
@@ -40,24 +58,4 @@ function describe(sync: Status["sync"]): { readonly mark: "work" | "idle" | "fai
     case "elsewhere":
       return { mark: "idle", text: "Listening" };
   }
-}
-
-/** So long a list is not loaded again as a whole whenever something happens in one session. */
-const MOST_PAGES = 3;
-
-/** What has changed on the server is asked for again. */
-function useRefresh(change: number | undefined): void {
-  const client = useQueryClient();
-  const known = useRef<number | undefined>(undefined);
-  useEffect(() => {
-    const before = known.current;
-    known.current = change;
-    if (before === undefined || change === undefined || before === change) return;
-    void client.invalidateQueries({
-      predicate: ({ queryKey: [name], state }) => {
-        const pages = (state.data as { pages?: readonly unknown[] } | undefined)?.pages?.length ?? 0;
-        return name !== "status" && name !== "calls" && pages <= MOST_PAGES;
-      },
-    });
-  }, [change, client]);
 }

@@ -1,31 +1,41 @@
-/** Keys that count on every page. */
+/** Keys that count on every page, and what they open over it. */
 
 import { useCallback, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 
 import type { Binding } from "@/state/keys";
-import { keyLine } from "@/state/settings";
+import { keyLine, nextTheme, theme } from "@/state/settings";
 import { useKeys } from "@/state/use-keys";
 
 import { PAGES } from "./pages";
-import { SEARCH_FIELD } from "./search-field";
+
+export type Overlay = "help" | "palette" | null;
 
 export function useShellKeys() {
-  const [helpOpen, setHelpOpen] = useState(false);
+  const [open, setOpen] = useState<Overlay>(null);
   const [, navigate] = useLocation();
   const table = useMemo<readonly Binding[]>(
     () => [
       {
+        keys: "Ctrl+K",
+        label: "search or jump to",
+        run: () => {
+          setOpen("palette");
+        },
+      },
+      {
         keys: "/",
-        label: "find a session",
+        label: "search",
         hinted: true,
-        run: () => document.getElementById(SEARCH_FIELD)?.focus(),
+        run: () => {
+          navigate("/search");
+        },
       },
       {
         keys: "?",
         label: "all keys",
         run: () => {
-          setHelpOpen(true);
+          setOpen("help");
         },
       },
       {
@@ -33,6 +43,13 @@ export function useShellKeys() {
         label: "show or hide the key line",
         run: () => {
           keyLine.set((shown) => (shown === "shown" ? "hidden" : "shown"));
+        },
+      },
+      {
+        keys: "g t",
+        label: "another theme",
+        run: () => {
+          theme.set(nextTheme);
         },
       },
       ...PAGES.map((page) => ({
@@ -46,8 +63,8 @@ export function useShellKeys() {
     [navigate],
   );
   useKeys(table);
-  const closeHelp = useCallback(() => {
-    setHelpOpen(false);
+  const close = useCallback(() => {
+    setOpen(null);
   }, []);
-  return { helpOpen, closeHelp };
+  return { open, setOpen, close };
 }

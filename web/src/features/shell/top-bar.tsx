@@ -1,38 +1,46 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 
+import { statusQuery } from "@/api/queries";
+import { formatCount } from "@/lib/format";
 import { useStore } from "@/state/binding";
 import { nextTheme, theme } from "@/state/settings";
 import type { Theme } from "@/state/settings";
 import { IconButton } from "@/ui/controls";
-import { Brand } from "@/ui/icons";
+import { Brand, Icon } from "@/ui/icons";
 import type { IconName } from "@/ui/icons";
 
 import { PAGES } from "./pages";
 import { Pulse } from "./pulse";
-import { SearchField } from "./search-field";
 
 const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "half", light: "sun", dark: "moon" };
 const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "by system", light: "light", dark: "dark" };
 
 /** The same on every page. */
-export function TopBar() {
+export function TopBar({ onJump }: { readonly onJump: () => void }) {
   const [path] = useLocation();
+  const problems = useQuery(statusQuery()).data?.problems ?? 0;
   return (
     <header className="top">
       <Link className="brand" href="/">
         <Brand />
-        turnlog
+        <span className="wordmark">turnlog</span>
       </Link>
       <nav className="nav" aria-label="Pages">
         {PAGES.map((page) => (
           <Link key={page.path} href={page.path} aria-current={path.startsWith(page.path) ? "page" : undefined}>
             {page.name}
+            {page.name === "Problems" && problems > 0 && <span className="n">{formatCount(problems)}</span>}
           </Link>
         ))}
       </nav>
       <div className="grow" />
       <Pulse />
-      <SearchField />
+      <button type="button" className="jump" aria-keyshortcuts="Control+K" onClick={onJump}>
+        <Icon name="grep" className="i-s" />
+        <span>Search or jump to</span>
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
       <ThemeSwitch />
     </header>
   );

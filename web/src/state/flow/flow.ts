@@ -1,7 +1,8 @@
 /** Loads a conversation where it is looked at: windows around a place, and on from there in both directions. */
 
 import type { WindowRequest } from "@/api/client";
-import type { Message, MessageWindow } from "@/api/types";
+import type { FlowWindow } from "@/api/conversation";
+import type { HookItem, Message } from "@/api/types";
 import { createStore } from "@/lib/store";
 import type { Store } from "@/lib/store";
 
@@ -11,6 +12,8 @@ import type { Gap, Layout } from "./layout";
 export interface FlowState {
   readonly layout: Layout;
   readonly total: number;
+  /** Hook events by the index of the message that they stand under. */
+  readonly hooks: ReadonlyMap<number, readonly HookItem[]>;
   /** The file whose messages these are: the transcript, or a sub-agent's own. */
   readonly source: string | null;
   readonly status: "opening" | "open" | "failed";
@@ -29,21 +32,31 @@ export type LoadWindow = (
   which: WindowRequest,
   source: string | null,
   signal: AbortSignal,
-) => Promise<MessageWindow>;
+) => Promise<FlowWindow>;
+
+interface UnderWay {
+  readonly name: string;
+  readonly asked: boolean;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
 
 const MOST_LOADED = 1600;
 const KEPT_AROUND = 500;
+/** So far before its end a conversation may still change: results come in, agents go on. */
+const TAIL = 20;
 
 export class Flow {
   readonly state: Store<FlowState> = createStore<FlowState>({
     layout: [],
     total: 0,
+    hooks: new Map(),
     source: null,
     status: "opening",
     error: null,
   });
   readonly #load: LoadWindow;
-  #underWay: { readonly name: string; readonly asked: boolean; readonly abort: AbortController } | null = null;
+  #underWay: UnderWay | null = null;
 
   constructor(load: LoadWindow) {
     this.#load = load;
@@ -55,6 +68,13 @@ export class Flow {
     if (there) return there;
     await this.#bring(target === null ? { first: true } : { around: target }, true);
     return this.find(target);
+  }
+
+  /** Loads the last messages; how many there are is known only when some are here. */
+  async openEnd(): Promise<void> {
+    if (this.state.get().layout.length === 0) await this.#bring({ first: true }, true);
+    const { layout, total } = this.state.get();
+    if (layout.at(-1)?.kind === "gap") await this.#bring({ around: total - 1 }, true);
   }
 
   find(target: string | number | null): Message | null {
@@ -84,6 +104,19 @@ export class Flow {
     return this.#bring({ around: indexInGap(gap, (top + bottom) / 2) });
   }
 
+  /**
+   * The conversation may have grown, and what was written last may have changed: its end is loaded anew if one has
+   * it; else it is only told how long it is by now.
+   */
+  async refresh(): Promise<void> {
+    await this.#underWay?.done;
+    const { layout, total } = this.state.get();
+    const end = layout.at(-1);
+    if (!end) await this.#bring({ first: true });
+    else if (end.kind === "stretch") await this.#bring({ around: Math.max(0, end.last - TAIL) });
+    else await this.#bring({ around: total - 1 });
+  }
+
   /** Lets go of what is far from `first` to `last`, once there is much of it. */
   trim(first: number, last: number, measure: (first: number, last: number) => number): void {
     if (countLoaded(this.state.get().layout) <= MOST_LOADED) return;
@@ -107,12 +140,18 @@ export class Flow {
    * One request at a time: the place that one looks at now counts, not those that were passed on the way.
    * What somebody asked for by name comes before what is merely in sight.
    */
-  async #bring(which: WindowRequest, asked = false): Promise<void> {
+  #bring(which: WindowRequest, asked = false): Promise<void> {
     const name = JSON.stringify(which);
-    if (this.#underWay?.name === name || (this.#underWay?.asked && !asked)) return;
+    if (this.#underWay?.name === name) return this.#underWay.done;
+    if (this.#underWay?.asked && !asked) return Promise.resolve();
     this.#underWay?.abort.abort();
     const abort = new AbortController();
-    this.#underWay = { name, asked, abort };
+    const done = this.#fetch(which, abort);
+    this.#underWay = { name, asked, abort, done };
+    return done;
+  }
+
+  async #fetch(which: WindowRequest, abort: AbortController): Promise<void> {
     try {
       const anywhere = "around" in which && typeof which.around === "string";
       const window = await this.#load(which, anywhere ? null : this.state.get().source, abort.signal);
@@ -129,12 +168,19 @@ export class Flow {
     if (this.#underWay?.abort === abort) this.#underWay = null;
   }
 
-  #put(window: MessageWindow): void {
+  #put(window: FlowWindow): void {
     this.state.set((state) => {
       const source = window.items[0]?.source ?? state.source;
       // A uuid may lead to another file, whose messages are numbered from 0 as well.
-      const layout = source === state.source ? state.layout : [];
-      return { layout: insertWindow(layout, window), total: window.total, source, status: "open", error: null };
+      const same = source === state.source;
+      return {
+        layout: insertWindow(same ? state.layout : [], window),
+        total: window.total,
+        hooks: placeHooks(same ? state.hooks : new Map<number, readonly HookItem[]>(), window),
+        source,
+        status: "open",
+        error: null,
+      };
     });
   }
 
@@ -146,4 +192,19 @@ export class Flow {
       error: cause,
     }));
   }
+}
+
+/** Puts those of a window in their places; those of its messages that were there before are replaced. */
+function placeHooks(
+  before: ReadonlyMap<number, readonly HookItem[]>,
+  { items, hooks }: FlowWindow,
+): ReadonlyMap<number, readonly HookItem[]> {
+  const shown = new Set(items.map((message) => message.index));
+  const stale = [...before.keys()].some((index) => shown.has(index));
+  if (!stale && !hooks?.length) return before;
+  const after = new Map([...before].filter(([index]) => !shown.has(index)));
+  for (const hook of hooks ?? []) {
+    if (hook.message !== null) after.set(hook.message, [...(after.get(hook.message) ?? []), hook]);
+  }
+  return after;
 }

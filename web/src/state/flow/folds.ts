@@ -16,3 +16,7 @@ export function toggle(folds: Folds, key: string): void {
     return next;
   });
 }
+
+export function open(folds: Folds, ...keys: readonly string[]): void {
+  folds.set((before) => (keys.every((key) => before.has(key)) ? before : new Set([...before, ...keys])));
+}

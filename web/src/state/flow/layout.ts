@@ -46,7 +46,7 @@ export function insertWindow(layout: Layout, window: MessageWindow): Layout {
     kind: "stretch",
     first,
     last,
-    messages: window.items,
+    messages: reuse(layout, window.items),
     before: window.before,
     after: window.after,
   };
@@ -146,4 +146,18 @@ function join(parts: Layout): Layout {
     }
   }
   return joined;
+}
+
+/** Messages that came again unchanged stay the same objects, so that what is drawn of them stays, too. */
+function reuse(layout: Layout, items: readonly Message[]): readonly Message[] {
+  const known = new Map(
+    layout.flatMap((part) =>
+      part.kind === "stretch" ? part.messages.map((message) => [message.index, message] as const) : [],
+    ),
+  );
+  if (known.size === 0) return items;
+  return items.map((message) => {
+    const before = known.get(message.index);
+    return before && JSON.stringify(before) === JSON.stringify(message) ? before : message;
+  });
 }

@@ -1,8 +1,10 @@
 /** From messages to the rows of the page: what is boxed, what is one line, what is left out at which level. */
 
-import type { Block, Call, Message, Turn } from "@/api/types";
+import type { Block, Call, HookItem, Message, Turn } from "@/api/types";
 import type { Level } from "@/state/settings";
 
+import type { Fork, Ways } from "./branches";
+import { placeHooks } from "./hooks";
 import type { Gap, Layout } from "./layout";
 
 interface Common {
@@ -17,7 +19,7 @@ interface Common {
 
 export type ContentRow = Common &
   (
-    | { readonly kind: "prompt" }
+    | { readonly kind: "prompt"; readonly fork: Fork | null }
     | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly timed: boolean }
     | { readonly kind: "thinking"; readonly text: string; readonly truncated: boolean }
     | { readonly kind: "call"; readonly call: Call }
@@ -25,8 +27,9 @@ export type ContentRow = Common &
     | { readonly kind: "stub"; readonly calls: readonly Call[] }
     | { readonly kind: "image"; readonly block: Extract<Block, { kind: "image" }> }
     | { readonly kind: "unknown"; readonly type: string; readonly json: unknown }
-    | { readonly kind: "mark" }
-    | { readonly kind: "compaction" }
+    | { readonly kind: "hooks"; readonly hooks: readonly HookItem[] }
+    | { readonly kind: "mark"; readonly models: readonly [before: string, now: string] | null }
+    | { readonly kind: "compaction"; readonly before: number | null; readonly after: number | null }
     | { readonly kind: "summary" }
     | { readonly kind: "error" }
     | { readonly kind: "system" }
@@ -41,6 +44,21 @@ export interface RowOptions {
   readonly turns: readonly Turn[];
   /** Runs of calls, and branches, that were opened. */
   readonly openRuns: ReadonlySet<string>;
+  readonly ways?: Ways | null;
+  readonly hooks?: ReadonlyMap<number, readonly HookItem[]>;
+  /** Sub-agents that speak in this file, and are opened in the calls that started them. */
+  readonly placed?: ReadonlySet<string>;
+  /** Before the keys of rows, where several files are shown at once. */
+  readonly scope?: string;
+}
+
+/** Under which key it is kept whether a row is open. A call has one wherever it is shown. */
+export function foldKey(row: ContentRow): string {
+  return row.kind === "call" ? callKey(row.call) : row.key;
+}
+
+export function callKey(call: Pick<Call, "source" | "index">): string {
+  return `call-${call.source}-${call.index}`;
 }
 
 /** The turn that a row stands in; null between turns, and where nothing is loaded. */
@@ -66,39 +84,81 @@ export function buildRows(layout: Layout, options: RowOptions): Row[] {
 
 function stretchRows(messages: readonly Message[], options: RowOptions): ContentRow[] {
   const rows: ContentRow[] = [];
+  const { scope = "", level } = options;
   let turn: number | null = null;
   let clock = "";
+  let model: string | null = null;
   for (const message of messages) {
+    if (!isShown(message, options)) continue;
     const ended = message.turn !== turn && turn !== null ? options.turns[turn] : undefined;
     const last = rows.at(-1);
     if (ended && last && message.turn !== null) {
-      rows.push({ ...common(last.message, "end"), kind: "turn-end", turn: ended });
+      rows.push({ ...common(last.message, "end", scope), kind: "turn-end", turn: ended });
     }
     turn = message.turn ?? turn;
-    const minute = message.created_at?.slice(0, 16) ?? "";
-    for (const row of messageRows(message, options.level, minute !== clock)) {
-      if (row.kind === "text" && row.timed) clock = minute;
-      rows.push(row);
+    const now = modelOf(message);
+    if (now !== null && model !== null && now !== model) {
+      rows.push({ ...common(message, "model", scope), kind: "mark", models: [model, now] });
     }
+    model = now ?? model;
+    const minute = message.created_at?.slice(0, 16) ?? "";
+    const own = messageRows(message, options, minute !== clock);
+    if (own.some((row) => row.kind === "text" && row.timed)) clock = minute;
+    const hooks = level === "prose" ? undefined : options.hooks?.get(message.index);
+    rows.push(...(hooks ? placeHooks(own, hooks, (part) => common(message, `hooks-${part}`, scope)) : own));
   }
-  return foldRuns(options.level === "all" ? rows : foldBranches(rows, options.openRuns), options);
+  return foldRuns(foldBranches(weigh(rows), options), options);
 }
 
-function common(message: Message, part: string | number): Common {
+function isShown(message: Message, { ways, placed }: RowOptions): boolean {
+  if (message.agent_id !== null && placed?.has(message.agent_id)) return false;
+  return ways?.isShown(message.branch) ?? true;
+}
+
+/** The model that answered; sub-agents have their own. */
+function modelOf({ model, author, rule }: Message): string | null {
+  return author === "claude" && rule === "answer" && model?.startsWith("claude") ? model : null;
+}
+
+/** How much a compaction left: what the answers before and after it were given to read. */
+function weigh(rows: readonly ContentRow[]): ContentRow[] {
+  return rows.map((row, at) => {
+    if (row.kind !== "compaction") return row;
+    const before = rows.findLast((other, n) => n < at && readBy(other.message) !== null);
+    const after = rows.find((other, n) => n > at && readBy(other.message) !== null);
+    return {
+      ...row,
+      before: before ? readBy(before.message) : null,
+      after: after ? readBy(after.message) : null,
+    };
+  });
+}
+
+function readBy({ usage, lane }: Message): number | null {
+  if (usage === null || lane === "agent") return null;
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage;
+  const tokens = input_tokens + cache_read_input_tokens + cache_creation_input_tokens;
+  return tokens > 0 ? tokens : null;
+}
+
+function common(message: Message, part: string | number, scope = ""): Common {
   return {
-    key: `${message.index}-${part}`,
+    key: `${scope}${message.index}-${part}`,
     index: message.index,
     uuid: message.uuid,
     message,
-    nested: message.lane === "agent",
+    nested: message.lane === "agent" && scope === "",
   };
 }
 
-function messageRows(message: Message, level: Level, timed: boolean): ContentRow[] {
-  const base = (part: string | number = 0) => common(message, part);
-  if (PROMPTS.has(message.rule)) return [{ ...base(), kind: "prompt" }];
-  if (message.rule === "interruption") return [{ ...base(), kind: "mark" }];
-  if (message.rule === "compaction") return [{ ...base(), kind: "compaction" }];
+function messageRows(message: Message, options: RowOptions, timed: boolean): ContentRow[] {
+  const { level, scope, ways } = options;
+  const base = (part: string | number = 0) => common(message, part, scope);
+  if (PROMPTS.has(message.rule)) {
+    return [{ ...base(), kind: "prompt", fork: ways?.forkOf(message.branch, message.index) ?? null }];
+  }
+  if (message.rule === "interruption") return [{ ...base(), kind: "mark", models: null }];
+  if (message.rule === "compaction") return [{ ...base(), kind: "compaction", before: null, after: null }];
   if (SUMMARIES.has(message.rule)) return [{ ...base(), kind: "summary" }];
   if (message.category === "error") return [{ ...base(), kind: "error" }];
   if (message.rule === "answer" || message.rule === "lone-thinking") {
@@ -148,23 +208,27 @@ function blockRows(block: Block, base: Common, level: Level, timed: boolean): Co
 }
 
 /** What another branch holds is told in one line that can be opened; what a conversation begins with is not folded. */
-function foldBranches(rows: readonly ContentRow[], open: ReadonlySet<string>): ContentRow[] {
+function foldBranches(rows: readonly ContentRow[], { level, openRuns, ways, scope }: RowOptions): ContentRow[] {
+  if (level === "all") return [...rows];
+  // What a person chose to see is not aside, wherever the conversation went on later.
+  const isAside = ({ message }: ContentRow) =>
+    !message.active && (ways?.branch(message.branch)?.parent ?? null) === null;
   const folded: ContentRow[] = [];
   for (let at = 0; at < rows.length;) {
-    const aside = takeWhile(rows, at, (row) => !row.message.active);
+    const aside = takeWhile(rows, at, isAside);
     const [head] = aside;
     if (!head) {
-      const next = takeWhile(rows, at, (row) => row.message.active);
+      const next = takeWhile(rows, at, (row) => !isAside(row));
       folded.push(...next);
       at += next.length;
       continue;
     }
     at += aside.length;
-    const run = `${head.index}-branch`;
-    if (head.index === 0 || open.has(run)) folded.push(...aside);
+    const run = `${scope ?? ""}${head.index}-branch`;
+    if (head.index === 0 || openRuns.has(run)) folded.push(...aside);
     else {
       const messages = new Set(aside.map((row) => row.index)).size;
-      folded.push({ ...common(head.message, "branch"), kind: "branch", run, messages });
+      folded.push({ ...common(head.message, "branch", scope), kind: "branch", run, messages });
     }
   }
   return folded;
@@ -184,30 +248,24 @@ function foldRuns(rows: readonly ContentRow[], { level, openRuns }: RowOptions):
   for (let at = 0; at < rows.length;) {
     const run = takeRun(rows, at);
     const head = run[0];
-    if (!head) {
+    if (head?.kind !== "call") {
       const row = rows[at];
       if (row) folded.push(row);
       at += 1;
       continue;
     }
     at += run.length;
-    const calls = run.map((row) => row.call);
+    const calls = run.flatMap((row) => (row.kind === "call" ? [row] : []));
     if (level === "prose") {
-      folded.push({
-        ...common(head.message, `${head.key}-stub`),
-        key: `${head.key}-stub`,
-        kind: "stub",
-        calls,
-      });
-    } else if (run.length > LONGEST_RUN && !openRuns.has(head.key)) {
-      const hidden = run.slice(SHOWN_OF_RUN);
-      const first = hidden[0] ?? head;
-      folded.push(...run.slice(0, SHOWN_OF_RUN), {
-        ...common(first.message, ""),
+      folded.push({ ...head, key: `${head.key}-stub`, kind: "stub", calls: calls.map((row) => row.call) });
+    } else if (calls.length > LONGEST_RUN && !openRuns.has(head.key)) {
+      const first = calls[SHOWN_OF_RUN] ?? head;
+      folded.push(...run.slice(0, run.indexOf(first)), {
+        ...first,
         key: `${head.key}-more`,
         kind: "more",
         run: head.key,
-        calls: hidden.map((row) => row.call),
+        calls: calls.slice(SHOWN_OF_RUN).map((row) => row.call),
       });
     } else {
       folded.push(...run);
@@ -216,13 +274,13 @@ function foldRuns(rows: readonly ContentRow[], { level, openRuns }: RowOptions):
   return folded;
 }
 
-type CallRow = Extract<ContentRow, { kind: "call" }>;
-
-function takeRun(rows: readonly ContentRow[], from: number): CallRow[] {
-  const run: CallRow[] = [];
+/** Calls one after the other, with the hooks that ran for them. */
+function takeRun(rows: readonly ContentRow[], from: number): ContentRow[] {
+  const run: ContentRow[] = [];
   for (let at = from; at < rows.length; at += 1) {
     const row = rows[at];
-    if (row?.kind !== "call" || (run[0] && run[0].nested !== row.nested)) break;
+    const fits = row?.kind === "call" || (row?.kind === "hooks" && run.length > 0);
+    if (!fits || (run[0] && run[0].nested !== row.nested)) break;
     run.push(row);
   }
   return run;

@@ -11,6 +11,7 @@ export function spaceBefore(row: Row, previous: Row | undefined): Space {
   if (!previous || row.kind === "gap" || previous.kind === "gap") return "none";
   if (row.kind === "prompt") return "l";
   if (row.kind === "turn-end") return "none";
+  if (row.kind === "hooks") return "s";
   if (TIGHT.has(row.kind)) return TIGHT.has(previous.kind) ? "none" : "s";
   if (SMALL.has(row.kind)) return SMALL.has(previous.kind) ? "none" : "s";
   return "m";
@@ -31,6 +32,7 @@ const HEIGHTS: Readonly<Record<Exclude<Row["kind"], "gap">, number>> = {
   error: 80,
   system: 26,
   branch: 40,
+  hooks: 30,
   "turn-end": 46,
 };
 

@@ -7,33 +7,34 @@ import type { Call } from "@/api/types";
 import { formatCounted, formatDuration } from "@/lib/format";
 import { toolName } from "@/lib/names";
 import { showControls } from "@/lib/visible";
+import { nameOf } from "@/state/call-names";
 import { outcomeOf } from "@/state/calls";
 import type { Outcome } from "@/state/calls";
 import { toggle } from "@/state/flow/folds";
+import { foldKey } from "@/state/flow/rows";
 import type { ContentRow } from "@/state/flow/rows";
 import { Icon } from "@/ui/icons";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 import { categoryClass, toolIcon } from "@/ui/tools";
 
+import { AgentBody } from "../bodies/agent";
 import { CallBody } from "../call-body";
 import { useConversation } from "../context";
 import { Fold } from "../fold";
+import { MessageTools } from "../tools";
 
 type RowOf<K extends ContentRow["kind"]> = Extract<ContentRow, { kind: K }>;
 
-/** Tools whose argument is code, and set like it; of the others it is words. */
-const WORDY = new Set(["Task", "Agent", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebSearch", "Skill"]);
-
 export function CallRow({ row }: { readonly row: RowOf<"call"> }) {
   const { call } = row;
-  const { name, server } = toolName(call.name);
+  const { name, argument, aside, words } = nameOf(call);
   const outcome = outcomeOf(call);
-  const argument = call.title === "" ? (server ?? "") : call.title;
+  const classes = ["call", outcome.kind === "failed" && "bad", outcome.kind === "running" && "running"];
   return (
     <Fold
-      id={row.key}
-      className={outcome.kind === "failed" ? "call bad" : "call"}
+      id={foldKey(row)}
+      className={classes.filter(Boolean).join(" ")}
       summary={
         <>
           <span className="g">
@@ -42,18 +43,26 @@ export function CallRow({ row }: { readonly row: RowOf<"call"> }) {
               <Icon name={toolIcon(call.name, call.category)} />
             </span>
           </span>
-          <span className="name">{name}</span>
-          {server !== null || WORDY.has(call.name) ? (
+          <span className="name">{showControls(name)}</span>
+          {words ? (
             <span className="arg ui">{showControls(argument)}</span>
           ) : (
-            <code className="arg">{showControls(argument)}</code>
+            <code className="arg">
+              {showControls(argument)}
+              {aside !== null && <em>{showControls(aside)}</em>}
+            </code>
           )}
           <OutcomeOf outcome={outcome} />
           <span className="dur">{call.duration_ms === null ? "" : formatDuration(call.duration_ms)}</span>
         </>
       }
     >
-      {() => <Body call={call} message={row.uuid} />}
+      {() => (
+        <>
+          <Body call={call} message={row.uuid} />
+          <MessageTools message={row.message} call={call} />
+        </>
+      )}
     </Fold>
   );
 }
@@ -69,10 +78,11 @@ function OutcomeOf({ outcome }: { readonly outcome: Outcome }) {
       );
     case "changed":
       return (
-        <span className="out" aria-label={outcome.text}>
-          <span className="pm">
+        <span className="out">
+          <span className="pm" aria-hidden="true">
             <span className="p">+{outcome.added}</span> <span className="m">−{outcome.removed}</span>
           </span>
+          <span className="sr">{outcome.text}</span>
         </span>
       );
     case "running":
@@ -82,19 +92,32 @@ function OutcomeOf({ outcome }: { readonly outcome: Outcome }) {
         </span>
       );
     case "quiet":
-      return <span className="out">{outcome.text}</span>;
+      return <span className="out">{showControls(outcome.text)}</span>;
   }
 }
 
 /** Bodies that did not come with the window are fetched when they are asked for. */
 function Body({ call, message }: { readonly call: Call; readonly message: string }) {
   const { session } = useConversation();
-  const missing = call.input === null && call.result === null;
+  const missing = (call.input ?? null) === null && (call.result ?? null) === null;
   const query = useQuery({ ...callsOfQuery(session, message), enabled: missing });
-  if (!missing) return <CallBody call={call} />;
+  if (!missing) return <Whole call={call} />;
   if (query.isPending) return <Skeleton rows={2} shape="message" />;
   if (query.isError) return <Notice title="This call could not be read." detail={query.error.message} />;
-  return <CallBody call={query.data.find((other) => other.index === call.index) ?? call} />;
+  return <Whole call={query.data.find((other) => other.index === call.index) ?? call} />;
+}
+
+/** A call that started a sub-agent shows what it did, and then what it answered. */
+function Whole({ call }: { readonly call: Call }) {
+  const { agents } = useConversation();
+  // Calls that only speak to an agent name it, too.
+  const own = call.category === "agent" && agents.has(call.agent_id ?? "") ? call.agent_id : null;
+  return (
+    <>
+      {own !== null && <AgentBody call={call} id={own} />}
+      <CallBody call={call} agent={own !== null} />
+    </>
+  );
 }
 
 export function MoreRow({ row }: { readonly row: RowOf<"more"> }) {
@@ -119,19 +142,36 @@ export function MoreRow({ row }: { readonly row: RowOf<"more"> }) {
   );
 }
 
+/** At level Prose calls leave the flow; one line says how many, and shows them in the sidechain. */
 export function StubRow({ row }: { readonly row: RowOf<"stub"> }) {
+  const { showOperations } = useConversation();
   const failed = row.calls.filter((call) => call.state === "failed").length;
   const names = [...new Set(row.calls.map((call) => toolName(call.name).name))];
-  return (
-    <div className="stub">
+  const took = row.calls.reduce((sum, call) => sum + (call.duration_ms ?? 0), 0);
+  const [first] = row.calls;
+  const content = (
+    <>
       <span className="g">
-        <Icon name="more" />
+        <Icon name={first && row.calls.length === 1 ? toolIcon(first.name, first.category) : "more"} />
       </span>
       <span className="clip">
-        <b>{formatCounted(row.calls.length, "call")}</b> {names.slice(0, 5).join(", ")}
+        <b>{formatCounted(row.calls.length, "call")}</b> {showControls(names.slice(0, 5).join(", "))}
         {names.length > 5 && " and others"}
+        {failed > 0 && <span className="fail">, {failed} failed</span>}
       </span>
-      <span className="meta">{failed > 0 && <span className="fail">{failed} failed</span>}</span>
-    </div>
+      <span className="meta">{took > 0 && formatDuration(took)}</span>
+    </>
+  );
+  if (!showOperations) return <div className="stub">{content}</div>;
+  return (
+    <button
+      type="button"
+      className="stub"
+      onClick={() => {
+        showOperations(row.index);
+      }}
+    >
+      {content}
+    </button>
   );
 }

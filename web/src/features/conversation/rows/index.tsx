@@ -11,6 +11,7 @@ import {
   BrokenRow,
   CompactionRow,
   ErrorRow,
+  HooksRow,
   MarkRow,
   SummaryRow,
   SystemRow,
@@ -46,6 +47,8 @@ function Drawn({ row }: { readonly row: ContentRow }) {
       return <ImageRow row={row} />;
     case "unknown":
       return <UnknownRow row={row} />;
+    case "hooks":
+      return <HooksRow row={row} />;
     case "mark":
       return <MarkRow row={row} />;
     case "compaction":

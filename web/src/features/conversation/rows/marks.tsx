@@ -3,6 +3,7 @@
 import { rawUrl } from "@/api/client";
 import { formatClock, formatCounted, formatDuration, formatMoney, formatTokens } from "@/lib/format";
 import { printJson } from "@/lib/json";
+import { modelName } from "@/lib/names";
 import { showControls, stripTerminal } from "@/lib/visible";
 import { toggle } from "@/state/flow/folds";
 import type { ContentRow } from "@/state/flow/rows";
@@ -11,25 +12,38 @@ import { Icon } from "@/ui/icons";
 import { Markdown } from "@/ui/markdown";
 import { categoryClass, categoryIcon } from "@/ui/tools";
 
+import { HookChips } from "../bodies/hooks";
 import { useConversation } from "../context";
 import { Fold } from "../fold";
 
 type RowOf<K extends ContentRow["kind"]> = Extract<ContentRow, { kind: K }>;
 
 export function MarkRow({ row }: { readonly row: RowOf<"mark"> }) {
+  const clock = formatClock(row.message.created_at);
   return (
     <div className="markline">
-      <span>
-        <Icon name="pause" />
+      {row.models ? (
         <span>
-          <b>Interrupted</b> by you, {formatClock(row.message.created_at)}
+          <Icon name="half" />
+          <span>
+            <b>Model</b> {modelName(row.models[0])} → {modelName(row.models[1])}, {clock}
+          </span>
         </span>
-      </span>
+      ) : (
+        <span>
+          <Icon name="pause" />
+          <span>
+            <b>You interrupted</b> {clock}
+          </span>
+        </span>
+      )}
     </div>
   );
 }
 
+/** Two bars: what was read before, and what was left. */
 export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
+  const { before, after } = row;
   return (
     <div className="cmp">
       <div className="hd">
@@ -37,7 +51,26 @@ export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
         <b>Context compacted</b>
         <span>{formatClock(row.message.created_at)}</span>
       </div>
+      {before !== null && after !== null && (
+        <div className="bars">
+          <span>before</span>
+          <i style={{ width: `${(before / Math.max(before, after)) * 100}%` }} />
+          <span className="num">{formatTokens(before)}</span>
+          <span>after</span>
+          <i className="b" style={{ width: `${(after / Math.max(before, after)) * 100}%` }} />
+          <span className="num">{formatTokens(after)}</span>
+        </div>
+      )}
       {row.message.content && <p className="sum">{showControls(firstLine(row.message.content))}</p>}
+    </div>
+  );
+}
+
+export function HooksRow({ row }: { readonly row: RowOf<"hooks"> }) {
+  return (
+    <div className="row0">
+      <span />
+      <HookChips id={row.key} hooks={row.hooks} />
     </div>
   );
 }
@@ -53,7 +86,7 @@ export function SummaryRow({ row }: { readonly row: RowOf<"summary"> }) {
             <Icon name="compact" />
           </span>
           <span>Summary</span>
-          <span className="gist clip">{firstLine(row.message.content)}</span>
+          <span className="gist clip">{showControls(firstLine(row.message.content))}</span>
           <span className="dur">{formatCounted(row.message.content.length, "character")}</span>
         </>
       }
@@ -122,7 +155,7 @@ export function SystemRow({ row }: { readonly row: RowOf<"system"> }) {
     <Fold id={row.key} className="sys-fold" summary={<span className="sys">{summary}</span>}>
       {() => (
         <div className="in">
-          <Output text={text} wrap />
+          <Output text={message.content} wrap />
         </div>
       )}
     </Fold>
@@ -154,7 +187,7 @@ export function UnknownRow({ row }: { readonly row: RowOf<"unknown"> }) {
               It is too long to be shown here. <RawLink row={row} />
             </p>
           ) : (
-            <Output text={printJson(row.json)} wrap />
+            <Output text={printJson(row.json)} wrap language="json" />
           )}
         </div>
       )}
@@ -198,6 +231,7 @@ export function BranchRow({ row }: { readonly row: RowOf<"branch"> }) {
 
 export function TurnEndRow({ row }: { readonly row: RowOf<"turn-end"> }) {
   const { turn } = row;
+  const { copyTurn } = useConversation();
   return (
     <div className="turn-end dot-sep">
       {turn.duration_ms !== null && <span>{formatDuration(turn.duration_ms)}</span>}
@@ -206,6 +240,17 @@ export function TurnEndRow({ row }: { readonly row: RowOf<"turn-end"> }) {
         {formatTokens(turn.input_tokens)} in, {formatTokens(turn.output_tokens)} out
       </span>
       {turn.cost_usd !== null && <span>{formatMoney(turn.cost_usd)}</span>}
+      {copyTurn && (
+        <button
+          type="button"
+          className="turn-copy"
+          onClick={() => {
+            copyTurn(turn);
+          }}
+        >
+          Copy turn
+        </button>
+      )}
     </div>
   );
 }

@@ -1,12 +1,13 @@
 /** What was said: prompts and answers, and what was thought. */
 
 import { formatClock, formatMoment } from "@/lib/format";
+import type { Fork } from "@/state/flow/branches";
 import type { ContentRow } from "@/state/flow/rows";
 import { Icon } from "@/ui/icons";
 import { Markdown } from "@/ui/markdown";
 import { showControls } from "@/lib/visible";
 
-import { useFold } from "../context";
+import { useConversation, useDepth, useFold } from "../context";
 import { Fold } from "../fold";
 import { MessageTools } from "../tools";
 
@@ -28,6 +29,37 @@ const SPEAKERS: Readonly<Record<string, string>> = {
 };
 
 export function PromptRow({ row }: { readonly row: RowOf<"prompt"> }) {
+  return useDepth() > 0 ? <Asked row={row} /> : <Prompt row={row} />;
+}
+
+/** What a sub-agent was asked is long, and stood in its call already: one line. */
+function Asked({ row }: { readonly row: RowOf<"prompt"> }) {
+  const { content } = row.message;
+  return (
+    <Fold
+      id={row.key}
+      className="think"
+      summary={
+        <>
+          <span className="g">
+            <Icon name="right" />
+          </span>
+          <span>Asked</span>
+          <span className="gist clip">{showControls(content.trim().split("\n", 1)[0] ?? "")}</span>
+          <span className="dur" />
+        </>
+      }
+    >
+      {() => (
+        <div className="inner">
+          <Markdown text={content} />
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+function Prompt({ row }: { readonly row: RowOf<"prompt"> }) {
   const { message } = row;
   const text = message.content;
   const speaker = SPEAKERS[message.author] ?? message.author;
@@ -44,12 +76,45 @@ export function PromptRow({ row }: { readonly row: RowOf<"prompt"> }) {
             {clock}
           </time>
           {note && <span>{note}</span>}
+          {row.fork && <ForkSwitch fork={row.fork} />}
         </div>
         {text !== "" && <Long id={`${row.key}-long`} text={text} />}
         {message.blocks.some((block) => block.kind === "image") && <Images row={row} />}
       </div>
       <MessageTools message={message} />
     </article>
+  );
+}
+
+/** Where a prompt was edited there are several ways on: one is shown, the others are a step away. */
+function ForkSwitch({ fork }: { readonly fork: Fork }) {
+  const { choose } = useConversation();
+  const at = fork.branches.findIndex((branch) => branch.index === fork.shown);
+  const step = (by: 1 | -1) => {
+    const other = fork.branches[at + by];
+    return {
+      disabled: !other || !choose,
+      onClick: () => {
+        if (other) choose?.(fork.at, other.index);
+      },
+    };
+  };
+  return (
+    <>
+      <span className="grow" />
+      <span className="fork-note">edited prompt</span>
+      <span className="fork" role="group" aria-label="Branch">
+        <button type="button" aria-label="Branch before" {...step(-1)}>
+          <Icon name="left" />
+        </button>
+        <span>
+          {at + 1} of {fork.branches.length}
+        </span>
+        <button type="button" aria-label="Next branch" {...step(1)}>
+          <Icon name="right" />
+        </button>
+      </span>
+    </>
   );
 }
 
@@ -112,7 +177,7 @@ export function ThinkingRow({ row }: { readonly row: RowOf<"thinking"> }) {
             <Icon name="think" />
           </span>
           <span>Thought</span>
-          <span className="gist clip">{gist}</span>
+          <span className="gist clip">{showControls(gist)}</span>
           <span className="dur" />
         </>
       }

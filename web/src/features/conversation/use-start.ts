@@ -1,0 +1,40 @@
+/** Where a conversation is opened: at the message that its address names, at its end, or at its beginning. */
+
+import { useCallback, useEffect, useRef } from "react";
+import type { RefObject } from "react";
+import { useSearch } from "wouter";
+
+import { opensAtEnd, parsePlace } from "@/lib/routes";
+import type { MessagePlace } from "@/lib/routes";
+import type { Flow } from "@/state/flow/flow";
+
+import type { FlowHandle } from "./flow-view";
+
+interface StartOptions {
+  readonly message: string | null;
+  readonly goTo: (target: string | number | null) => Promise<boolean>;
+  readonly land: (message: string, place: MessagePlace) => Promise<void>;
+  readonly handle: RefObject<FlowHandle | null>;
+  readonly flow: Flow;
+}
+
+/** Goes where the address points to, now and whenever it changes; returns how to do so again. */
+export function useStart({ message, goTo, land, handle, flow }: StartOptions): () => void {
+  const search = useSearch();
+  const ending = useRef(false);
+  const start = useCallback(() => {
+    if (message !== null) void land(message, parsePlace(search));
+    else if (opensAtEnd(search)) {
+      ending.current = true;
+      void flow.openEnd();
+    } else void goTo(null);
+  }, [message, search, goTo, land, flow]);
+  useEffect(start, [start]);
+  // The rows are there one render after their messages.
+  useEffect(() => {
+    if (!ending.current || !handle.current || flow.state.get().layout.at(-1)?.kind !== "stretch") return;
+    ending.current = false;
+    handle.current.scrollToEnd();
+  });
+  return start;
+}

@@ -1,0 +1,79 @@
+/** The state of the page, which stands in the address, and the reports that it needs. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
+import { useLocation, useSearch } from "wouter";
+
+import { usageQuery } from "@/api/usage";
+import type { UsageRequest } from "@/api/usage";
+import { parseUsage, usagePath } from "@/lib/routes";
+import type { Range, UsageState } from "@/lib/routes";
+import { dayIn, daysBetween, isZone, monthsBetween, ownZone, shiftDay } from "@/lib/zones";
+
+const BACK: Readonly<Record<Range, number | null>> = { today: 0, "7d": 6, "30d": 29, year: 364, all: null };
+/** A plot of one day shows the days before it, too. */
+const PLOT_DAYS = 6;
+/** Over more days than these a bar is a month. */
+const MOST_BARS = 400;
+/** A table of more is read by nobody; the rest is summed up by the server. */
+const MOST_ROWS = 200;
+
+export function useUsageState(): readonly [UsageState, (change: Partial<UsageState>) => void] {
+  const search = useSearch();
+  const [, navigate] = useLocation();
+  const state = useMemo(() => parseUsage(search), [search]);
+  const change = useCallback(
+    (part: Partial<UsageState>) => {
+      navigate(usagePath({ ...state, ...part }));
+    },
+    [state, navigate],
+  );
+  return [state, change];
+}
+
+export interface Period {
+  readonly zone: string;
+  readonly today: string;
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+export function periodOf(state: UsageState, now: Date): Period {
+  const zone = state.zone !== null && isZone(state.zone) ? state.zone : ownZone();
+  const today = dayIn(zone, now);
+  if (state.since !== null || state.until !== null) {
+    return { zone, today, since: state.since, until: state.until };
+  }
+  const back = BACK[state.range];
+  return { zone, today, since: back === null ? null : shiftDay(today, -back), until: null };
+}
+
+export function useReports(state: UsageState, period: Period) {
+  const { zone, today, since, until } = period;
+  const common = { since, until, timezone: zone, project: state.project };
+  const ask = (part: Partial<UsageRequest> & Pick<UsageRequest, "by">) => usageQuery({ ...common, ...part });
+  const models = useQuery(ask({ by: "model" }));
+  const first = since ?? firstDay(models.data?.total.first, zone) ?? today;
+  const last = until !== null && until < today ? until : today;
+  const plotFirst = first > shiftDay(last, -PLOT_DAYS) ? shiftDay(last, -PLOT_DAYS) : first;
+  const monthly = shiftDay(plotFirst, MOST_BARS) < last;
+  const names = useMemo(
+    () => (monthly ? monthsBetween(plotFirst, last) : daysBetween(plotFirst, last)),
+    [monthly, plotFirst, last],
+  );
+  return {
+    names,
+    models,
+    days: useQuery(
+      ask({ by: monthly ? "monthly" : "daily", since: plotFirst, until: last, breakdown: "model" }),
+    ),
+    year: useQuery(ask({ by: "daily", since: shiftDay(today, -371), until: null })),
+    groups: useQuery(ask({ by: state.by, top: MOST_ROWS })),
+    tools: useQuery(ask({ by: "tool", top: MOST_ROWS })),
+    blocks: useQuery(ask({ by: "blocks", since: shiftDay(today, -29), until: null })),
+  };
+}
+
+function firstDay(time: string | null | undefined, zone: string): string | null {
+  return time == null ? null : dayIn(zone, new Date(time));
+}
