@@ -190,6 +190,9 @@ class Beside:
     def find_known(self, scope: object, key: str) -> KnownSession | None:
         return self._store.find_known(LOCAL, key)
 
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
     def list_known(self, scope: object) -> Iterator[KnownSession]:
         return self._store.list_known(LOCAL)
 

@@ -11,8 +11,8 @@ from turnlog.testing.store_contract import StoreContract
 
 class TestContract(StoreContract):
     def make_store(self, tmp_path: Path) -> Store:
-        self.shared = Shared()
-        return MemoryStore(self.shared)
+        self.shared = {**getattr(self, "shared", {}), tmp_path: Shared()}
+        return self.reopen(tmp_path)
 
     def reopen(self, tmp_path: Path) -> Store:
-        return MemoryStore(self.shared)
+        return MemoryStore(self.shared[tmp_path])

@@ -20,7 +20,7 @@ import turnlog
 import usage_reference
 from turnlog import Line, Position
 from turnlog.transcripts.calls.builder import CallBuilder, build_calls
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.summary.fold import Counts, ModelTotals, Summary, SummaryFold, build_summary
 from turnlog.transcripts.summary.session_state import PullRequest, Worktree
 from turnlog.transcripts.summary.titles import Title, TitleSource

@@ -18,7 +18,7 @@ from turnlog.messages.tool_io.searching import GlobResult
 from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
 from turnlog.transcripts.calls.call import Call, Pairing
 from turnlog.transcripts.calls.extraction import extract, map_parents
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import list_texts
 from turnlog.transcripts.lines.categories import Category
 

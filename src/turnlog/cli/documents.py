@@ -18,7 +18,7 @@ from turnlog.transcripts.agents.agent import Agent, AgentLink
 from turnlog.transcripts.agents.places import build_conversation
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.touched import Touched
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message

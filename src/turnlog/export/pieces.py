@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.categories import Category
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from turnlog.store.identity import Place, Scope
 from turnlog.store.rows import PlacementRow
-from turnlog.transcripts.hooks.merging import Told
+from turnlog.transcripts.hooks.matching import Told
 
 __all__ = [
     "FIRST_EVENTS",

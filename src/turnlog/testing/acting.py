@@ -22,8 +22,8 @@ from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.rows import CallRow, MessageRow, PlacementRow
 from turnlog.store.timeline import FIRST_EVENTS, PARENTS_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.calls.results import CallState
-from turnlog.transcripts.hooks.merging import Told, match_lines
+from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.hooks.matching import Told, match_lines
 from turnlog.transcripts.lines.categories import Category
 
 __all__ = ["ScannedSession"]

@@ -16,7 +16,8 @@ from turnlog.ingest.facts import time_of
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.actions.telling import tell_event
 from turnlog.transcripts.hooks.lines import HookLine, HookRun, read_hook_line
-from turnlog.transcripts.hooks.merging import NEAR, Told, match_lines, merge_runs
+from turnlog.transcripts.hooks.matching import NEAR, Told, match_lines
+from turnlog.transcripts.hooks.merging import merge_runs
 
 SECOND = 1_000_000
 

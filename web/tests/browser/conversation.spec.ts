@@ -195,6 +195,7 @@ test("turns can be reached from the contents, all two thousand of them", async (
   await page.goto(`/sessions/${LONG_SESSION}`);
   await page.locator(".flow").getByText("Prompt 1: what").first().waitFor();
   const contents = page.getByRole("complementary", { name: "Session and turns" });
+  await contents.getByRole("link", { name: /Prompt 1:/ }).waitFor();
   expect(await contents.getByRole("link").count()).toBeLessThan(60);
   await contents.evaluate((element) => {
     element.scrollTop = element.scrollHeight;

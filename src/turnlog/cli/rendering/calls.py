@@ -10,7 +10,7 @@ from rich.text import Text
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean, shorten
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 
 __all__ = ["MARKS", "render_call", "summarize_input"]

@@ -11,7 +11,7 @@ from rich.text import Text
 from turnlog.cli.clock import duration_text, local_time
 from turnlog.cli.rendering.figures import bill_text, count_text
 from turnlog.cli.terminal import shorten
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.turns import Turn
 
 __all__ = ["render_turns"]

@@ -30,7 +30,7 @@ from turnlog.export.pieces import (
     TurnBegins,
 )
 from turnlog.export.plain import show_controls, strip_colors
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.authors import Author
 
 __all__ = ["render_html"]

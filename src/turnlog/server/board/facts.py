@@ -19,7 +19,7 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.rows import CallRow, MessageRow
 from turnlog.store.windows import CallFilter, MessageFilter
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.details import read_fields

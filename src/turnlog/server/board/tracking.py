@@ -34,17 +34,19 @@ class StateTracker:
         self._store = store
         self._watch = watch
         self._on_change = on_change
+        self._started_ns = watch.clock()
         self._known: OrderedDict[str, tuple[Column, Why | None]] = OrderedDict()
         self._busy: dict[str, StoredSession | None] = {}
         """Those that are not done."""
 
     def prime(self) -> None:
-        """Learn where sessions stand now."""
+        """Learn where sessions stood when the server started; what has changed since then is news."""
         since = self._watch.clock() - ACTIVE_NS
         stored = self._store.list_sessions(LOCAL, SessionFilter(since=since // 1000), limit=_PRIMED).sessions
         told = [each.session_id for each in self._store.list_hook_sessions(LOCAL, since, _PRIMED)]
         for session_id, state, session in [*self._find_kept(stored), *self._find_told(told)]:
-            self._note(session_id, state, session)
+            is_news = state.since_ns is not None and state.since_ns > self._started_ns
+            (self._compare if is_news else self._note)(session_id, state, session)
 
     def __call__(self, entries: Sequence[ChangeEntry]) -> None:
         """Tell what follows from changes."""

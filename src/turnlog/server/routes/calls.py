@@ -15,7 +15,7 @@ from turnlog.server.shapes.calls import CallPage
 from turnlog.server.views.call_bodies import view_calls
 from turnlog.server.views.calls import view_row
 from turnlog.store.windows import CallFilter
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.categories import Category
 
 __all__ = ["HANDLERS", "list_calls"]

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Raw, Struct
 
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.categories import Category
 
 __all__ = ["Call", "CallPage", "CallResult", "Image", "Offloaded"]

@@ -22,7 +22,7 @@ from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.actions.telling import tell_event, tell_runs
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import HookRun
 from turnlog.transcripts.lines.categories import Category

@@ -18,7 +18,8 @@ from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope
 from turnlog.store.timeline import EventFact, HookFact
 from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
-from turnlog.transcripts.hooks.merging import Told, match_lines, merge_runs
+from turnlog.transcripts.hooks.matching import Told, match_lines
+from turnlog.transcripts.hooks.merging import merge_runs
 from turnlog.transcripts.hooks.table import AUTONOMOUS, NEEDS_YOU
 
 __all__ = ["HookSession", "find_told", "list_runs", "view_command", "view_hook"]

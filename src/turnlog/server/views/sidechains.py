@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from turnlog.store.windows import CallOutline, MessageOutline
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.categories import Role
 

@@ -10,7 +10,7 @@ from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import dollars, moment, took_ms
 from turnlog.store.rows import MessageRow, TurnRow
 from turnlog.store.windows import TurnCall
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.categories import Category
 
 __all__ = ["MOST_BARS", "build_strip", "group_turn_calls", "is_edited", "view_turn"]

@@ -11,7 +11,7 @@ from turnlog.store.sqlite.connection import translate
 from turnlog.store.sqlite.overview import Overview
 from turnlog.store.sqlite.timelines import Timelines
 from turnlog.store.timeline import EventFact, HookFact, HookPlace, HooksUnder
-from turnlog.transcripts.hooks.merging import Told
+from turnlog.transcripts.hooks.matching import Told
 
 __all__ = ["Acting"]
 

@@ -25,8 +25,8 @@ from turnlog.store.sqlite.chapters import SESSION, Values
 from turnlog.store.sqlite.kinds import UnpackContext
 from turnlog.store.sqlite.timelines import Timelines
 from turnlog.transcripts.actions.states import CALL_STATES, ActionState
-from turnlog.transcripts.calls.results import CallState
-from turnlog.transcripts.hooks.merging import match_lines
+from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.hooks.matching import match_lines
 
 __all__ = ["ActionLog"]
 

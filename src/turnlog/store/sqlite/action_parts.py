@@ -14,9 +14,9 @@ from turnlog.store.sqlite.chapters import Values
 from turnlog.store.sqlite.timelines import IS_EVENT
 from turnlog.store.timeline import FIRST_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.calls.results import CallState
-from turnlog.transcripts.hooks.merging import NEAR
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.hooks.matching import NEAR
+from turnlog.transcripts.lines.kinds import Category
 
 __all__ = ["LIVE_STATES", "PARTS", "TIMED_HOOKS", "TOLD", "Part", "build_wanted"]
 

@@ -17,7 +17,7 @@ from turnlog.store.frames import FRAME_SIZE, cut_frames, make_frame, open_frame
 
 __all__ = ["TailWriter"]
 
-_RATIO = 2
+_RATIO = 3
 """How many times larger a frame may be than what it is merged with: the more, the better frames are compressed,
 and the more often."""
 

@@ -21,7 +21,7 @@ from turnlog.store.timeline import (
     HooksUnder,
     rank_hook,
 )
-from turnlog.transcripts.hooks.merging import NEAR, Told
+from turnlog.transcripts.hooks.matching import NEAR, Told
 
 __all__ = ["IS_EVENT", "Timelines"]
 

@@ -18,7 +18,7 @@ from turnlog.testing.acting import ScannedSession
 from turnlog.testing.builders import make_key, make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.care import CareBase
-from turnlog.transcripts.hooks.merging import NEAR
+from turnlog.transcripts.hooks.matching import NEAR
 
 __all__ = ["TimelineContract"]
 

@@ -19,7 +19,7 @@ from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.agents.workflows import Part
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import list_texts
 from turnlog.transcripts.lines.categories import Category, Role, role_of
 from turnlog.transcripts.lines.prompts import read_prompt

@@ -25,7 +25,7 @@ from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_
 from turnlog.transcripts.agents.workflows import Part, Workflow, WorkflowSource, build_workflow, list_parts
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.order import cut_circles
 from turnlog.transcripts.lines.categories import Category
 

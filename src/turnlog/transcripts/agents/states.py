@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 
 __all__ = ["CALL_STATES", "AgentState", "state_of_end"]
 

@@ -24,7 +24,7 @@ from turnlog.messages.sidecars import (
 from turnlog.messages.tool_io import WorkflowInput, WorkflowResult
 from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_end
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 
 __all__ = ["WORKFLOW_TOOL", "Part", "Workflow", "WorkflowSource", "build_workflow", "find_run_id", "list_parts"]
 

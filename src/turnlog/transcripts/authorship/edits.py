@@ -17,7 +17,7 @@ from turnlog.messages.tool_io import (
     WriteResult,
 )
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 
 __all__ = ["FileEdit", "Replacement", "read_edit"]
 

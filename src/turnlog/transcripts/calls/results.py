@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +24,7 @@ from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
 from turnlog.messages.server_tools import McpToolResultBlock
 from turnlog.messages.system import SystemNotice
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import (
     ResultBlock,
     find_stored_type,
@@ -35,23 +35,6 @@ from turnlog.transcripts.lines.blocks import (
 )
 
 __all__ = ["CallState", "Place", "Result", "find_agent_id", "read_result"]
-
-
-class CallState(StrEnum):
-    """What is known of a call's outcome."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
-
-    UNRESOLVED = "unresolved"
-    """There is no result. That is no error: the session may be live, or was ended."""
-    PLACEHOLDER = "placeholder"
-    """It goes on in the background; what came of it is told later."""
-    RESOLVED = "resolved"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    """It was stopped, or never got to run."""
-    REJECTED = "rejected"
-    """It was not allowed, by the user or by a rule."""
 
 
 class Place(Struct, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 
 __all__ = ["FILE_TOOLS", "NOT_DONE", "Touched", "list_touched"]
 

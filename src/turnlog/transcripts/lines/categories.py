@@ -9,7 +9,6 @@ in the user's mouth is the system's), and skipping shows as an empty list of mes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 
 from turnlog.messages import Line
@@ -56,6 +55,7 @@ from turnlog.transcripts.lines.blocks import (
     list_blocks,
     list_texts,
 )
+from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
 __all__ = [
     "CATEGORIES",
@@ -71,54 +71,6 @@ __all__ = [
     "role_of",
     "tool_category",
 ]
-
-
-class Role(StrEnum):
-    """What a line is in the conversation (spec 002 §3)."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
-
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL_USE = "tool_use"
-    TOOL_RESULT = "tool_result"
-    SYSTEM = "system"
-    PROGRESS = "progress"
-    SUMMARY = "summary"
-
-
-class MessageType(StrEnum):
-    """How a message is shown (spec 002 §5)."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
-
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL_USE = "tool_use"
-    TOOL_RESULT = "tool_result"
-    THINKING = "thinking"
-    ERROR = "error"
-    HOOK = "hook"
-    SYSTEM = "system"
-    PROGRESS = "progress"
-    SUMMARY = "summary"
-
-
-class Category(StrEnum):
-    """What sort of action a call or an event is (spec 002 §6)."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
-
-    SKILL = "skill"
-    MCP = "mcp"
-    BUILTIN = "builtin"
-    AGENT = "agent"
-    HOOK = "hook"
-    HOOK_PROGRESS = "hook_progress"
-    ERROR = "error"
-    SYSTEM = "system"
-    SNAPSHOT = "snapshot"
-    QUEUE = "queue"
 
 
 ROLES: Mapping[type, Role] = MappingProxyType(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 
 __all__ = ["CallTally"]
 

@@ -25,7 +25,7 @@ from turnlog.messages import UNSET, Line
 from turnlog.messages.entries import UnknownEntry
 from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import CallState
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.files.projects import project_name
 from turnlog.transcripts.summary.call_tally import CallTally
 from turnlog.transcripts.summary.session_state import STATE_TYPES, SessionState, SessionStateFold

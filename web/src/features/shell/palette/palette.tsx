@@ -64,8 +64,10 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       setCurrent(choices[(at + move + choices.length) % choices.length]?.id ?? null);
     } else if (event.key === "Tab") {
       event.preventDefault();
-      setChosen(nextScope(asked.scope, event.shiftKey ? -1 : 1));
-      setTyped(asked.text);
+      // What stands in the field counts, also if it is not looked for yet.
+      const now = readAsked(typed, chosen);
+      setChosen(nextScope(now.scope, event.shiftKey ? -1 : 1));
+      setTyped(now.text);
     } else if (event.key === "Enter" && active && !event.nativeEvent.isComposing) {
       event.preventDefault();
       take(active, event.ctrlKey || event.metaKey);
