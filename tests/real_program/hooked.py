@@ -101,6 +101,10 @@ def _run_all(hooked: _Hooked) -> None:
         hooked.await_taken()
         told["events"] = {name.session_id: server.list_events(name.session_id) for name in (UP, DOWN, HANGING)}
     hooked.turnlog("sync")
+    with hooked.serving() as server:
+        told["timelines"] = {
+            name.session_id: server.list_timeline(name.session_id) for name in (UP, DOWN, HANGING)
+        }
     (hooked.folder / "told.json").write_text(json.dumps(told))
 
 
@@ -124,6 +128,9 @@ class _Server:
 
     def list_events(self, session_id: str) -> Any:
         return json.loads(self.ask(f"/api/sessions/{session_id}/hook-events"))
+
+    def list_timeline(self, session_id: str) -> Any:
+        return json.loads(self.ask(f"/api/sessions/{session_id}/timeline?limit=200"))["items"]
 
 
 class _Hooked:

@@ -127,6 +127,25 @@ def test_the_server_tells_them_in_the_shape_of_the_spec(
     assert all(set(each) == {*each} and each["group"] in ("autonomous", "needs_you") for each in events)
 
 
+def test_both_channels_are_one_timeline(told: Any, store: SqliteStore, scenario: Scenario) -> None:
+    """Each event stands once, those of a call under the message that made it, and none before it."""
+    items = told["timelines"][scenario.session_id]
+    hooks = [item["hook"] for item in items if item["kind"] == "hook"]
+    main = [each for each in list_deliveries(store, scenario) if each.agent_id is None]
+    assert {each.delivery_id for each in main} <= {hook["delivery_id"] for hook in hooks}
+    assert len({hook["delivery_id"] for hook in hooks}) == len(hooks)
+    callers: dict[str, int] = {}
+    for item in items:
+        if item["kind"] == "message":
+            calls = [block["call"] for block in item["message"]["blocks"] if block["kind"] == "call"]
+            callers |= {call["id"]: item["message"]["index"] for call in calls}
+        elif item["hook"]["tool_use_id"] in ("toolu_read", "toolu_shell", "toolu_fails"):
+            assert item["hook"]["message"] == callers[item["hook"]["tool_use_id"]]
+    told_prompts = [hook for hook in hooks if hook["event_name"] == "UserPromptSubmit"]
+    [run] = scenario.runs
+    assert len(told_prompts) == len(run.steps)
+
+
 def test_calls_and_hooks_name_each_other(folder: Path, store: SqliteStore, scenario: Scenario) -> None:
     calls = Recording(scenario, folder).calls
     named = {
