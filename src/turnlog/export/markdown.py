@@ -22,22 +22,13 @@ from turnlog.export.pieces import (
     TurnBegins,
 )
 from turnlog.export.plain import show_controls, strip_colors
-from turnlog.transcripts.calls.states import CallState
+from turnlog.export.words import SPEAKERS, STATES, shorten_topic
 from turnlog.transcripts.lines.authors import Author
 
 __all__ = ["render_markdown"]
 
-_STATES = {
-    CallState.FAILED: "failed",
-    CallState.INTERRUPTED: "interrupted",
-    CallState.REJECTED: "not allowed",
-    CallState.PLACEHOLDER: "goes on in the background",
-    CallState.UNRESOLVED: "no result",
-}
-_SPEAKERS = {Author.HUMAN: "You", Author.CLAUDE: "Claude", Author.AGENT: "Agent", Author.SYSTEM: "System"}
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"`+")
-_LONGEST_TOPIC = 160
 
 
 def render_markdown(heading: Heading, pieces: Iterable[Piece]) -> Iterator[str]:
@@ -77,7 +68,7 @@ def _list_facts(heading: Heading) -> Iterator[str]:
 def _render_said(said: Said) -> Iterator[str]:
     when = "" if said.time is None else f" · {said.time:%H:%M:%S}"
     remark = f" · {said.remark}" if said.remark else ""
-    yield f"**{_SPEAKERS[said.author]}**{when}{remark}\n\n"
+    yield f"**{SPEAKERS[said.author]}**{when}{remark}\n\n"
     if said.thinking:
         yield f"<details><summary>Thinking</summary>\n\n{_quote(_defuse(said.thinking))}\n\n</details>\n\n"
     if said.text:
@@ -88,11 +79,9 @@ def _render_said(said: Said) -> Iterator[str]:
 
 
 def _render_call(call: Done) -> Iterator[str]:
-    topic = " ".join(strip_colors(call.topic).split())
-    if len(topic) > _LONGEST_TOPIC:
-        topic = topic[: _LONGEST_TOPIC - 1] + "…"
+    topic = shorten_topic(call.topic)
     told = f" <code>{_html(topic)}</code>" if topic else ""
-    state = f" — {_STATES[call.state]}" if call.state in _STATES else ""
+    state = f" — {STATES[call.state]}" if call.state in STATES else ""
     yield f"<details><summary>{_html(call.name)}{told}{state}</summary>\n\n"
     for body in call.given:
         yield _render_body(body)

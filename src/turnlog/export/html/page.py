@@ -29,23 +29,13 @@ from turnlog.export.pieces import (
     Said,
     TurnBegins,
 )
-from turnlog.export.plain import show_controls, strip_colors
-from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.authors import Author
+from turnlog.export.plain import show_controls
+from turnlog.export.words import SPEAKERS, STATES, shorten_topic
 
 __all__ = ["render_html"]
 
-_SPEAKERS = {Author.HUMAN: "You", Author.CLAUDE: "Claude", Author.AGENT: "Agent", Author.SYSTEM: "System"}
-_STATES = {
-    CallState.FAILED: "failed",
-    CallState.INTERRUPTED: "interrupted",
-    CallState.REJECTED: "not allowed",
-    CallState.PLACEHOLDER: "goes on in the background",
-    CallState.UNRESOLVED: "no result",
-}
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
-_LONGEST_TOPIC = 200
 _ANCHOR = re.compile(r"[^A-Za-z0-9_.@-]")
 
 
@@ -114,7 +104,7 @@ def _render_said(said: Said) -> Iterator[str]:
     remark = f" · {_text(said.remark)}" if said.remark else ""
     yield (
         f'<article class="{said.author}" data-piece id="{_anchor(said.anchor)}">'
-        f'<p class="who">{_SPEAKERS[said.author]}{when}{model}{remark}</p>'
+        f'<p class="who">{SPEAKERS[said.author]}{when}{model}{remark}</p>'
     )
     if said.thinking:
         yield (
@@ -128,10 +118,8 @@ def _render_said(said: Said) -> Iterator[str]:
 
 
 def _render_call(call: Done) -> Iterator[str]:
-    topic = " ".join(strip_colors(call.topic).split())
-    if len(topic) > _LONGEST_TOPIC:
-        topic = topic[: _LONGEST_TOPIC - 1] + "…"
-    state = f' <span class="state">{_STATES[call.state]}</span>' if call.state in _STATES else ""
+    topic = shorten_topic(call.topic)
+    state = f' <span class="state">{STATES[call.state]}</span>' if call.state in STATES else ""
     yield (
         f'<details class="call {call.state}" data-piece id="{_anchor(call.anchor)}"><summary>'
         f"<b>{_text(call.name)}</b> <code>{_text(topic)}</code>{state}</summary>"
