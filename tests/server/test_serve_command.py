@@ -313,6 +313,11 @@ def test_it_says_plainly_where_it_is(env: dict[str, str], session: Path) -> None
     assert "/open?key=" in shown.text
 
 
+def test_samples_are_said_to_be_samples(env: dict[str, str]) -> None:
+    shown = show_in_terminal("serve", "--demo", "--no-browser", "--port", "0", env=env, interrupt=True)
+    assert "turnlog serves sample sessions at http://127.0.0.1:" in shown.text
+
+
 @pytest.mark.parametrize(
     ("env", "platform", "has"),
     [

@@ -111,12 +111,14 @@ def command(
             "on the way can read your sessions, and the secrets that let you in"
         )
 
+    samples = demo or (not as_json and _wants_demo(settings))
+
     def on_ready(ready: Ready) -> None:
-        _tell(output, ready, as_json)
+        _tell(output, ready, as_json, "sample sessions" if samples else "your sessions")
         if not no_browser:
             open_browser(f"{ready.url}{ready.open_path}", os.environ)
 
-    if demo or (not as_json and _wants_demo(settings)):
+    if samples:
         with _demo_settings() as (shown, env):
             _serve(shown, replace(options, demo=True), on_ready, env)
     else:
@@ -135,7 +137,7 @@ def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: d
         raise KeyboardInterrupt
 
 
-def _tell(output: Output, ready: Ready, as_json: bool) -> None:
+def _tell(output: Output, ready: Ready, as_json: bool, what: str) -> None:
     address = f"{ready.url}{ready.open_path}"
     if as_json:
         output.print_json(
@@ -144,7 +146,7 @@ def _tell(output: Output, ready: Ready, as_json: bool) -> None:
         return
     output.print(
         [
-            f"turnlog serves your sessions at {ready.url}/",
+            f"turnlog serves {what} at {ready.url}/",
             f"  {address}",
             "  lets one browser in, once, within 10 minutes; `turnlog serve` again shows another",
             "Ctrl-C ends it.",
