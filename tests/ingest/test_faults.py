@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -28,12 +29,13 @@ from turnlog.transcripts.files.locate import list_roots
 ORIGIN = "0" * 31 + "1"
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])
+PROJECT = 30
+"""So many times one project is written to."""
 LINE = {"type": "user", "sessionId": "s", "cwd": "/home/ada/tea", "timestamp": "2026-05-01T10:00:00.000Z"}
 
 
-def grow(config: Path, choice: random.Random, *, deleting: bool = True) -> None:
+def grow(project: Path, choice: random.Random, *, deleting: bool = True) -> None:
     """Append some lines to some sessions, one of them torn, and delete one now and then."""
-    project = config / "projects" / "-home-ada-tea"
     project.mkdir(parents=True, exist_ok=True)
     for number in range(choice.randint(1, 6)):
         path = project / f"s{choice.randint(0, 9)}.jsonl"
@@ -49,8 +51,9 @@ def grow(config: Path, choice: random.Random, *, deleting: bool = True) -> None:
         victims[choice.randrange(len(victims))].unlink()
 
 
-def sync_and_kill(config: Path, home: Path, choice: random.Random) -> bool:
-    """Start a sync, kill it after some seconds, and tell whether it was still running."""
+def sync_and_kill(config: Path, home: Path, project: Path, choice: random.Random) -> bool:
+    """Write to sessions, start a sync, kill it after a while, and tell whether it was still running."""
+    grow(project, choice)
     env = {**os.environ, "TURNLOG_HOME": str(home), "CLAUDE_CONFIG_DIR": str(config)}
     process = subprocess.Popen(
         [sys.executable, "-m", "turnlog", "sync"],
@@ -58,7 +61,7 @@ def sync_and_kill(config: Path, home: Path, choice: random.Random) -> bool:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(choice.uniform(0.25, 1.0))
+    time.sleep(choice.uniform(0.05, 0.6))
     running = process.poll() is None
     if running:
         process.send_signal(signal.SIGKILL)
@@ -66,22 +69,24 @@ def sync_and_kill(config: Path, home: Path, choice: random.Random) -> bool:
     return running
 
 
-def check(config: Path, home: Path, kept: dict[str, bytes]) -> None:
-    """Sync to the end; all that is or ever was outside is there, and everything follows from it."""
+def check(config: Path, home: Path, within: Path) -> None:
+    """Sync to the end; all that is outside in a folder is there, and what is kept of it follows from it."""
     place = home / "turnlog.db"
-    store = open_store(place)
-    sync(store, place, locate_sessions([config]).sessions, origin=ORIGIN, within=[config])
-    known = list(store.list_known(LOCAL))
-    assert [each for session in known for each in verify_session(store, LOCAL, session).disagreements] == []
-    archived = {
-        source.path: b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
-        for session in known
-        for source in session.sources
-    }
-    for path in (config / "projects").rglob("*.jsonl"):
-        kept[str(path)] = path.read_bytes()
-        assert archived[str(path)] == kept[str(path)]
-    store.close()
+    with closing(open_store(place)) as store:
+        sync(store, place, locate_sessions([config]).sessions, origin=ORIGIN, within=[config])
+        known = [
+            session
+            for session in store.list_known(LOCAL)
+            if any(Path(source.path).is_relative_to(within) for source in session.sources)
+        ]
+        assert [each for session in known for each in verify_session(store, LOCAL, session).disagreements] == []
+        archived = {
+            source.path: b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+            for session in known
+            for source in session.sources
+        }
+    for path in within.rglob("*.jsonl"):
+        assert archived[str(path)] == path.read_bytes()
 
 
 def follow_forever(config: Path, home: Path, begun: Event) -> None:
@@ -92,15 +97,16 @@ def follow_forever(config: Path, home: Path, begun: Event) -> None:
     follow(open_store(place), place, [config], origin=ORIGIN, watcher=watcher, on_report=lambda report: None)
 
 
-def follow_and_kill(config: Path, home: Path, choice: random.Random) -> bool:
+def follow_and_kill(config: Path, home: Path, project: Path, choice: random.Random) -> bool:
     """Start to follow, write to sessions meanwhile, kill it after a while, and tell whether it was running."""
+    grow(project, choice)
     begun = PROCESSES.Event()
     process = PROCESSES.Process(target=follow_forever, args=(config, home, begun))
     process.start()
     begun.wait()
     for _ in range(choice.randint(1, 6)):
         time.sleep(choice.uniform(0.0, 0.15))
-        grow(config, choice, deleting=False)
+        grow(project, choice, deleting=False)
     time.sleep(choice.uniform(0.0, 0.15))
     running = process.is_alive()
     process.kill()
@@ -112,22 +118,26 @@ def kill_often(
     tmp_path: Path,
     times: int,
     report: Callable[[str], None],
-    start: Callable[[Path, Path, random.Random], bool],
+    start: Callable[[Path, Path, Path, random.Random], bool],
 ) -> None:
+    """Kill, and check what was written since the last check; in the end, all there is.
+
+    Every `PROJECT` times there is a new project, so that checks don't take longer and longer.
+    """
     choice = random.Random(20260501)
     config, home = tmp_path / "claude", tmp_path / "home"
     home.mkdir()
     (home / "origin").write_text(f"{ORIGIN}\n")
-    kept: dict[str, bytes] = {}
-    killed = 0
-    for turn in range(times):
-        grow(config, choice)
-        killed += start(config, home, choice)
-        if turn % 10 == 9:
-            check(config, home, kept)
-    check(config, home, kept)
-    report(f"started {times} times, {killed} times killed; everything verified")
-    assert killed
+    turn = killed = 0
+    while killed < times:
+        assert turn < 20 * times, "hardly any was still running when it was to be killed"
+        project = config / "projects" / f"-home-ada-tea-{turn // PROJECT}"
+        killed += start(config, home, project, choice)
+        turn += 1
+        if turn % 10 == 0:
+            check(config, home, project)
+    check(config, home, config)
+    report(f"started {turn} times, {killed} times killed; everything verified")
 
 
 def test_killing_a_sync_at_random_moments_loses_nothing(tmp_path: Path, report: Callable[[str], None]) -> None:
