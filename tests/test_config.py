@@ -8,6 +8,7 @@ import pytest
 
 from turnlog.config import NotificationSettings, Occasion, Settings
 from turnlog.errors import ConfigError
+from turnlog.store.places import ServerPlace
 
 
 def test_nothing_is_set_by_default(tmp_path: Path) -> None:
@@ -91,3 +92,16 @@ def test_colours_can_be_forbidden_and_forced(env: dict[str, str], color: bool | 
 )
 def test_our_own_pager_comes_first(env: dict[str, str], pager: str | None) -> None:
     assert Settings.from_env(env).pager == pager
+
+
+def test_an_address_names_the_server_that_has_the_archive(tmp_path: Path) -> None:
+    env = {"TURNLOG_HOME": str(tmp_path)}
+    assert Settings.from_env(env).place == tmp_path / "turnlog.db"
+    assert Settings.from_env({**env, "TURNLOG_STORE": ""}).place == tmp_path / "turnlog.db"
+    address = "postgresql://db/turnlog"
+    assert Settings.from_env({**env, "TURNLOG_STORE": address}).place == ServerPlace(address, tmp_path)
+
+
+def test_an_address_of_an_engine_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="TURNLOG_STORE"):
+        Settings.from_env({"TURNLOG_HOME": str(tmp_path), "TURNLOG_STORE": "oracle://db/turnlog"})

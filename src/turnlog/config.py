@@ -18,11 +18,13 @@ from msgspec import Struct
 from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
+from turnlog.store.places import StorePlace, parse_address
 from turnlog.transcripts.files.locate import list_config_dirs
 
-__all__ = ["NotificationSettings", "Occasion", "Settings"]
+__all__ = ["NotificationSettings", "Occasion", "Settings", "find_home"]
 
 _MOST_WEBHOOKS = 10
+_FILE = "turnlog.db"
 
 
 class Occasion(StrEnum):
@@ -69,6 +71,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     home: Path = Path()
     """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
+    store: str | None = None
+    """The address of a database server that has the archive (`TURNLOG_STORE`); None for a file in `home`."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -84,13 +88,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets (`[redaction] words` in the file)."""
 
+    @property
+    def place(self) -> StorePlace:
+        """Where the archive is."""
+        return self.home / _FILE if self.store is None else parse_address(self.store, self.home)
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """Read the settings; raises `ConfigError` for a file that says anything wrong."""
-        home = _home(env)
+        """Read the settings; raises `ConfigError` for a file or an address that says anything wrong."""
+        home = find_home(env)
         file = _read_file(home / "config.toml")
         return cls(
             home=home,
+            store=_store(env, home),
             exclude=file.sync.exclude,
             notifications=file.notifications,
             redact_words=file.redaction.words,
@@ -100,9 +110,20 @@ class Settings(Struct, frozen=True, kw_only=True):
         )
 
 
-def _home(env: Mapping[str, str]) -> Path:
+def find_home(env: Mapping[str, str]) -> Path:
+    """Return where turnlog keeps its own data."""
     given = env.get("TURNLOG_HOME")
     return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
+
+
+def _store(env: Mapping[str, str], home: Path) -> str | None:
+    address = env.get("TURNLOG_STORE") or None
+    if address is not None:
+        try:
+            parse_address(address, home)
+        except ValueError as error:
+            raise ConfigError(str(error), "TURNLOG_STORE") from error
+    return address
 
 
 def _is_address(text: str) -> bool:

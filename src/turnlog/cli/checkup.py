@@ -16,13 +16,14 @@ from msgspec import Struct
 from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import path_text
 from turnlog.cli.service import find_service
-from turnlog.cli.stores import place_of
-from turnlog.config import Settings
+from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.origin import find_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
+from turnlog.store.places import StorePlace, home_of, is_made
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["Finding", "State", "check_up"]
@@ -55,11 +56,11 @@ def check_up() -> list[Finding]:
         Finding(State.OK, "version", f"turnlog {version('turnlog')}, Python {platform.python_version()}"),
         config,
         *_check_home(settings.home),
-        *_check_store(place_of(settings)),
+        *_check_store(settings.place),
         *_check_space(settings),
         *_check_config_dirs(settings),
         *_check_retention(settings),
-        _check_writer(place_of(settings)),
+        _check_writer(settings.place),
         _check_service(),
         *_check_backups(settings),
     ]
@@ -71,7 +72,7 @@ def _read_settings() -> tuple[Settings, Finding]:
     except ConfigError as error:
         # The rest can be looked at as if there were no file.
         own = Path(os.path.expanduser("~"))
-        settings = Settings(home=Path(error.path).parent, config_dirs=tuple(list_config_dirs(os.environ, own)))
+        settings = Settings(home=find_home(os.environ), config_dirs=tuple(list_config_dirs(os.environ, own)))
         return settings, Finding(State.FAIL, "config", path_text(str(error)))
     path = settings.home / "config.toml"
     said = f"{path_text(path)}" if path.exists() else "no config.toml, nothing is excluded"
@@ -95,11 +96,11 @@ def _check_mode(subject: str, path: Path) -> Finding:
     return Finding(State.OK, subject, path_text(path))
 
 
-def _check_store(place: Path) -> Iterator[Finding]:
-    if not place.exists():
+def _check_store(place: StorePlace) -> Iterator[Finding]:
+    if not is_made(place):
         yield Finding(State.WARN, "store", "nothing is archived yet; `turnlog sync` does that")
         return
-    yield _check_mode("store", place)
+    yield _check_mode("store", place) if isinstance(place, Path) else Finding(State.OK, "store", f"{place}")
     try:
         damage = check_quickly(place)
     except StoreError as error:
@@ -112,12 +113,12 @@ def _check_store(place: Path) -> Iterator[Finding]:
 
 
 def _check_space(settings: Settings) -> Iterator[Finding]:
-    home, place = settings.home, place_of(settings)
+    home, place = settings.home, settings.place
     there = next((path for path in (home, *home.absolute().parents) if path.is_dir()), None)
     if there is None:
         return
     free = shutil.disk_usage(there).free
-    size = place.stat().st_size if place.exists() else 0
+    size = place.stat().st_size if isinstance(place, Path) and place.exists() else 0
     said = f"{free / 1e9:,.1f} GB free where the archive is"
     if free < _LEAST:
         yield Finding(State.FAIL, "space", said)
@@ -146,7 +147,7 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
         found = read_retention(path, managed)
         source = "unless a settings file says otherwise" if found.source is None else path_text(found.source)
         yield Finding(State.OK, "clean-up", f"sessions are deleted after {found.days:g} days ({source})")
-    place = place_of(settings)
+    place = settings.place
     try:
         store = open_store(place, read_only=True)
     except StoreError:
@@ -161,10 +162,10 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
         yield Finding(State.WARN, "clean-up", report.warning)
 
 
-def _check_writer(place: Path) -> Finding:
+def _check_writer(place: StorePlace) -> Finding:
     try:
-        holder = find_holder(place) if place.exists() else None
-    except StoreError:
+        holder = find_holder(place, find_origin(home_of(place))) if is_made(place) else None
+    except (StoreError, OSError):
         holder = None
     if holder is None:
         return Finding(State.OK, "writer", "nobody keeps the archive up to date just now")
@@ -185,7 +186,7 @@ def _check_service() -> Finding:
 
 
 def _check_backups(settings: Settings) -> Iterator[Finding]:
-    place = place_of(settings)
+    place = settings.place
     try:
         store = open_store(place, read_only=True)
     except StoreError:

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from turnlog.cli.files import path_text
 from turnlog.cli.rendering.figures import plural
-from turnlog.cli.stores import place_of
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
@@ -24,6 +23,7 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.presence import find_server
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
+from turnlog.store.places import is_made
 
 __all__ = ["HooksDocument", "ScopeStatus", "describe_status", "look_at_hooks"]
 
@@ -122,8 +122,8 @@ def _look_at(settings: Settings, scope: HookScope, path: Path) -> ScopeStatus:
 
 
 def _count_deliveries(settings: Settings) -> int | None:
-    place = place_of(settings)
-    if not place.exists():
+    place = settings.place
+    if not is_made(place):
         return None
     try:
         store = open_store(place, read_only=True)

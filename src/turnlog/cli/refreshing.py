@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 
 from turnlog.cli.files import warn
-from turnlog.cli.stores import place_of
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.ingest.forgotten import list_forgotten
@@ -43,7 +42,7 @@ def refresh(settings: Settings) -> None:
 
 
 def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> bool:
-    place = place_of(settings)
+    place = settings.place
     try:
         opened = open_store(place, read_only=True)
     except NewerStoreError:
@@ -51,7 +50,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
     except StoreError:
         return True  # of an older version: opening it for writing brings it up
     with closing(opened) as store:
-        if find_holder(place) is not None:
+        if find_holder(place, find_origin(settings.home)) is not None:
             return False
         return has_news(
             sessions,
@@ -76,7 +75,7 @@ def _sync(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, .
     from turnlog.ingest.pipeline import sync
     from turnlog.ingest.tenure import hold_lease
 
-    place = place_of(settings)
+    place = settings.place
     with closing(open_store(place)) as store, hold_lease(place, lambda: None), waiting("Archiving") as progress:
         sync(
             store,

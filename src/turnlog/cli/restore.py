@@ -14,12 +14,13 @@ from turnlog.cli.files import path_text, require_file
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.stores import find_session, open_for, place_of
+from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.raw import restore_session
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_backup, restore_store
+from turnlog.store.places import is_made
 
 __all__ = ["RestoreDocument", "command"]
 
@@ -86,19 +87,21 @@ def command(
 
 def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool, as_json: bool) -> None:
     require_file(backup)
-    check_backup(backup)
-    place = place_of(settings)
-    document = RestoreDocument(store=path_text(place), kept=None, forgotten=0, done=False)
+    place = settings.place
+    check_backup(place, backup)
+    document = RestoreDocument(store=path_text(str(place)), kept=None, forgotten=0, done=False)
     if not dry_run:
         confirm(
-            clean_line(f"Replace {path_text(place)} by {path_text(backup)}?"),
-            yes=yes or not place.exists(),
+            clean_line(f"Replace {path_text(str(place))} by {path_text(backup)}?"),
+            yes=yes or not is_made(place),
             as_json=as_json,
         )
         with waiting("Restoring"):
             restored = restore_store(place, backup)
         kept = None if restored.kept is None else path_text(restored.kept)
-        document = RestoreDocument(store=path_text(place), kept=kept, forgotten=restored.forgotten, done=True)
+        document = RestoreDocument(
+            store=path_text(str(place)), kept=kept, forgotten=restored.forgotten, done=True
+        )
     if as_json:
         output.print_json(document)
     else:

@@ -21,13 +21,13 @@ from turnlog.cli.files import path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.running import find_fresh_address
-from turnlog.cli.stores import place_of
 from turnlog.config import Settings
 from turnlog.server.presence import AlreadyServingError
 from turnlog.server.security.hosts import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.server.sockets import DEFAULT_PORT
+from turnlog.store.places import is_made
 from turnlog.transcripts.files.locate import locate_sessions
 
 __all__ = ["ServeDocument", "command"]
@@ -127,7 +127,7 @@ def command(
 
 def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: dict[str, str]) -> None:
     try:
-        received = serve(place_of(settings), options, on_ready, env)
+        received = serve(settings.place, options, on_ready, env)
     except AlreadyServingError as error:
         fresh = (
             None if error.presence is None else find_fresh_address(error.presence, settings.home / TOKEN_FILE)
@@ -156,7 +156,7 @@ def _tell(output: Output, ready: Ready, as_json: bool, what: str) -> None:
 
 def _wants_demo(settings: Settings) -> bool:
     """Tell whether there is nothing to show, and somebody would rather see the demo."""
-    if place_of(settings).exists():
+    if is_made(settings.place):
         return False
     there = [path for path in settings.config_dirs if path.is_dir()]
     if locate_sessions(there).sessions:
@@ -180,6 +180,7 @@ def _demo_settings() -> Iterator[tuple[Settings, dict[str, str]]]:
         home, config = Path(folder, "home"), Path(folder, "claude")
         player = threading.Thread(target=play_live, args=(install(config, home=home), stopped), daemon=True)
         env = {**os.environ, "TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(config)}
+        env.pop("TURNLOG_STORE", None)
         player.start()
         try:
             yield Settings.from_env(env), env

@@ -12,12 +12,13 @@ from msgspec import Struct
 from turnlog.cli.failures import NothingFoundError
 from turnlog.cli.files import path_text, require_file
 from turnlog.cli.raw_lines import read_bytes
-from turnlog.cli.stores import find_session, open_for, place_of
+from turnlog.cli.stores import find_session, open_for
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, load_session
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.marks import Marks
+from turnlog.store.places import is_made
 from turnlog.transcripts.session import Session, read
 
 __all__ = ["Shown", "open_shown"]
@@ -43,7 +44,7 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
         require_file(path)
         yield Shown(path_text(path), lambda: read(path), lambda: read_bytes(path))
         return
-    if not place_of(settings).exists():
+    if not is_made(settings.place):
         raise NothingFoundError(f"{what}: there is no such file, and nothing is archived yet")
     with open_for(settings) as store:
         stored, known = find_session(store, what)

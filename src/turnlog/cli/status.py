@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 from msgspec import Struct
@@ -12,7 +11,7 @@ from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.rendering.figures import plural, size_text
-from turnlog.cli.stores import open_for, place_of
+from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.exclusion import Exclusion
@@ -20,6 +19,7 @@ from turnlog.ingest.retention import build_retention_report, list_managed_settin
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 from turnlog.store.opening import measure_store
+from turnlog.store.places import StorePlace
 
 __all__ = ["StatusDocument", "command"]
 
@@ -57,7 +57,7 @@ def command(as_json: bool, color: bool | None) -> None:
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings) as store:
-        document = _count(store, place_of(settings), _find_danger(store, settings))
+        document = _count(store, settings.place, _find_danger(store, settings))
     if as_json:
         output.print_json(document)
     else:
@@ -71,10 +71,10 @@ def _find_danger(store: Store, settings: Settings) -> str | None:
     return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
 
 
-def _count(store: Store, place: Path, warning: str | None) -> StatusDocument:
+def _count(store: Store, place: StorePlace, warning: str | None) -> StatusDocument:
     counts = store.count_files(LOCAL)
     return StatusDocument(
-        store=path_text(place),
+        store=path_text(str(place)),
         sessions=counts.sessions,
         only_here=counts.only_here,
         files=counts.files,

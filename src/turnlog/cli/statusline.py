@@ -164,14 +164,14 @@ def _build(asked: StatusInput, zone_name: str | None) -> StatusDocument:
 
 def _read_archive(asked: StatusInput, zone_name: str | None) -> StatusDocument:
     """Return what the archive has; nothing if there is none, or it cannot be read."""
-    from turnlog.cli.stores import place_of
     from turnlog.errors import TurnlogError
     from turnlog.store.identity import LOCAL as OWNER
     from turnlog.store.opening import open_store
+    from turnlog.store.places import is_made
 
     try:
-        place = place_of(Settings.from_env())
-        if not place.exists():
+        place = Settings.from_env().place
+        if not is_made(place):
             return StatusDocument()
         with closing(open_store(place, read_only=True)) as store:
             return _count(store.read_usage(OWNER).list_cells(), asked, zone_name)

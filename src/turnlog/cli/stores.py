@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
@@ -16,25 +15,20 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.opening import open_store
+from turnlog.store.places import StorePlace, is_made
 
-__all__ = ["find_session", "open_for", "place_of"]
+__all__ = ["find_session", "open_for"]
 
-_FILE = "turnlog.db"
 _NAMED = 5
 """How many sessions are named that may be meant."""
 _LONGEST_TITLE = 40
 
 
-def place_of(settings: Settings) -> Path:
-    """Return where the store is."""
-    return settings.home / _FILE
-
-
 @contextmanager
 def open_for(settings: Settings, *, writing: bool = False, existing: bool = False) -> Iterator[CaredStore]:
     """Open the store, and close it again; for reading, or if it is to be `existing`, it must be there."""
-    place = place_of(settings)
-    if (existing or not writing) and not place.exists():
+    place = settings.place
+    if (existing or not writing) and not is_made(place):
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; `turnlog sync` does that")
     store = open_store(place) if writing else _open_to_read(place)
     try:
@@ -43,7 +37,7 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
         store.close()
 
 
-def _open_to_read(place: Path) -> CaredStore:
+def _open_to_read(place: StorePlace) -> CaredStore:
     """Open the store for reading; one of an older version is brought up to date before."""
     try:
         return open_store(place, read_only=True)

@@ -13,7 +13,7 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
-from turnlog.cli.stores import open_for, place_of
+from turnlog.cli.stores import open_for
 from turnlog.cli.watching import describe_sync, watch
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
@@ -69,7 +69,7 @@ def command(
         warn(f"{path_text(obstacle.path)}: {obstacle.reason}")
     exclusion = Exclusion(settings.exclude)
     sessions = [files for files in located.sessions if not exclusion.excludes(files)]
-    place = place_of(settings)
+    place = settings.place
     with open_for(settings, writing=True) as store, waiting("Archiving") as progress:
         try:
             with hold_lease(place, lambda: None, wait_seconds=_PATIENCE):

@@ -18,9 +18,9 @@ from turnlog.cli.files import find_files, find_own_files, path_text
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.rendering.usage import render_csv, render_usage
-from turnlog.cli.stores import place_of
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
+from turnlog.store.places import is_made
 from turnlog.store.usage.blocks import Limit
 from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
@@ -164,7 +164,7 @@ def command(
         limit=limit,
     )
     own = None if price_file is None else _read_prices(price_file)
-    if paths or not place_of(settings).exists():
+    if paths or not is_made(settings.place):
         report, complete, where = _report_files(settings, query, paths, own)
     else:
         report, complete, where = _report_archive(settings, query, own, no_sync), True, "the archive"
@@ -203,7 +203,7 @@ def _report_archive(
         from turnlog.cli.refreshing import refresh
 
         refresh(settings)
-    with closing(open_store(place_of(settings), read_only=True)) as store:
+    with closing(open_store(settings.place, read_only=True)) as store:
         if own is None:
             return build_report(store.read_usage(OWNER), query)
         from turnlog.store.usage.recounting import RecountedUsage

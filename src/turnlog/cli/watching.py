@@ -20,7 +20,7 @@ from turnlog.cli.files import path_text, warn
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural, size_text
-from turnlog.cli.stores import open_for, place_of
+from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
@@ -56,7 +56,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
     """Archive all there is, and then what is written, until interrupted or terminated."""
     config_dirs = [_require_config_dir(path) for path in paths] or list(settings.config_dirs)
     watcher = choose_watcher(list_roots(config_dirs), env=os.environ)
-    place = place_of(settings)
+    place = settings.place
     lost: list[bool] = []
 
     def on_lost() -> None:

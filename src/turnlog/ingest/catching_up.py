@@ -15,6 +15,7 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.pipeline import OnProgress, SyncReport, sync
 from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
@@ -27,7 +28,7 @@ class CatchingUp:
     def __init__(
         self,
         store: Store,
-        place: Path,
+        place: StorePlace,
         config_dirs: tuple[Path, ...],
         *,
         origin: str,

@@ -27,6 +27,7 @@ from turnlog.ingest.pipeline import OnProgress, SyncReport
 from turnlog.ingest.watcher import Watcher
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store
+from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["FULL_SECONDS", "Followed", "Occasion", "OnReport", "follow"]
@@ -76,7 +77,7 @@ class _StoppedError(Exception):
 
 def follow(
     store: Store,
-    place: Path,
+    place: StorePlace,
     config_dirs: Iterable[Path],
     *,
     origin: str,
@@ -116,7 +117,9 @@ def follow(
 
 
 class _Follower:
-    def __init__(self, place: Path, catching_up: CatchingUp, watcher: Watcher, on_report: OnReport) -> None:
+    def __init__(
+        self, place: StorePlace, catching_up: CatchingUp, watcher: Watcher, on_report: OnReport
+    ) -> None:
         self._place = place
         self._catching_up = catching_up
         self._known = catching_up.known
@@ -136,7 +139,7 @@ class _Follower:
             while not self._watcher.stopped:
                 due = min(next_full, max(self._agenda.find_next() or next_full, self._rested))
                 changed = self._watcher.wait(max(min(due - time.monotonic(), _ATTENTION), 0.0))
-                answer_requests(self._place.parent, self._serve)
+                answer_requests(home_of(self._place), self._serve)
                 if self._note(changed) or time.monotonic() >= next_full:
                     done = self._sync_all(Occasion.CHECK)
                     next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))

@@ -24,6 +24,7 @@ from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_i
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["OnProgress", "SyncReport", "sync"]
@@ -59,7 +60,7 @@ class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
 
 def sync(
     store: Store,
-    place: Path,
+    place: StorePlace,
     sessions: Iterable[SessionFiles],
     *,
     origin: str,
@@ -99,7 +100,7 @@ def sync(
 
 
 def _look(
-    plan: Plan, store: Store, place: Path, asker: Asker, workers: int | None, hot: HotSessions | None
+    plan: Plan, store: Store, place: StorePlace, asker: Asker, workers: int | None, hot: HotSessions | None
 ) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
     if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from turnlog.errors import BusyStoreError, StoreError
-from turnlog.store.opening import Lease, open_lease
+from turnlog.ingest.origin import find_origin
+from turnlog.store.leases import Lease
+from turnlog.store.opening import open_lease
+from turnlog.store.places import StorePlace, home_of
 
 __all__ = ["hold_lease"]
 
@@ -18,13 +20,13 @@ _SECONDS = 120.0
 
 @contextmanager
 def hold_lease(
-    place: Path, on_lost: Callable[[], None], *, wait_seconds: float = 0.0, seconds: float = _SECONDS
+    place: StorePlace, on_lost: Callable[[], None], *, wait_seconds: float = 0.0, seconds: float = _SECONDS
 ) -> Iterator[None]:
     """Hold the lease of the store at a place; if it is lost all the same, say so from another thread.
 
     Raises `BusyStoreError`, which names the holder, if another process has it.
     """
-    with open_lease(place, seconds=seconds) as lease:
+    with open_lease(place, find_origin(home_of(place)), seconds=seconds) as lease:
         if not lease.take(wait_seconds):
             raise BusyStoreError(f"{_describe(lease.find_holder())} keeps {place} up to date already")
         done = threading.Event()

@@ -11,7 +11,6 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
-from pathlib import Path
 
 from msgspec import Struct, msgpack
 
@@ -21,6 +20,7 @@ from turnlog.ingest.planning import Task
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, Store
 from turnlog.store.opening import open_store
+from turnlog.store.places import StorePlace
 
 __all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
 
@@ -80,7 +80,7 @@ def _look_at(
     return derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns), None
 
 
-def look_in_processes(tasks: Iterable[Task], place: Path, asker: Asker, workers: int) -> Iterator[Looked]:
+def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int) -> Iterator[Looked]:
     """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
     waiting = iter(sorted(tasks, key=lambda task: -task.size))
     running: dict[Future[bytes | SessionBatch | None], Task] = {}
@@ -112,7 +112,7 @@ def _fill(
 _find_store: Callable[[], Store]
 
 
-def _start_worker(place: Path) -> None:
+def _start_worker(place: StorePlace) -> None:
     global _find_store
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the writer ends the others
     store = open_store(place, read_only=True)

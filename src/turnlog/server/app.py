@@ -43,6 +43,7 @@ from turnlog.server.sync_state import SyncState
 from turnlog.server.verifying import Verifying
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.places import home_of
 
 __all__ = ["Application", "build_app"]
 
@@ -80,7 +81,7 @@ def build_app(
     limits, syncing, failures = limits or Limits(), syncing or SyncState(), failures or FailureLimit()
     counter = ArchiveCounter(store, LOCAL)
     metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
-    hooks = HookReceiver(store, None if around.place is None else around.place.parent / SPOOL)
+    hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
     metrics.watch_hooks(hooks)
     watch = StateWatch(store, around.config_dirs)
     notifier = Notifier(around.notifications)

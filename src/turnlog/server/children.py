@@ -17,23 +17,36 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-__all__ = ["end_child", "give_way", "start_child", "tell"]
+from turnlog.store.places import ServerPlace, StorePlace, parse_address
+
+__all__ = ["end_child", "find_place", "give_way", "start_child", "tell"]
 
 _POLITENESS = 10
 """Requests come first."""
+_STORE = "TURNLOG_STORE"
 
 
-def start_child(module: str, place: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Run a module beside the server, for the store at a place."""
+    given = {name: value for name, value in env.items() if name != _STORE}
+    if isinstance(place, ServerPlace):  # whose address may hold a password: everybody sees arguments
+        given[_STORE] = place.address
+    where = place.home if isinstance(place, ServerPlace) else place
     # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
     # the folder that we happen to be in, where somebody may have put modules of their own.
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, os.fspath(place)],
+        [sys.executable, "-P", "-m", module, os.fspath(where)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=dict(env),
+        env=given,
         start_new_session=True,
     )
+
+
+def find_place(argument: str) -> StorePlace:
+    """Return, as a child, the place that it was started for."""
+    address = os.environ.get(_STORE)
+    return Path(argument) if address is None else parse_address(address, Path(argument))
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:

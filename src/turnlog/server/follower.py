@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
@@ -21,9 +20,10 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
-from turnlog.server.children import give_way, tell
+from turnlog.server.children import find_place, give_way, tell
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.opening import open_store
+from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import list_roots
 
 __all__ = ["main"]
@@ -32,7 +32,7 @@ _AGAIN_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.2
 
 
-def main(place: Path) -> int:
+def main(place: StorePlace) -> int:
     """Follow until standard input ends; return the exit status."""
     give_way()
     ended = threading.Event()
@@ -63,7 +63,7 @@ def main(place: Path) -> int:
     return 0
 
 
-def _follow(settings: Settings, place: Path, watcher: Watcher) -> None:
+def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
     store = open_store(place)
     try:
         with hold_lease(place, watcher.stop):
@@ -111,4 +111,4 @@ def _report(followed: Followed) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(find_place(sys.argv[1])))

@@ -7,13 +7,13 @@ import os
 import subprocess
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from turnlog.server.children import end_child, start_child
 from turnlog.server.sync_state import News, SyncPhase, SyncState
+from turnlog.store.places import StorePlace
 
 __all__ = ["Following"]
 
@@ -27,7 +27,7 @@ _LONGEST_PAUSE = 60.0
 class Following:
     """A follower that is started again if it ends; used with `with`."""
 
-    def __init__(self, place: Path, state: SyncState, env: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, place: StorePlace, state: SyncState, env: Mapping[str, str] = os.environ) -> None:
         self._place = place
         self._state = state
         self._env = dict(env)

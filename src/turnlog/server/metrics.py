@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -14,6 +13,7 @@ from turnlog.server.receiving import HookReceiver
 from turnlog.server.security.gate import Seen
 from turnlog.server.sync_state import SyncPhase, SyncState
 from turnlog.store.opening import measure_store
+from turnlog.store.places import StorePlace
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -24,7 +24,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 class Metrics:
     """The figures of one server."""
 
-    def __init__(self, counter: ArchiveCounter, syncing: SyncState, place: Path | None = None) -> None:
+    def __init__(self, counter: ArchiveCounter, syncing: SyncState, place: StorePlace | None = None) -> None:
         registry = CollectorRegistry()
         self._registry = registry
         self._requests = Counter(
@@ -62,7 +62,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class _Archive(Collector):
     """Sessions and bytes."""
 
-    def __init__(self, counter: ArchiveCounter, place: Path | None) -> None:
+    def __init__(self, counter: ArchiveCounter, place: StorePlace | None) -> None:
         self._counter = counter
         self._place = place
 

@@ -32,6 +32,7 @@ from turnlog.server.sockets import allow_files, build_url, listen
 from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.store.opening import open_store
+from turnlog.store.places import StorePlace, home_of
 
 __all__ = ["Ready", "ServeOptions", "serve"]
 
@@ -72,7 +73,7 @@ class Ready(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def serve(
-    place: Path,
+    place: StorePlace,
     options: ServeOptions,
     on_ready: Callable[[Ready], None],
     env: Mapping[str, str] = os.environ,
@@ -82,7 +83,7 @@ def serve(
     `env` is what the follower finds its settings in. Raises `ServerError` if another server has the archive, or
     the port is taken, or nothing can be kept in the folder; `ConfigError` and `StoreError` if a file is wrong.
     """
-    home = place.parent
+    home = home_of(place)
     _require_home(home)
     allow_files(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
@@ -132,7 +133,7 @@ def _require_home(home: Path) -> None:
         raise ServerError(f"{home}: nothing can be kept here ({reason}); TURNLOG_HOME names another place")
 
 
-def _look_around(place: Path, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:
+def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:
     settings = Settings.from_env(env)
     return Surroundings(
         place=place,

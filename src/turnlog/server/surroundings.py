@@ -11,6 +11,7 @@ from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings
+from turnlog.store.places import StorePlace
 
 __all__ = ["NOWHERE", "GivenSurroundings", "Surroundings"]
 
@@ -18,8 +19,8 @@ __all__ = ["NOWHERE", "GivenSurroundings", "Surroundings"]
 class Surroundings(Struct, frozen=True, kw_only=True):
     """Where things are; they do not change while the server runs."""
 
-    place: Path | None = None
-    """The store's file, if it has one."""
+    place: StorePlace | None = None
+    """Where the store is, if anywhere."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be."""
     exclude: tuple[str, ...] = ()

@@ -7,18 +7,18 @@ import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.server.children import give_way, tell
+from turnlog.server.children import find_place, give_way, tell
 from turnlog.server.shapes.archive import Finding
 from turnlog.server.views.limits import head_of, sayable
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
+from turnlog.store.places import StorePlace
 
 __all__ = ["VerifyNews", "main"]
 
@@ -39,7 +39,7 @@ class VerifyNews(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
     """Why it failed."""
 
 
-def main(place: Path) -> int:
+def main(place: StorePlace) -> int:
     """Verify until all is done, or standard input ends; return the exit status."""
     give_way()
     threading.Thread(target=_await_end, daemon=True).start()
@@ -90,4 +90,4 @@ def _view(found: Disagreement) -> Finding:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(find_place(sys.argv[1])))

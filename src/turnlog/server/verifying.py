@@ -8,7 +8,6 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
 from turnlog.server.shapes.archive import VerifyJob, VerifyState
 from turnlog.server.verifier import VerifyNews
+from turnlog.store.places import StorePlace
 
 __all__ = ["Verifying"]
 
@@ -29,7 +29,7 @@ _MOST_FINDINGS = 200
 class Verifying:
     """The verification that runs, or the last one."""
 
-    def __init__(self, place: Path | None, env: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
         self._place = place
         self._env = dict(env)
         self._lock = threading.Lock()

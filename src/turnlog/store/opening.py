@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, cast
 
 from turnlog.errors import StoreError
-from turnlog.store.care import Backup, CaredStore
+from turnlog.store.care import Backup, CaredStore, Restored
 from turnlog.store.identity import Scope
+from turnlog.store.leases import Lease
+from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.sqlite import engine as embedded
 from turnlog.store.sqlite.backup import find_holding
-from turnlog.store.sqlite.checking import check_pages
-from turnlog.store.sqlite.connection import Options, open_to_read, translate
-from turnlog.store.sqlite.lease import Lease, find_holder
-from turnlog.store.sqlite.opening import check_current
-from turnlog.store.sqlite.restoring import check_backup, restore_store
-from turnlog.store.sqlite.store import SqliteStore
 
 __all__ = [
-    "Lease",
     "check_backup",
     "check_quickly",
     "find_holder",
@@ -30,27 +27,54 @@ __all__ = [
 ]
 
 
-def open_store(place: Path, *, read_only: bool = False) -> CaredStore:
+class _Engine(Protocol):
+    """What an engine's module `engine` has; each is called by the function here of the same name."""
+
+    def open_store(self, place: StorePlace, *, read_only: bool = False) -> CaredStore: ...
+    def open_lease(self, place: StorePlace, machine: str, seconds: float) -> Lease: ...
+    def find_holder(self, place: StorePlace, machine: str) -> str | None: ...
+    def measure_store(self, place: StorePlace) -> int: ...
+    def check_quickly(self, place: StorePlace) -> list[str]: ...
+    def check_backup(self, place: StorePlace, source: Path) -> None: ...
+    def restore_store(self, place: StorePlace, source: Path) -> Restored: ...
+
+
+def open_store(place: StorePlace, *, read_only: bool = False) -> CaredStore:
     """Open the store at a place, and make it if it is not there; raises `StoreError`."""
-    return SqliteStore.open(place, read_only=read_only)
+    return _find_engine(place).open_store(place, read_only=read_only)
 
 
-def open_lease(place: Path, *, seconds: float = 30.0) -> Lease:
-    """Return the right to write to the store at a place, which is yet to be taken; raises `StoreError`."""
-    return Lease(place, seconds=seconds)
+def open_lease(place: StorePlace, machine: str = "", *, seconds: float = 30.0) -> Lease:
+    """Return the right to keep the store at a place up to date, which is yet to be taken; raises `StoreError`.
+
+    A file has one writer. On a server, each machine's sessions have one.
+    """
+    return _find_engine(place).open_lease(place, machine, seconds)
 
 
-def measure_store(place: Path) -> int:
-    """Return how many bytes the files of the store at a place take."""
-    paths = [Path(f"{place}{end}") for end in ("", "-wal")]
-    return sum(path.stat().st_size for path in paths if path.exists())
+def find_holder(place: StorePlace, machine: str = "") -> str | None:
+    """Return who has that right, without writing anything; None if nobody does."""
+    return _find_engine(place).find_holder(place, machine)
 
 
-def check_quickly(place: Path) -> list[str]:
-    """Return what is wrong with the file of the store at a place, at a glance; raises `StoreError`."""
-    check_current(place, Options())
-    with closing(open_to_read(place, Options())) as connection, translate(place):
-        return check_pages(connection, quick=True)
+def measure_store(place: StorePlace) -> int:
+    """Return how many bytes the store at a place takes."""
+    return _find_engine(place).measure_store(place)
+
+
+def check_quickly(place: StorePlace) -> list[str]:
+    """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
+    return _find_engine(place).check_quickly(place)
+
+
+def check_backup(place: StorePlace, source: Path) -> None:
+    """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
+    _find_engine(place).check_backup(place, source)
+
+
+def restore_store(place: StorePlace, source: Path) -> Restored:
+    """Put a backup in the place of a store, which is kept as it was; raises `StoreError`."""
+    return _find_engine(place).restore_store(place, source)
 
 
 def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str] | None:
@@ -59,3 +83,15 @@ def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str
         return find_holding(Path(backup.path), scope, keys)
     except StoreError:
         return None
+
+
+def _find_engine(place: StorePlace) -> _Engine:
+    if not isinstance(place, ServerPlace):
+        return embedded
+    try:
+        # Loaded when it is asked for: the drivers of servers are optional.
+        return cast(_Engine, import_module(f"turnlog.store.{place.engine}.engine"))
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[{place.engine}]'"
+        ) from error

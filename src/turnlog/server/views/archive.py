@@ -48,7 +48,7 @@ def view_archive(
     tombstones = store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
     return ArchiveOverview(
-        place=None if around.place is None else path_text(around.place),
+        place=None if around.place is None else path_text(str(around.place)),
         bytes=0 if around.place is None else measure_store(around.place),
         raw_bytes=counts.bytes,
         sessions=counts.sessions,

@@ -1,30 +1,23 @@
-"""Who writes: one process at a time, known to the others by a row that expires.
+"""Who writes to the file: one process at a time (`turnlog.store.leases`).
 
-SQLite itself allows one transaction at a time. The lease is about more: a `sync` beside a running server sees
-that there is a writer, and leaves the work to it. A holder that crashed is found out at once on its own
-machine, elsewhere when its lease expires.
+SQLite itself allows one transaction at a time; the lease is about more.
 """
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from uuid import uuid4
 
 import apsw
 
 from turnlog.errors import BusyStoreError, StoreError
+from turnlog.store.leases import is_gone, name_holder, take_in_time
 from turnlog.store.sqlite.connection import Options, open_to_read, translate, writing
 from turnlog.store.sqlite.opening import check_current, open_migrated
 
 __all__ = ["Lease", "find_holder"]
-
-_PAUSE = 0.05
-"""Seconds between two attempts to take it."""
 
 
 class Lease:
@@ -34,19 +27,25 @@ class Lease:
         self._path = path
         self._name = name
         self._nanoseconds = round(seconds * 1e9)
-        self.holder = f"{_name_host()}/{os.getpid()}/{uuid4().hex}"
+        self.holder = name_holder()
         """By what name this one is known."""
         self._connection: apsw.Connection | None = open_migrated(path, Options(cache_kib=256))
 
     def take(self, wait_seconds: float = 0.0) -> bool:
         """Take it, or wait for it; return whether it is ours. One's own is renewed."""
-        deadline = time.monotonic() + wait_seconds
-        while not self._try():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            time.sleep(min(_PAUSE, left))
-        return True
+        return take_in_time(self, wait_seconds)
+
+    def try_once(self) -> bool:
+        """Take it if it is free; return whether it is ours."""
+        try:
+            with translate(self._path), writing(self._open()):
+                found = self._find_row()
+                if found is not None and found[0] != self.holder and not _is_over(*found):
+                    return False
+                self._write()
+                return True
+        except BusyStoreError:
+            return False
 
     def renew(self) -> bool:
         """Hold it for another while; return False if it was lost to somebody else, or let go."""
@@ -85,17 +84,6 @@ class Lease:
     ) -> None:
         self.close()
 
-    def _try(self) -> bool:
-        try:
-            with translate(self._path), writing(self._open()):
-                found = self._find_row()
-                if found is not None and found[0] != self.holder and not _is_over(*found):
-                    return False
-                self._write()
-                return True
-        except BusyStoreError:
-            return False
-
     def _open(self) -> apsw.Connection:
         if self._connection is None:
             raise StoreError(f"The lease of {self._path} is closed")
@@ -125,26 +113,4 @@ def find_holder(path: Path, name: str = "writer") -> str | None:
 
 
 def _is_over(holder: str, expires_ns: int) -> bool:
-    host, pid, _ = holder.rsplit("/", 2)
-    return expires_ns <= time.time_ns() or (host == _name_host() and not _is_running(int(pid)))
-
-
-def _name_host() -> str:
-    """Return a name for what process ids are about: a machine, or a container on one."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    return f"{platform.node()}{space}"
-
-
-def _is_running(pid: int) -> bool:
-    if os.name != "posix":
-        return True  # there, asking by signal would end the process; the lease expires in time
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    return expires_ns <= time.time_ns() or is_gone(holder)
