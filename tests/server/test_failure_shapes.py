@@ -220,3 +220,5 @@ def test_a_store_that_fails_is_seen_by_health(tmp_path: Path) -> None:
         store.close()
         answer = served.ask("GET", "/api/health")
         assert (answer.status, answer.json) == (503, {"status": "failing", "version": version("turnlog")})
+        ready = served.ask("GET", "/api/ready")
+        assert (ready.status, ready.json) == (503, {"ready": False, "reason": "failing"})

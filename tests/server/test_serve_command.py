@@ -140,6 +140,32 @@ def test_signals_end_it_in_order(env: dict[str, str], session: Path, number: int
     assert run("status", env=env).returncode == 0
 
 
+def test_it_says_that_it_is_about_to_end_before_it_does(env: dict[str, str]) -> None:
+    with start(env, "--port", "0", "--no-sync", "--drain", "3600") as server:
+        assert server.ask("GET", "/api/ready") == (200, b'{"ready":true,"reason":null}')
+        server.process.terminate()
+        end = time.monotonic() + TIMEOUT
+        while server.ask("GET", "/api/ready") != (503, b'{"ready":false,"reason":"ending"}'):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert server.ask("GET", "/api/health")[0] == 200, "what is asked meanwhile is answered"
+        server.process.terminate()  # who is in a hurry says so twice
+        assert server.process.wait(SOON) == 0
+
+
+def test_its_log_can_be_read_by_programs(env: dict[str, str]) -> None:
+    with start(env, "--port", "0", "--no-sync", "--log-requests", "--log-format", "json") as server:
+        server.ask("GET", "/api/health")
+        server.process.terminate()
+        _, errors = server.process.communicate(timeout=SOON)
+    [line] = [json.loads(line) for line in errors.splitlines()]
+    assert line["request"].pop("seconds") >= 0
+    assert line["request"] == {"method": "GET", "route": "/api/health", "status": 200}
+    assert (line["level"], line["logger"]) == ("info", "turnlog.server.requests")
+    assert line["message"].startswith("GET /api/health 200 ")
+    assert line["at"].endswith("Z")
+
+
 def test_what_it_started_ends_with_it_even_if_it_is_killed(env: dict[str, str], session: Path) -> None:
     with start(env, "--port", "0") as server:
         server.await_count("turnlog_sessions", 1)

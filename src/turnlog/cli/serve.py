@@ -22,6 +22,7 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.running import find_fresh_address
 from turnlog.config import Settings
+from turnlog.server.logs import LogFormat
 from turnlog.server.presence import AlreadyServingError
 from turnlog.server.security.hosts import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
@@ -72,6 +73,20 @@ Examples:
 @click.option("--demo", is_flag=True, help="Show sample sessions, apart from your own.")
 @click.option("--new-token", is_flag=True, help="Make a new token for programs; the old one ends.")
 @click.option("--log-requests", is_flag=True, help="Write a line for each request to standard error.")
+@click.option(
+    "--log-format",
+    type=click.Choice([form.value for form in LogFormat]),
+    default=LogFormat.TEXT.value,
+    show_default=True,
+    help="How the log is written: for people, or an object of JSON a line.",
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(0, 3600),
+    default=0.0,
+    metavar="SECONDS",
+    help="When told to end, answer on for so long while /api/ready says so.",
+)
 @json_option
 @color_option
 def command(
@@ -83,6 +98,8 @@ def command(
     demo: bool,
     new_token: bool,
     log_requests: bool,
+    log_format: str,
+    drain: float,
     as_json: bool,
     color: bool | None,
 ) -> None:
@@ -103,6 +120,8 @@ def command(
         follows=not no_sync,
         new_token=new_token,
         log_requests=log_requests,
+        log_format=LogFormat(log_format),
+        drain_seconds=drain,
     )
     output = Output(settings, color, pager=False)
     if not is_loopback(options.host):
@@ -158,7 +177,7 @@ def _wants_demo(settings: Settings) -> bool:
     """Tell whether there is nothing to show, and somebody would rather see the demo."""
     if is_made(settings.place):
         return False
-    there = [path for path in settings.config_dirs if path.is_dir()]
+    there = [path for path in settings.session_dirs if path.is_dir()]
     if locate_sessions(there).sessions:
         return False
     places = ", ".join(map(path_text, settings.config_dirs))

@@ -29,6 +29,7 @@ from turnlog.server.live.sources import build_live
 from turnlog.server.metrics import Metrics
 from turnlog.server.notifications.notifier import Notifier
 from turnlog.server.pages import PAGE, Pages
+from turnlog.server.readiness import Readiness
 from turnlog.server.receiving import HookReceiver
 from turnlog.server.routes.table import HANDLERS
 from turnlog.server.schema import SchemaPlugin
@@ -75,6 +76,7 @@ def build_app(
     syncing: SyncState | None = None,
     failures: FailureLimit | None = None,
     around: Surroundings = NOWHERE,
+    readiness: Readiness | None = None,
     page: Path = PAGE,
 ) -> Application:
     """Return the application; `around` says where the store lies, and `page` is the folder of the page."""
@@ -88,7 +90,7 @@ def build_app(
     live = build_live(store, syncing, watch, notifier.note)
     hooks.listeners.append(lambda _: live.wake())
     parts = {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
-    parts |= {"notifier": notifier, "counter": counter}
+    parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
     parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks}
     api = Litestar(
         route_handlers=list(handlers),
@@ -115,7 +117,14 @@ def build_app(
 
     def on_seen(seen: Seen) -> None:
         metrics.observe(seen)
-        logger.info("%s %s %d %.1f ms", seen.method, seen.route, seen.status, seen.seconds * 1000)
+        logger.info(
+            "%s %s %d %.1f ms",
+            seen.method,
+            seen.route,
+            seen.status,
+            seen.seconds * 1000,
+            extra={"request": seen},
+        )
 
     return Application(
         api, Gate(Compression(Pages(Heads(cast(App, api)), page)), hosts, limits, on_seen), live, hooks

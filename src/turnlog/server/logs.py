@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import logging
 import re
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TextIO
 
-__all__ = ["redact", "write_logs"]
+from msgspec import json
+
+__all__ = ["LogFormat", "redact", "write_logs"]
 
 _SECRETS = re.compile(
     r"""(\bkey=|\bauthorization['":\s]+(?:bearer\s+)?|\bbearer\s+|\bturnlog_[0-9a-f]{12}=)[^\s&;,'"]+""",
@@ -21,6 +25,13 @@ _SERVER = "turnlog.server"
 _REQUESTS = "turnlog.server.requests"
 
 
+class LogFormat(StrEnum):
+    """How the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class _Formatter(logging.Formatter):
     def __init__(self, secrets: tuple[str, ...]) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
@@ -28,6 +39,23 @@ class _Formatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record), self._secrets)
+
+
+class _JsonFormatter(_Formatter):
+    """Writes an object a line, for programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "at": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": redact(record.getMessage(), self._secrets),
+        }
+        if (seen := getattr(record, "request", None)) is not None:
+            said["request"] = seen
+        if record.exc_info:
+            said["error"] = redact(self.formatException(record.exc_info), self._secrets)
+        return json.encode(said).decode()
 
 
 class _NotOurs(logging.Filter):
@@ -44,10 +72,12 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     return _SECRETS.sub(r"\1…", text)
 
 
-def write_logs(stream: TextIO, *, requests: bool, secrets: tuple[str, ...]) -> None:
+def write_logs(
+    stream: TextIO, *, requests: bool, secrets: tuple[str, ...], form: LogFormat = LogFormat.TEXT
+) -> None:
     """Write the server's log to a stream: what fails and, if asked for, each request."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(_Formatter(secrets))
+    handler.setFormatter((_JsonFormatter if form is LogFormat.JSON else _Formatter)(secrets))
     handler.addFilter(_NotOurs())
     for name, level in (
         (_SERVER, logging.WARNING),

@@ -22,9 +22,10 @@ from turnlog.errors import ServerError
 from turnlog.server.app import build_app
 from turnlog.server.connections import build_protocol
 from turnlog.server.following import Following
-from turnlog.server.logs import write_logs
+from turnlog.server.logs import LogFormat, write_logs
 from turnlog.server.pages import PAGE
 from turnlog.server.presence import Presence, claim
+from turnlog.server.readiness import Readiness
 from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
@@ -58,6 +59,9 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     demo: bool = False
     """Whether the sessions are sample ones."""
     log_requests: bool = False
+    log_format: LogFormat = LogFormat.TEXT
+    drain_seconds: float = 0.0
+    """How long to answer on after being told to end, while `/api/ready` says that it is about to."""
     limits: Limits = Limits()
     page: Path = PAGE
 
@@ -93,8 +97,13 @@ def serve(
             keeper.rotate()
         made = stack.enter_context(closing(listen(options.host, options.port)))
         store = stack.enter_context(closing(open_store(place)))
-        write_logs(sys.stderr, requests=options.log_requests, secrets=(keeper.token,))
-        port, syncing = int(made.getsockname()[1]), SyncState()
+        write_logs(
+            sys.stderr,
+            requests=options.log_requests,
+            secrets=(keeper.token,),
+            form=options.log_format,
+        )
+        port, syncing, readiness = int(made.getsockname()[1]), SyncState(), Readiness()
         hosts = Hosts(options.host, port, options.allowed)
         app = build_app(
             store,
@@ -103,6 +112,7 @@ def serve(
             limits=options.limits,
             syncing=syncing,
             around=_look_around(place, options, env),
+            readiness=readiness,
             page=options.page,
         )
         url = build_url(options.host, port)
@@ -117,6 +127,7 @@ def serve(
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 
         server = _Server(_configure(app, options.limits), start, app.live.close)
+        server.drain(readiness, options.drain_seconds)
         _run(server, made)
         return server.received
 
@@ -171,6 +182,17 @@ class _Server(uvicorn.Server):
         self._on_started = on_started
         self._on_ending = on_ending
         self.received: int | None = None
+        self._readiness = Readiness()
+        self._drain_seconds = 0.0
+        self._ends_at: float | None = None
+
+    def drain(self, readiness: Readiness, seconds: float) -> None:
+        """Say that the end is near for so long before it comes."""
+        self._readiness, self._drain_seconds = readiness, seconds
+
+    async def on_tick(self, counter: int) -> bool:
+        is_over = self._ends_at is not None and time.monotonic() >= self._ends_at
+        return await super().on_tick(counter) or is_over
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -195,8 +217,12 @@ class _Server(uvicorn.Server):
 
     def _handle(self, number: int, frame: object) -> None:
         self.force_exit = self.should_exit  # at the second time, at once
-        self.should_exit = True
         self.received = self.received or number
+        if self._ends_at is None and self._drain_seconds:
+            self._readiness.is_ending = True
+            self._ends_at = time.monotonic() + self._drain_seconds
+        else:
+            self.should_exit = True
 
 
 def _run(server: _Server, made: socket.socket) -> None:

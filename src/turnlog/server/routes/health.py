@@ -1,4 +1,4 @@
-"""`/api/health`: whether the server works, for everybody to ask."""
+"""`/api/health` and `/api/ready`: whether the server works, and wants requests, for everybody to ask."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from litestar import Response, get
 
 from turnlog.errors import StoreError
 from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.readiness import GivenReadiness
 from turnlog.server.security.guard import PUBLIC
-from turnlog.server.shapes.status import Health
+from turnlog.server.shapes.status import Health, Ready
+from turnlog.store.identity import Scope
+from turnlog.store.interface import Store
 
-__all__ = ["HANDLERS", "get_health"]
+__all__ = ["HANDLERS", "get_health", "get_ready"]
 
 _VERSION = version("turnlog")
 
@@ -19,11 +22,31 @@ _VERSION = version("turnlog")
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
 def get_health(store: GivenStore, visible: GivenScope) -> Response[Health]:
     """Tell whether the server works, and which version it is."""
+    works = _answers(store, visible)
+    return Response(
+        Health(status="ok" if works else "failing", version=_VERSION), status_code=200 if works else 503
+    )
+
+
+@get("/api/ready", opt=PUBLIC, sync_to_thread=True)
+def get_ready(store: GivenStore, visible: GivenScope, readiness: GivenReadiness) -> Response[Ready]:
+    """Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
+
+    With `serve --drain`, a server that is told to end says so here for a while before it does.
+    """
+    if readiness.is_ending:
+        return Response(Ready(ready=False, reason="ending"), status_code=503)
+    if not _answers(store, visible):
+        return Response(Ready(ready=False, reason="failing"), status_code=503)
+    return Response(Ready(ready=True))
+
+
+def _answers(store: Store, visible: Scope) -> bool:
     try:
         store.find_last_change(visible)
     except StoreError:
-        return Response(Health(status="failing", version=_VERSION), status_code=503)
-    return Response(Health(status="ok", version=_VERSION))
+        return False
+    return True
 
 
-HANDLERS = (get_health,)
+HANDLERS = (get_health, get_ready)

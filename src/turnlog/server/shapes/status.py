@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from turnlog.server.sync_state import SyncPhase
 
-__all__ = ["Health", "HookStatus", "OpeningKey", "Status", "SyncStatus"]
+__all__ = ["Health", "HookStatus", "OpeningKey", "Ready", "Status", "SyncStatus"]
 
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
@@ -17,6 +17,14 @@ class Health(Struct, frozen=True, gc=False, kw_only=True):
 
     status: Literal["ok", "failing"]
     version: str
+
+
+class Ready(Struct, frozen=True, gc=False, kw_only=True):
+    """Whether requests should be sent here; everybody may know."""
+
+    ready: bool
+    reason: Literal["ending", "failing"] | None = None
+    """Why not."""
 
 
 class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
