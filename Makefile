@@ -7,6 +7,9 @@ VENV := .venv
 PEERS := .peers
 BIN := $(VENV)/bin
 CODE := src tests benchmarks
+# The server that tests and measurements start for themselves.
+DATABASE := ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \
+	(apt-get update && apt-get install -y postgresql)
 NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
@@ -46,6 +49,7 @@ $(PEERS)/.ccusage: requirements/npm-peers.txt
 	touch $@
 
 test: lint web-test browser-test
+	$(DATABASE)
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n auto
 
 lint: setup web-check
@@ -89,9 +93,12 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
 	$(BIN)/python benchmarks/export.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
+	$(DATABASE)
+	$(BIN)/python benchmarks/postgres.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/collectors.py
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
 	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
 	cd web && npm run --silent measure

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         place = options.keep or work / "search.db"
-        questions = list(_draw(paths, work))
+        questions = list(draw_questions(paths, work))
         if not place.exists():
             _build(paths, place, work, options.messages)
         _print_sizes(place)
@@ -83,7 +83,7 @@ def _build(paths: list[Path], place: Path, work: Path, messages: int) -> None:
     with closing(open_store(place)) as store:
         while _count(place) < messages:
             home = work / "home"
-            raw += _lay_out(paths, home, copy)
+            raw += lay_out(paths, home, copy)
             sync(store, place, locate_sessions([home]).sessions, origin="bench")
             shutil.rmtree(home)
             copy += 1
@@ -94,7 +94,8 @@ def _build(paths: list[Path], place: Path, work: Path, messages: int) -> None:
     print(f"  built in {seconds:.0f} s ({speed:.0f} MB/s): archived, derived, counted and indexed")
 
 
-def _lay_out(paths: list[Path], home: Path, copy: int) -> int:
+def lay_out(paths: list[Path], home: Path, copy: int) -> int:
+    """Write a copy of all sessions into a folder as Claude Code has it, and return how many bytes they have."""
     size = 0
     for number, path in enumerate(paths):
         folder = home / "projects" / f"-home-ada-p{number % 20}"
@@ -125,11 +126,11 @@ def _vary(data: bytes, copy: int) -> bytes:
     return data
 
 
-def _draw(paths: list[Path], work: Path) -> Iterator[tuple[str, str]]:
+def draw_questions(paths: list[Path], work: Path) -> Iterator[tuple[str, str]]:
     """Yield questions with their kinds, drawn from the sessions as they are."""
     place = work / "drawn.db"
     with closing(open_store(place)) as store:
-        _lay_out(paths, work / "home", 0)
+        lay_out(paths, work / "home", 0)
         sync(store, place, locate_sessions([work / "home"]).sessions, origin="bench")
         shutil.rmtree(work / "home")
         texts = Scan(store, LOCAL).texts

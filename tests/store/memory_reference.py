@@ -89,9 +89,10 @@ class MemoryStore(MemoryWindows):
     def find_known(self, scope: Scope, key: str) -> KnownSession | None:
         return next((found for found in self.list_known(scope) if found.key == key), None)
 
-    def list_known(self, scope: Scope) -> Iterator[KnownSession]:
+    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
         sessions = _sessions(self._shared, scope)
-        return iter([_know(sessions[key]) for key in sorted(sessions)])
+        known = [_know(sessions[key]) for key in sorted(sessions)]
+        return iter([each for each in known if origin in (None, each.origin)])
 
     def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
         found = (_find_twin(session, uuid) for _, session in sorted(_sessions(self._shared, scope).items()))
@@ -195,6 +196,9 @@ class MemoryStore(MemoryWindows):
     def find_epoch(self) -> str:
         return self._shared.epoch
 
+    def listen(self) -> None:
+        return
+
 
 class MemoryArchive:
     """The bytes."""
@@ -259,7 +263,7 @@ def _window(rows: list[_Row], first: int, count: int | None) -> list[_Row]:
 
 
 def _find_twin(session: Session, uuid: str) -> Twin | None:
-    source = session.sources.get(session.key)
+    source = session.sources.get(_find_transcript(session) or "")
     lines = source.generations[-1].lines if source is not None else []
     at = next((line.number for line in lines if line.parent_uuid == uuid), BEGINNING)
     if source is None or at >= BEGINNING or all(line.uuid != uuid for line in lines[:at]):
@@ -293,4 +297,5 @@ def _know(session: Session) -> KnownSession:
             )
             for _, source in sorted(session.sources.items())
         ),
+        origin=session.origin,
     )

@@ -44,6 +44,7 @@ class Session(Struct):
     key: str
     session_id: str
     project_folder: str
+    origin: str
     path: str = ""
     revision: int = 0
     sources: dict[str, Source] = field(default_factory=dict)
@@ -70,7 +71,8 @@ def apply_batch(state: State, batch: SessionBatch) -> int:
     """Write a batch, and return how many rows that took."""
     sessions = state.owners.setdefault(batch.owner, {})
     is_new = batch.key not in sessions
-    session = sessions.setdefault(batch.key, Session(batch.key, batch.session_id, batch.project_folder))
+    new = Session(batch.key, batch.session_id, batch.project_folder, batch.origin)
+    session = sessions.setdefault(batch.key, new)
     was_there = any(source.present for source in session.sources.values())
     writes = sum([_apply_source(session, source) for source in batch.sources])
     if batch.derived is not None:
@@ -105,7 +107,7 @@ def _apply_source(session: Session, batch: SourceBatch) -> int:
     if known is None:
         known = session.sources[batch.source] = Source(batch.source, batch.kind, "")
     is_new = (known.path, known.present) != (batch.path, batch.change is not Change.VANISHED)
-    is_new = is_new or not _is_same_copy(known, batch)
+    is_new = is_new or not _is_same_copy(known, batch) or known.kind is not batch.kind
     if batch.generation == len(known.generations):
         known.generations.append(Generation())
         is_new = True
@@ -116,6 +118,7 @@ def _apply_source(session: Session, batch: SourceBatch) -> int:
     generation.lines += batch.lines
     generation.consumed = batch.consumed
     generation.in_array = batch.in_array
+    known.kind = batch.kind
     known.path = batch.path
     known.present = batch.change is not Change.VANISHED
     known.checkpoint = batch.checkpoint
@@ -132,6 +135,7 @@ def _has_all(known: Source, batch: SourceBatch) -> bool:
         and (len(known.generations) - 1, len(newest.data)) == (batch.generation, batch.length)
         and batch.checkpoint == known.checkpoint
         and _is_same_copy(known, batch)
+        and known.kind is batch.kind
     )
 
 

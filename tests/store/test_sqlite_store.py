@@ -434,7 +434,7 @@ def test_a_window_costs_the_same_at_any_place(store: SqliteStore, path: Path) ->
 
 def test_indexes_of_spec_003_are_used(store: SqliteStore, path: Path) -> None:
     for index, query in {
-        "lines_by_parent": "parent = x'00'",
+        "lines_by_parent": "substr(parent, -6) = x'00' AND parent = x'00'",
         "lines_by_type": "type = 5",
         "lines_by_sidechain": "sidechain = 1",
         "lines_by_session": "session = 5 ORDER BY time",

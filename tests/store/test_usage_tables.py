@@ -15,59 +15,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.ingest.repair import check_usage
-from turnlog.store.batch import ChapterRows, DerivedRows
-from turnlog.store.identity import LOCAL, Scope, name_source
-from turnlog.store.rows import SightingRow
+from turnlog.store.batch import DerivedRows
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
 from turnlog.store.windows import AnswerUse
-from turnlog.testing.builders import ORIGIN, make_batch, make_key
+from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.row_builders import make_session_row
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
-
-SESSIONS = ("a", "b", "c")
-FILES = (".jsonl", "/subagents/agent-1.jsonl")
-GUEST = Scope("guest")
-QUARTER = 900_000_000
-FOLDER = "-work-project"
-
-Files = dict[str, list[SightingRow]]
-"""What each file of a session says, by the end of its name."""
-
-
-def source_of(session: str, end: str) -> str:
-    return name_source(ORIGIN, f"/home/ada/.claude/projects/{FOLDER}/{session}{end}")
-
-
-sightings = st.builds(
-    SightingRow,
-    index=st.just(0),
-    source=st.just(""),
-    message_id=st.sampled_from(["msg_1", "msg_2", "msg_3", "x", ""]),
-    session_id=st.sampled_from(["a", "b"]),
-    offset=st.integers(0, 3),
-    time=st.sampled_from([None, 0, 1, QUARTER - 1, QUARTER, -1, 1_772_323_200_000_000]),
-    model=st.sampled_from([None, "claude-opus-5", "claude-haiku-4-5", "glm-5"]),
-    input=st.integers(0, 3),
-    output=st.integers(0, 2),
-    cache_read=st.sampled_from([0, 250_000]),
-    cache_write_5m=st.integers(0, 2),
-    cache_write_1h=st.integers(0, 2),
-    web_searches=st.integers(0, 1),
-    ended=st.booleans(),
-    speed=st.sampled_from([None, "fast", "a b"]),
-    agent=st.sampled_from([None, "Explore"]),
-    agent_id=st.sampled_from([None, "a1"]),
-    skill=st.sampled_from([None, "brew", "pour"]),
-    mcp_server=st.sampled_from([None, "kettle"]),
-)
-files = st.dictionaries(st.sampled_from(FILES), st.lists(sightings, max_size=4), min_size=1)
-steps = st.lists(
-    st.tuples(st.sampled_from(["local", "guest"]), st.sampled_from(SESSIONS), st.one_of(st.none(), files)),
-    max_size=8,
-)
+from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps
 
 
 class Machine:
@@ -86,21 +44,7 @@ class Machine:
         if (owner, session) in self.forgotten:
             return
         self._lines += 1
-        known = self.store.find_known(Scope(owner), make_key(session))
-        data = {f"{session}{end}": b"{}\n" * self._lines for end in FILES}
-        probe = make_batch(data, session_id=session, owner=owner, known=known)
-        assert probe.derived is not None
-        names = {end: chapter.source for end, chapter in zip(FILES, probe.derived.chapters, strict=True)}
-        rows = {
-            end: [replace(row, index=at, source=names[end]) for at, row in enumerate(said.get(end, []))]
-            for end in FILES
-        }
-        derived = DerivedRows(
-            session=make_session_row(session, project=f"/work/{session}", title=f"Session {session}"),
-            chapters=tuple(ChapterRows(names[end], sightings=tuple(rows[end])) for end in FILES),
-        )
-        self.store.apply([make_batch(data, session_id=session, owner=owner, known=known, rows=derived)])
-        self.said[owner, session] = rows
+        self.said[owner, session] = say(self.store, owner, session, said, self._lines)
 
     def forget(self, owner: str, session: str) -> None:
         if self.store.forget(Scope(owner), [make_key(session)]).sessions:
@@ -186,14 +130,6 @@ def test_the_order_of_syncing_makes_no_difference(said: dict[str, Files], order:
             other.say("local", session, said[session])
         cells = [merge_cells(each.store.read_usage(LOCAL).list_cells()) for each in (one, other)]
         assert cells[0] == cells[1]
-
-
-def make_sighting(message: str, **values: object) -> SightingRow:
-    row = SightingRow(
-        index=0, source="", message_id=message, session_id="a", offset=0, time=0, model="claude-opus-5",
-        input=10, output=20, cache_read=0, cache_write_5m=0, cache_write_1h=0, web_searches=0, ended=True,
-    )  # fmt: skip
-    return replace(row, **values)
 
 
 def test_an_answer_that_loses_its_owner_gets_another() -> None:

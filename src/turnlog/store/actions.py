@@ -96,6 +96,8 @@ class ActionTally(Struct, frozen=True, gc=False, kw_only=True):
     """Of those that are wanted."""
     counts: Mapping[str, int]
     """By category, wanted or not."""
+    names: Mapping[str, int]
+    """By name, wanted or not."""
     failed: int
     spans: tuple[TimeSpan, ...]
     """Those with any; actions without a time are in none."""

@@ -32,6 +32,8 @@ class SourceKind(StrEnum):
     META = "meta"
     """Facts about the session, as its title."""
     OTHER = "other"
+    CAPTURE = "capture"
+    """Lines that tell of a session or an agent once more: its stream, or the shorter of file and mirror."""
 
     @property
     def has_lines(self) -> bool:
@@ -39,7 +41,7 @@ class SourceKind(StrEnum):
         return self in _LINES
 
 
-_LINES = frozenset({SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL})
+_LINES = frozenset({SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL, SourceKind.CAPTURE})
 
 
 class Scope(Struct, frozen=True, gc=False):

@@ -46,6 +46,7 @@ __all__ = [
     "BEGINNING",
     "ChangeEntry",
     "ChangeKind",
+    "ChangeListener",
     "KnownSession",
     "KnownSource",
     "SessionOrder",
@@ -103,6 +104,8 @@ class KnownSession(Struct, frozen=True, gc=False, kw_only=True):
     derivation: int
     """By which version of the rules its rows were derived; 0 if that was before versions were counted."""
     sources: tuple[KnownSource, ...]
+    origin: str = ""
+    """The machine that it comes from."""
 
 
 class ChangeKind(StrEnum):
@@ -127,6 +130,16 @@ class ChangeEntry(Struct, frozen=True, gc=False, kw_only=True):
     """The session's key; for hook events the session's id."""
     revision: int
     at_ns: int
+
+
+class ChangeListener(Protocol):
+    """Waits for changes; one thread at a time may use it."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until something may have changed, but no longer than this; return whether it may have."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 class Archive(Protocol):
@@ -160,8 +173,8 @@ class Store(WindowedStore, Protocol):
     def find_known(self, scope: Scope, key: str) -> KnownSession | None:
         """Return what is known of a session's files."""
 
-    def list_known(self, scope: Scope) -> Iterator[KnownSession]:
-        """Yield what is known of all sessions' files, by their keys."""
+    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
+        """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
 
     def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
         """Return the sessions whose transcripts begin with the line of a uuid and one that follows it, by key.
@@ -252,6 +265,9 @@ class Store(WindowedStore, Protocol):
 
         A store that was restored or made anew has another one.
         """
+
+    def listen(self) -> ChangeListener | None:
+        """Return what tells of changes whoever writes them; None where one has to look for them."""
 
     def search(
         self,

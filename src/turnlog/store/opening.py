@@ -14,17 +14,23 @@ from turnlog.store.leases import Lease
 from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.store.sqlite import engine as embedded
 from turnlog.store.sqlite.backup import find_holding
+from turnlog.store.sqlite.connection import flush_log
 
 __all__ = [
     "check_backup",
     "check_quickly",
     "find_holder",
     "find_in_backup",
+    "flush_store",
     "measure_store",
     "open_lease",
     "open_store",
     "restore_store",
 ]
+
+
+_DUMP = b"PGDMP"
+"""How the files begin that `pg_dump` makes."""
 
 
 class _Engine(Protocol):
@@ -77,12 +83,28 @@ def restore_store(place: StorePlace, source: Path) -> Restored:
     return _find_engine(place).restore_store(place, source)
 
 
+def flush_store(place: StorePlace) -> None:
+    """Make what was written outlast a loss of power: a server has seen to it, a file may not."""
+    if not isinstance(place, ServerPlace):
+        flush_log(place)
+
+
 def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str] | None:
     """Return which of some sessions a backup has; None if it is not there, or cannot be read."""
+    path = Path(backup.path)
     try:
-        return find_holding(Path(backup.path), scope, keys)
-    except StoreError:
+        if _is_of_server(path):
+            found: set[str] = import_module("turnlog.store.postgres.backup").find_holding(path, scope, keys)
+            return found
+        return find_holding(path, scope, keys)
+    except (StoreError, OSError, ModuleNotFoundError):
         return None
+
+
+def _is_of_server(path: Path) -> bool:
+    """Tell whether a backup was made by PostgreSQL's own program."""
+    with path.open("rb") as file:
+        return file.read(len(_DUMP)) == _DUMP
 
 
 def _find_engine(place: StorePlace) -> _Engine:

@@ -96,6 +96,7 @@ class ScannedSession:
         return ActionTally(
             total=sum(_is_wanted(each, where) for each in actions),
             counts=dict(sorted(Counter(each.category for each in actions).items())),
+            names=dict(sorted(Counter(each.name for each in actions).items())),
             failed=sum(each.state == ActionState.FAILED for each in actions),
             spans=tuple(
                 TimeSpan(first + at * width, first + (at + 1) * width, number[at], failed[at])

@@ -225,6 +225,9 @@ def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> No
     seq = store.find_last_change(LOCAL)
 
     class Counting:
+        def listen(self) -> None:
+            return
+
         def find_last_change(self, scope: object) -> int:
             looks.release()
             return store.find_last_change(LOCAL)

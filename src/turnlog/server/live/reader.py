@@ -1,8 +1,9 @@
 """The one reader of the feed, in a thread of its own.
 
 It looks when somebody says that there is news, and a few times a second besides, since other processes write,
-too. A look that finds nothing is one small query. After each that found something there is a pause, in which
-changes gather: the longer, the more clients are to be told.
+too; where the store itself tells of what they write, it looks seldom. A look that finds nothing is one small
+query. After each that found something there is a pause, in which changes gather: the longer, the more clients
+are to be told.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ logger = logging.getLogger("turnlog.server")
 
 LOOK_SECONDS = 0.2
 """How often to look without being told."""
+_SELDOM_SECONDS = 5.0
+"""How often, where the store tells of news."""
+_LISTEN_SECONDS = 0.5
+"""How soon listening ends when it is to."""
 _SOON_SECONDS, _SOON = 0.025, 6
 """How often to look, and how many times, for what was announced: it may be on its way into the store."""
 PAUSE_SECONDS = 15.0
@@ -54,10 +59,14 @@ class FeedReader:
         self._news = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="live", daemon=True)
+        self._listener = store.listen()
+        self._listening = threading.Thread(target=self._listen, name="listen", daemon=True)
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+        if self._listener is not None:
+            self._listening.start()
 
     def wake(self) -> None:
         """Look now; from any thread."""
@@ -68,12 +77,21 @@ class FeedReader:
         self._stopping.set()
         self._news.set()
         self._thread.join()
+        if self._listener is not None:
+            self._listening.join()
+            self._listener.close()
+
+    def _listen(self) -> None:
+        while self._listener is not None and not self._stopping.is_set():
+            if self._listener.wait(_LISTEN_SECONDS):
+                self._news.set()
 
     def _run(self) -> None:
         failures, soon, pause_at = 0, 0, time.monotonic() + PAUSE_SECONDS
+        usual = LOOK_SECONDS if self._listener is None else _SELDOM_SECONDS
         self._on_start()
         while not self._stopping.is_set():
-            told = self._news.wait(_SOON_SECONDS if soon else LOOK_SECONDS)
+            told = self._news.wait(_SOON_SECONDS if soon else usual)
             self._news.clear()
             soon = _SOON if told else max(soon - 1, 0)
             if self._stopping.is_set():

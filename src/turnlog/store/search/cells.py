@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from turnlog.store.search.characters import SPACELESS, is_spaceless, list_foreign
 
-__all__ = ["OVERLAP", "cut_cells", "pair_characters"]
+__all__ = ["OVERLAP", "CellCutter", "cut_cells", "pair_characters"]
 
 OVERLAP = 100
 """How long a needle may be, in characters, to be whole in a cell."""
@@ -49,6 +49,37 @@ def _pair(run: re.Match[str]) -> str:
     characters = run[0][::2]
     # With the last one by itself, each character begins a word.
     return " ".join((*map("".join, pairwise(characters)), characters[-1]))
+
+
+class CellCutter:
+    """Cuts a text that comes in pieces of any size: into the cells that `cut_cells` gives of the whole."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._has_blank = False
+        """Whether white space is to come before the next word."""
+
+    def add(self, piece: str) -> list[str]:
+        """Take the next piece, and return the cells that are whole now."""
+        words = piece.split()
+        if not words:
+            self._has_blank = self._has_blank or piece != ""
+            return []
+        blank = " " if self._held and (self._has_blank or piece[0].isspace()) else ""
+        self._held = f"{self._held}{blank}{' '.join(words)}"
+        self._has_blank = piece[-1].isspace()
+        *cells, rest = _cut(self._held)
+        # The last is not known to be whole, and the one before it tells where it begins.
+        self._held = rest
+        return list(map(_pair_all, cells))
+
+    def finish(self) -> list[str]:
+        """Return the rest."""
+        return list(map(_pair_all, _cut(self._held)))
+
+
+def _pair_all(cell: str) -> str:
+    return cell if cell.isascii() else pair_characters(cell)
 
 
 def _cut(body: str) -> Iterator[str]:

@@ -23,7 +23,18 @@ from turnlog.store.search.characters import is_spaceless
 from turnlog.store.search.language import Form, Term
 from turnlog.store.search.normal import Normaliser, normalise
 
-__all__ = ["INDEX_FORM", "TOKENIZER", "Tokens", "index_form", "needle_tokens", "term_tokens"]
+__all__ = [
+    "INDEX_FORM",
+    "TOKENIZER",
+    "Tokens",
+    "cut_runs",
+    "index_form",
+    "needle_tokens",
+    "plain_form",
+    "split_run",
+    "split_words",
+    "term_tokens",
+]
 
 INDEX_FORM = 1
 """The version of these rules and of `normalise`: an index of another one is made anew."""
@@ -56,8 +67,32 @@ class Tokens(Struct, frozen=True, gc=False):
 
 def index_form(text: str) -> str:
     """Return the text that is given to an index's tokenizer."""
-    text = text.lower() if text.isascii() else _SPACED.apply(text)
+    return cut_runs(plain_form(text))
+
+
+def plain_form(text: str) -> str:
+    """Return a text with each character as the index takes it."""
+    return text.lower() if text.isascii() else _SPACED.apply(text)
+
+
+def cut_runs(text: str) -> str:
+    """Return a text in which runs are cut that are longer than a token may be."""
     return _TOKEN.sub(_cut_run, text) if len(text) > _LONGEST and _has_long_run(text) else text
+
+
+def split_run(run: str) -> tuple[str, str | None]:
+    """Cut a run in two, with an overlap, where it is cut anyway; the second is None if it is too short.
+
+    With a space between them, what `cut_runs` makes of both is what it makes of the run, however it goes on.
+    """
+    step = _LONGEST - _OVERLAP
+    steps = (len(run) - _OVERLAP - 1) // step
+    return (run[: steps * step + _OVERLAP], run[steps * step :]) if steps > 0 else (run, None)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text that `index_form` gave, as the tokenizer finds them."""
+    return _TOKEN.findall(text)
 
 
 def needle_tokens(needle: str, form: Form = Form.SUBSTRING) -> Tokens:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from turnlog.store.search.characters import CharacterMap, is_word, list_foreign
 
-__all__ = ["Normaliser", "Span", "normalise", "restore_spans"]
+__all__ = ["Normaliser", "Span", "is_loose", "normalise", "restore_spans"]
 
 Span = tuple[int, int]
 """From where to where, in characters."""
@@ -70,7 +70,7 @@ class Normaliser:
     def apply(self, text: str) -> str:
         """Return the form of a text that is not ASCII alone."""
         foreign = list_foreign(text)
-        if not _SETTLED.issuperset(foreign) and any(map(_is_loose, foreign)):
+        if not _SETTLED.issuperset(foreign) and any(map(is_loose, foreign)):
             return self._compose(text)
         return self._both.apply(self._lower(text), foreign)
 
@@ -78,7 +78,7 @@ class Normaliser:
         """Return where spans of the form stand in the text."""
         foreign = list_foreign(text)
         changes = self._both.list_changes(foreign)
-        odd = {each for each in foreign if _is_loose(each)} | {each for each, new in changes if len(new) != 1}
+        odd = {each for each in foreign if is_loose(each)} | {each for each, new in changes if len(new) != 1}
         if not odd:
             return list(spans)
         stretches = list(self._measure(text, odd))
@@ -131,7 +131,7 @@ def _split(text: str) -> Iterator[str]:
     """Yield characters with what may be composed with them."""
     start = 0
     for index in range(1, len(text)):
-        if not _is_loose(text[index]):
+        if not is_loose(text[index]):
             yield text[start:index]
             start = index
     if text:
@@ -142,7 +142,7 @@ _SETTLED: set[str] = set()
 """Characters that are known to be composed, and with nothing before them."""
 
 
-def _is_loose(character: str) -> bool:
+def is_loose(character: str) -> bool:
     """Tell whether a character is not in composed form, or may be composed with what stands before it."""
     if character in _SETTLED:
         return False

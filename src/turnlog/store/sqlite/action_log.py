@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
@@ -17,13 +16,13 @@ from turnlog.store.actions import (
     ActionOutline,
     ActionPoint,
     ActionTally,
-    TimeSpan,
 )
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.action_parts import LIVE_STATES, PARTS, TIMED_HOOKS, TOLD, Part, build_wanted
 from turnlog.store.sqlite.chapters import SESSION, Values
 from turnlog.store.sqlite.kinds import UnpackContext
 from turnlog.store.sqlite.timelines import Timelines
+from turnlog.store.tallies import ActionCount, build_tally
 from turnlog.transcripts.actions.states import CALL_STATES, ActionState
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.matching import match_lines
@@ -84,32 +83,19 @@ class ActionLog:
         values |= _name_told(self._list_told(values), where.min_ms)
         first, last = self._find_bounds(values)
         width = max(-(-(last - first + 1) // spans), 1)
-        counts: Counter[str] = Counter()
-        actions: Counter[int] = Counter()
-        failures: Counter[int] = Counter()
-        total = 0
+        counts: list[ActionCount] = []
         for part in PARTS:
             wanted, given = build_wanted(part, where)
             query = f"""
-            SELECT category, iif(at = 0, -1, (at - :first) / :width), count(*), sum(failed),
+            SELECT category, title, iif(at = 0, -1, (at - :first) / :width), count(*), sum(ifnull(failed, 0)),
                 sum(ifnull({wanted}, 0))
-            FROM ({part.rows}) GROUP BY 1, 2
+            FROM ({part.rows}) GROUP BY 1, 2, 3
             """
-            for category, span, number, failed, chosen in self._connection.execute(
+            for category, title, *numbers in self._connection.execute(
                 query, values | given | {"first": first, "width": width}
             ):
-                counts[self._say(category)] += number
-                actions[span] += number
-                failures[span] += failed or 0
-                total += chosen
-        found = tuple(
-            TimeSpan(first + span * width, first + (span + 1) * width, actions[span], failures[span])
-            for span in sorted(actions)
-            if span >= 0
-        )
-        return ActionTally(
-            total=total, counts=dict(sorted(counts.items())), failed=sum(failures.values()), spans=found
-        )
+                counts.append(ActionCount(self._say(category), self._say(title), *numbers))
+        return build_tally(counts, first, width)
 
     def _list(
         self, part: Part, where: ActionFilter, values: Values, after: ActionPoint | None, slowest: bool

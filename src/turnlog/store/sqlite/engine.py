@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from turnlog.store.care import CaredStore
+from turnlog.store.care import CaredStore, Restored
 from turnlog.store.leases import Lease
 from turnlog.store.places import StorePlace
 from turnlog.store.sqlite import lease, restoring
@@ -59,7 +59,7 @@ def check_backup(place: StorePlace, source: Path) -> None:
     restoring.check_backup(source)
 
 
-def restore_store(place: StorePlace, source: Path) -> restoring.Restored:
+def restore_store(place: StorePlace, source: Path) -> Restored:
     """Put a copy of a backup in the place of the file."""
     return restoring.restore_store(_file(place), source)
 

@@ -28,11 +28,13 @@ __all__ = [
     "is_forgotten_id",
     "lift_tombstones",
     "list_tombstones",
+    "pack_pages",
     "scrub",
     "weigh_sessions",
 ]
 
 _KEY, _ID = "session-key", "session-id"
+_SMALL_FILE = 64 << 20
 
 _OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
@@ -132,6 +134,16 @@ def scrub(connection: apsw.Connection) -> bool:
     finally:
         connection.execute(f"PRAGMA temp_store={before}")
     return not busy
+
+
+def pack_pages(connection: apsw.Connection) -> None:
+    """Write a file anew whose pages are not full, as those of tables are that were filled in order.
+
+    Only a small file is worth it: there that is a thirtieth. If anybody is in the way, it stays as it is.
+    """
+    pages, size = connection.pragma("page_count"), connection.pragma("page_size")
+    if pages * size <= _SMALL_FILE:
+        scrub(connection)
 
 
 class _Found(NamedTuple):

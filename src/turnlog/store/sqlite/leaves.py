@@ -14,11 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from turnlog.store.search.cells import OVERLAP, pair_characters
-from turnlog.store.search.characters import is_spaceless
-from turnlog.store.search.indexing import Tokens, index_form, term_tokens
+from turnlog.store.search.asking import Fragment, build_wanted
 from turnlog.store.search.language import Term
-from turnlog.store.search.normal import normalise
 from turnlog.store.sqlite.vocabulary import Vocabulary
 
 __all__ = ["Leaf", "build_leaf"]
@@ -27,8 +24,6 @@ _MOST_WORDS = 250
 """How many words a fragment may stand for."""
 _WIDE = 12
 """From how many words on an expression is better asked once than for run after run."""
-_Word = tuple[str, bool, bool]
-"""A word, and whether it may have more before it, or behind."""
 _QUERY = "SELECT rowid FROM cells WHERE cells MATCH ?"
 
 
@@ -38,8 +33,8 @@ class Leaf:
     def __init__(
         self,
         connection: apsw.Connection,
-        words: list[str],
-        beginnings: list[str],
+        words: Sequence[str],
+        beginnings: Sequence[str],
         parts: list[list[str]],
         listed: int | None,
     ) -> None:
@@ -138,73 +133,15 @@ class Leaf:
 
 def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
     """Return what the index is to be asked for a term."""
-    body = " ".join(index_form(normalise(term.needle)).split())
-    whole, beginnings, parts = _pair(body), _list_single(body), list[list[str]]()
-    uses_list = False
-    # Behind so many characters, what is in one cell with the pairs is not known.
-    tokens = [] if whole and len(body) > OVERLAP else _choose(body, term_tokens(term))
-    for word, open_left, open_right in tokens:
-        if _is_spaceless(word):
-            continue
-        if not open_left and not open_right:
-            whole.append(word)
-            continue
-        uses_list = True
-        fragment = f"{'' if open_left else chr(10)}{word}{'' if open_right else chr(10)}"
-        found = vocabulary.list_words(fragment, _MOST_WORDS)
-        if found is not None:
-            parts.append(found)
-    words = list(dict.fromkeys(whole))
-    return Leaf(connection, words, beginnings, parts, vocabulary.listed if uses_list else None)
+    wanted = build_wanted(term)
+    parts = [found for each in wanted.fragments if (found := _list_words(vocabulary, each)) is not None]
+    listed = vocabulary.listed if wanted.fragments else None
+    return Leaf(connection, wanted.words, wanted.beginnings, parts, listed)
 
 
-def _pair(body: str) -> list[str]:
-    """Return the pairs of characters of scripts without spaces."""
-    return [word for word in pair_characters(body[:OVERLAP]).split() if len(word) == 2 and _is_spaceless(word)]
-
-
-def _list_single(body: str) -> list[str]:
-    """Return such characters that are in no pair: each begins a word."""
-    found = body.split() if len(body) <= OVERLAP else []
-    paired = set("".join(_pair(body)))
-    return [word for word in dict.fromkeys(found) if _is_spaceless(word) and word not in paired]
-
-
-def _is_spaceless(word: str) -> bool:
-    return len(word) <= 2 and not word.isascii() and is_spaceless(word[0])
-
-
-def _choose(body: str, tokens: Tokens) -> list[_Word]:
-    """Return the tokens that surely are in one cell, as many as there can be."""
-    words, last = tokens.words, len(tokens.words) - 1
-    every = [
-        (word, tokens.open_left and at == 0, tokens.open_right and at == last) for at, word in enumerate(words)
-    ]
-    if len(body) <= OVERLAP:
-        return every
-    places = _find_places(body, words)
-    best: list[_Word] = []
-    for first, begin in enumerate(places):
-        some = [
-            each
-            for each, place in zip(every[first:], places[first:], strict=True)
-            if place + len(each[0]) - begin <= OVERLAP
-        ]
-        if len(some) > len(best):
-            best = some
-    if best:
-        return best
-    # A single word that is longer than what surely is in one cell: how it begins must do.
-    return [(words[0][:OVERLAP], tokens.open_left, True)] if words else []
-
-
-def _find_places(body: str, words: Sequence[str]) -> list[int]:
-    places, at = [], 0
-    for word in words:
-        at = body.index(word, at)
-        places.append(at)
-        at += len(word)
-    return places
+def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:
+    before, behind = "" if fragment.open_left else "\n", "" if fragment.open_right else "\n"
+    return vocabulary.list_words(before + fragment.text + behind, _MOST_WORDS)
 
 
 def _join(words: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from turnlog.store.checkpoints import decode_checkpoint
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind, KnownSession, KnownSource
 from turnlog.store.rows import DerivedRow, LineFact, SightingRow
@@ -21,7 +22,6 @@ from turnlog.store.sqlite.values import (
     Cells,
     Names,
     Words,
-    decode_checkpoint,
     unpack_text,
     unpack_uuid,
 )
@@ -44,18 +44,22 @@ class Queries:
         self.context = UnpackContext(Words(connection), Names(connection))
         self.lists = Lists(connection, self.context)
 
-    def list_known(self, scope: Scope, key: str | None = None) -> Iterator[KnownSession]:
-        """Yield what is known of the files of one session, or of all."""
+    def list_known(
+        self, scope: Scope, key: str | None = None, origin: str | None = None
+    ) -> Iterator[KnownSession]:
+        """Yield what is known of the files of one session, of those of one machine, or of all."""
+        wanted = {"owner": scope.owner, "key": key, "origin": origin}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
         query = f"""
-        SELECT e.key, e.revision, e.session_id, e.project_folder, e.derivation, s.source, s.kind, p.path,
-            p.present, g.generation, c.length, c.consumed, c.in_array, c.lines, c.checkpoint, s.agent_id,
-            s.run_id, s.copied_from
+        SELECT e.key, e.revision, e.session_id, e.project_folder, e.derivation, e.origin, s.source, s.kind,
+            p.path, p.present, g.generation, c.length, c.consumed, c.in_array, c.lines, c.checkpoint,
+            s.agent_id, s.run_id, s.copied_from
         {NEWEST.replace("FROM sources AS s", "FROM sessions AS e JOIN sources AS s ON s.session = e.id")}
-        WHERE e.owner = ?{"" if key is None else " AND e.key = ?"} ORDER BY e.key, s.source
+        WHERE {" AND ".join(f"e.{name} = :{name}" for name in wanted)} ORDER BY e.key, s.source
         """
-        rows = self.connection.execute(query, (scope.owner,) if key is None else (scope.owner, key))
-        for (found, revision, session_id, folder, derivation), group in groupby(
-            rows, itemgetter(0, 1, 2, 3, 4)
+        rows = self.connection.execute(query, wanted)
+        for (found, revision, session_id, folder, derivation, machine), group in groupby(
+            rows, itemgetter(0, 1, 2, 3, 4, 5)
         ):
             yield KnownSession(
                 key=found,
@@ -64,6 +68,7 @@ class Queries:
                 project_folder=unpack_text(folder),
                 derivation=derivation,
                 sources=tuple(map(_unpack_known, group)),
+                origin=machine,
             )
 
     def list_lines(
@@ -154,7 +159,7 @@ def _unpack_known(cells: tuple[Any, ...]) -> KnownSource:
     (
         source, kind, path, present, generation, length, consumed, in_array, lines, checkpoint, agent_id,
         run_id, copied_from,
-    ) = cells[5:]  # fmt: skip
+    ) = cells[6:]  # fmt: skip
     return KnownSource(
         source=source, kind=SourceKind(kind), path=unpack_text(path), present=bool(present),
         generation=generation, length=length, consumed=consumed, in_array=bool(in_array), lines=lines,

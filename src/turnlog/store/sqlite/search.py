@@ -5,35 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from math import log
 
 import apsw
 
 from turnlog.errors import SearchCancelledError
 from turnlog.store.identity import Scope
+from turnlog.store.search.asking import list_asked
 from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage, decode_cursor
 from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
+from turnlog.store.search.ranking import RANKED, rank
 from turnlog.store.search.reading import TextReader
+from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.text_rows import Chapter
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.directory import Directory, Run
 from turnlog.store.sqlite.kinds import UnpackContext
 from turnlog.store.sqlite.leaves import build_leaf
 from turnlog.store.sqlite.peeking import FrameReader
-from turnlog.store.sqlite.surroundings import Surroundings
-from turnlog.store.sqlite.text_rows import Chapter, TextRows
+from turnlog.store.sqlite.text_rows import SqliteTextRows
 from turnlog.store.sqlite.vocabulary import Vocabulary
-from turnlog.store.sqlite.walking import Keep, Proposal, Walk, list_asked
+from turnlog.store.sqlite.walking import Keep, Proposal, Walk
 
 __all__ = ["Searcher"]
 
-_RANKED = 3000
-"""How many of the newest texts are ranked."""
 _STEPS = 20_000
 """After how many steps of SQLite it is asked whether anybody still waits."""
-_ENOUGH, _LENGTH = 1.2, 0.75
-"""The usual constants of BM25: how soon more of the same counts less, and how much longer texts do."""
 
 
 class Searcher:
@@ -75,14 +73,14 @@ class Searcher:
         runs = self._directory.load(scope)
         self._vocabulary.load()
         leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
-        rows = TextRows(self._connection, scope, self._context.words, self._find_chapters(scope))
+        rows = SqliteTextRows(self._connection, scope, self._context.words, self._find_chapters(scope))
         around = Surroundings(rows, matcher)
         walk = Walk(self._connection, query.root, leaves, around.list_states())
         reader = TextReader(self._frames.read, scope)
 
         def keep(run: Run) -> bool:
             stop_if(cancelled)
-            return around.may_have_hits(run)
+            return around.may_have_hits(run.generation, run.oldest, run.newest)
 
         if order is SearchOrder.NEWEST:
             found = walk.propose(runs, keep, None if after is None else after.key)
@@ -113,11 +111,11 @@ class Searcher:
         Later pages rank the same texts: those that are no newer than the newest of the first page.
         """
         before = None if after is None else (*after.key[:2], after.key[2] + 1)
-        newest = list(islice(walk.propose(runs, keep, before), _RANKED))
+        newest = list(islice(walk.propose(runs, keep, before), RANKED))
         if not newest:
             return SearchPage(hits=())
         base = after or Cursor(newest[0].key, 0)
-        ranked = _rank(newest, walk.texts)[base.count :]
+        ranked = rank(newest, walk.texts)[base.count :]
         return collect_page(
             _build(ranked, around), matcher, reader, limit=limit, cancelled=cancelled, base=base
         )
@@ -128,22 +126,6 @@ def _build(proposals: Iterable[Proposal], around: Surroundings) -> Iterator[Cand
         candidate = around.build(proposal)
         if candidate is not None:
             yield candidate
-
-
-def _rank(proposals: list[Proposal], texts: int) -> list[Proposal]:
-    """Return texts by BM25, with cells in the place of words; among equals the newest first."""
-    length = sum(proposal.text.cells for proposal in proposals) / len(proposals)
-    having = [sum(map(bool, column)) for column in zip(*(each.counts for each in proposals), strict=True)]
-    weights = [log(1 + (texts - count + 0.5) / (count + 0.5)) for count in having]
-
-    def score(proposal: Proposal) -> float:
-        relative = _ENOUGH * (1 - _LENGTH + _LENGTH * proposal.text.cells / length)
-        return sum(
-            weight * count * (_ENOUGH + 1) / (count + relative)
-            for weight, count in zip(weights, proposal.counts, strict=True)
-        )
-
-    return sorted(proposals, key=score, reverse=True)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from turnlog.store.search.language import Query
 from turnlog.store.search.packing import unpack_texts
 from turnlog.store.search.paging import Cancelled
 from turnlog.store.sqlite.connection import reading, translate
+from turnlog.store.sqlite.forgetting import pack_pages
 from turnlog.store.sqlite.hook_texts import index_deliveries
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.search import Searcher
@@ -30,6 +31,7 @@ class Searching:
 
     _path: Path
     _local: threading.local
+    _write_lock: threading.Lock
 
     def search(
         self,
@@ -48,7 +50,10 @@ class Searching:
     def settle(self) -> None:
         """Put what is searched in order, if much of it is new."""
         with self._writing() as connection:
-            settle(connection)
+            is_new = settle(connection)
+        if is_new:
+            with self._write_lock, translate(self._path):
+                pack_pages(self._get_writer())
 
     def clear_texts(self) -> None:
         """Empty what is searched; what hooks delivered is there at once."""
@@ -75,6 +80,9 @@ class Searching:
             searcher = Searcher(queries.connection, queries.context)
             self._local.searcher = searcher
         return searcher
+
+    def _get_writer(self) -> apsw.Connection:
+        raise NotImplementedError
 
     def _writing(self) -> AbstractContextManager[apsw.Connection]:
         raise NotImplementedError

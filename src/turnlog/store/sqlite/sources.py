@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Any
 
 import apsw
 from msgspec import Struct
 
-from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import SourceBatch
-from turnlog.store.identity import Place, Scope
+from turnlog.store.checkpoints import encode_checkpoint
+from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive
 from turnlog.store.rows import LineFact
 from turnlog.store.search.packing import unpack_texts
+from turnlog.store.sequels import follows
 from turnlog.store.sqlite.derived import delete_chapter
 from turnlog.store.sqlite.tail import TailWriter
 from turnlog.store.sqlite.texts import delete_texts, write_texts
-from turnlog.store.sqlite.values import Numbers, encode_checkpoint, pack_text, pack_uuid, unpack_text
+from turnlog.store.sqlite.values import Numbers, pack_text, pack_uuid, unpack_text
 from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = ["NEWEST", "SourceWriter", "StoredSource", "write_lines"]
@@ -84,18 +84,8 @@ class SourceWriter:
 
         Raises `StoreError` for any other.
         """
-        if batch.change in (Change.VANISHED, Change.UNREADABLE):
-            return True
-        _check_frames(batch)
-        number, length = (-1, 0) if known is None else (known.number, known.length)
-        if (batch.generation, batch.start) in ((number, length), (number + 1, 0)):
-            return True
-        if (batch.generation, batch.length) == (number, length) and self._has(batch):
-            return False
-        raise StoreError(
-            f"Expected bytes of {batch.path} from {length} of generation {number} on, "
-            f"found those from {batch.start} of generation {batch.generation}: another writer was faster"
-        )
+        ends = None if known is None else (known.number, known.length)
+        return follows(batch, self._scope, ends, self._archive.read)
 
     def write(self, session: int, batch: SourceBatch, known: StoredSource | None, at_ns: int) -> bool:
         """Write what is new; return whether anything is, besides how the file was looked at."""
@@ -110,18 +100,6 @@ class SourceWriter:
             changed = self._write_path(source, batch.path, True, at_ns)
         changed = self._write_content(source, batch, known) or changed
         return changed or bool(batch.lines)
-
-    def _has(self, batch: SourceBatch) -> bool:
-        """Return whether the archive has the same bytes, however they are cut by now."""
-        try:
-            for frame in batch.frames:
-                at = Place(batch.source, batch.generation, frame.start)
-                data = self._archive.read(self._scope, at, frame.length)
-                if blake2b(data, digest_size=16).digest() != frame.digest:
-                    return False
-        except (KeyError, ArchiveError):
-            return False
-        return True
 
     def _write_source(self, session: int, batch: SourceBatch, known: StoredSource | None) -> tuple[int, bool]:
         description = (str(batch.kind), pack_text(batch.agent_id), pack_text(batch.run_id), batch.copied_from)
@@ -191,18 +169,6 @@ def write_lines(
 ) -> None:
     """Add lines to a generation."""
     connection.executemany(_INSERT_LINES, _pack_lines(generation, lines, numbers))
-
-
-def _check_frames(batch: SourceBatch) -> None:
-    position = batch.start
-    for frame in batch.frames:
-        if frame.start != position:
-            break
-        position += frame.length
-    if position != batch.length:
-        raise StoreError(
-            f"Expected frames of {batch.path} from {batch.start} to {batch.length}, they end at {position}"
-        )
 
 
 def _pack_lines(generation: int, lines: Iterable[LineFact], numbers: Numbers) -> Iterator[tuple[Any, ...]]:

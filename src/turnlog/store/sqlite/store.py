@@ -92,10 +92,10 @@ class SqliteStore(Browsing, Searching):
         with translate(self._path):
             return next(iter(list(self._ask().list_known(scope, key))), None)
 
-    def list_known(self, scope: Scope) -> Iterator[KnownSession]:
-        """Yield what is known of all sessions' files, by their keys."""
+    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
+        """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
         with translate(self._path):
-            yield from self._ask().list_known(scope)
+            yield from self._ask().list_known(scope, origin=origin)
 
     def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
         """Return the sessions whose transcripts begin with a message, by key."""
@@ -161,6 +161,10 @@ class SqliteStore(Browsing, Searching):
         """Return the name of the feed."""
         with translate(self._path):
             return find_epoch(self._ask().connection)
+
+    def listen(self) -> None:
+        """Return nothing: other processes that write to the file tell nobody."""
+        return
 
     def close(self) -> None:
         """Let go of the store, whatever other threads ask it just now; again does nothing."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import apsw
-from msgspec import Struct, json
+from msgspec import json
 
 from turnlog.store.identity import Scope
+from turnlog.store.search.text_rows import Call, Chapter, Delivery, Message
 from turnlog.store.sqlite.values import unpack_text, unpack_uuid
 
-__all__ = ["Call", "Chapter", "Delivery", "Message", "TextRows"]
+__all__ = ["SqliteTextRows"]
 
 _CHAPTER = """
 SELECT g.id, g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project,
@@ -49,60 +50,10 @@ LEFT JOIN sessions AS e ON e.id = t.session WHERE d.id = ? AND d.owner = ? ORDER
 """
 
 
-class Chapter(Struct, frozen=True, gc=False):
-    """A file of lines, and the session that it is of."""
-
-    generation: int
-    source: int
-    name: str
-    agent_id: str | None
-    session: int
-    key: str
-    names: tuple[str, ...]
-    """Of the session: all of its ids."""
-    session_id: str
-    project: str | None
-    title: str | None
-    branches: tuple[str, ...] | None
-    """All that its lines name, but for `HEAD`; None if that is not known."""
-
-
-class Message(Struct, frozen=True, gc=False):
-    """A message, or what there is of a line that belongs to none."""
-
-    index: int | None = None
-    id: str | None = None
-    role: str | None = None
-    category: str | None = None
-    model: str | None = None
-    agent_id: str | None = None
-    is_sidechain: bool = False
-
-
-class Call(Struct, frozen=True, gc=False):
-    """A tool call."""
-
-    index: int
-    tool: str
-    category: str | None
-    path: str | None
-
-
-class Delivery(Struct, frozen=True, gc=False):
-    """A hook delivery, and the session that it is of, if that is known."""
-
-    delivery_id: str
-    session_id: str
-    tool: str | None
-    key: str | None
-    project: str | None
-    title: str | None
-
-
 _Place = tuple[int, int, int]
 
 
-class TextRows:
+class SqliteTextRows:
     """Looks up rows of one owner; what it has learned it keeps."""
 
     def __init__(

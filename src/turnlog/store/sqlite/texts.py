@@ -9,30 +9,36 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import apsw
 
 from turnlog.store.search.packing import TextFact
+from turnlog.store.search.text_rows import HOOKS
 from turnlog.store.sqlite.runs import RUN_SIZE, Text, pack_run, unpack_run
 from turnlog.store.sqlite.vocabulary import add_words
 
 __all__ = ["HOOKS", "delete_some_texts", "delete_texts", "write_run", "write_texts"]
 
-HOOKS = 0
-"""The generation that texts of hook deliveries are said to be of."""
 _SPAN = 4096
 """How far the cells of a run may lie apart: others come between them while several files grow."""
 _AT_ONCE = 2048
-"""How many texts are indexed at once."""
+"""How many texts are indexed at once, at most."""
 _CELLS_AT_ONCE = 8192
-"""And of how many cells, should they be long."""
+"""And how many cells, should they be long."""
 
 
 def write_texts(connection: apsw.Connection, generation: int, texts: Iterable[TextFact]) -> None:
     """Add texts behind those that a generation has, in the transaction of the caller."""
-    found = iter(texts)
-    while some := list(islice(found, _AT_ONCE)):
+    some: list[TextFact] = []
+    cells = 0
+    for text in texts:
+        some.append(text)
+        cells += len(text.cells)
+        if len(some) == _AT_ONCE or cells >= _CELLS_AT_ONCE:
+            _Writer(connection, generation).write(some)
+            some, cells = [], 0
+    if some:
         _Writer(connection, generation).write(some)
 
 
@@ -65,7 +71,8 @@ class _Writer:
         self._connection = connection
         self._generation = generation
         [(self._next,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
-        self._cells: list[str] = []
+        self._cells: list[Sequence[str]] = []
+        """Those of each text; a very long one's are read when they are written."""
         self._repeats: list[Text] = []
 
     def write(self, texts: list[TextFact]) -> None:
@@ -75,13 +82,14 @@ class _Writer:
         self._write_runs(placed)
         self._connection.execute("DELETE FROM search_state WHERE name = 'next-cell'")
         self._connection.execute("INSERT INTO search_state VALUES ('next-cell', ?)", (self._next,))
-        for at in range(0, len(self._cells), _CELLS_AT_ONCE):
-            some = self._cells[at : at + _CELLS_AT_ONCE]
+        cells = chain.from_iterable(self._cells)
+        while some := tuple(islice(cells, _CELLS_AT_ONCE)):
             self._connection.execute(
                 "INSERT INTO cells (rowid, body) SELECT ? + rowid, value FROM carray(?)",
-                (first + at - 1, apsw.carray(tuple(some))),
+                (first - 1, apsw.carray(some)),
             )
-            add_words(self._connection, first + at, some)
+            add_words(self._connection, first, some)
+            first += len(some)
 
     def _find_known(self, texts: list[TextFact]) -> dict[bytes, tuple[int, int]]:
         query = "SELECT first_cell, cells FROM text_digests WHERE digest = ?"
@@ -96,7 +104,7 @@ class _Writer:
         first, cells = found or (self._next, len(text.cells))
         if found is None:
             self._next += cells
-            self._cells += text.cells
+            self._cells.append(text.cells)
             if text.digest:
                 known[text.digest] = first, cells
                 self._connection.execute(

@@ -11,12 +11,15 @@ from turnlog.store.sqlite.values import pack_uuid, unpack_text
 
 __all__ = ["list_twins"]
 
+_FOLLOWS = "substr(parent, -6) = substr(:uuid, -6) AND parent = :uuid"
 _QUERY = f"""
-SELECT e.key, e.session_id, w.word, s.copied_from
+SELECT DISTINCT e.key, e.session_id, w.word, s.copied_from
 {NEWEST} JOIN sessions AS e ON e.id = s.session
 JOIN lines AS l ON l.generation = g.id LEFT JOIN words AS w ON w.id = l.session
-WHERE s.owner = :owner AND s.kind = '{SourceKind.TRANSCRIPT}' AND s.source = e.key
-    AND g.id IN (SELECT generation FROM lines WHERE parent = :uuid AND number < {BEGINNING})
+WHERE s.owner = :owner AND s.kind = '{SourceKind.TRANSCRIPT}'
+    AND g.id IN (
+        SELECT generation FROM lines INDEXED BY lines_by_parent WHERE {_FOLLOWS} AND number < {BEGINNING}
+    )
     AND l.number = (SELECT min(number) FROM lines WHERE generation = g.id AND parent = :uuid)
     AND EXISTS (SELECT 1 FROM lines WHERE generation = g.id AND number < l.number AND uuid = :uuid)
 ORDER BY e.key

@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from msgspec import Struct
 
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.connection import reading, translate
-from turnlog.store.sqlite.usage_writing import NO_SLOT
 from turnlog.store.sqlite.values import unpack_text, unpack_uuid
-from turnlog.store.usage.cells import Home, UsageCell, slot_of
+from turnlog.store.usage.cells import Home, UsageCell
 from turnlog.store.usage.report import ReportedCost
+from turnlog.store.usage.stored import (
+    UsageGroup,
+    build_answer,
+    build_stored_cell,
+    choose_reported,
+    name_answer,
+)
 from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
 from turnlog.transcripts.usage.price_list import PriceTable
 
@@ -63,16 +68,6 @@ WHERE e.owner = ?
 _FILES = "SELECT count(*) FROM sources WHERE owner = ? AND kind IN ('transcript', 'agent')"
 
 
-class _Group(Struct, frozen=True, gc=False):
-    home: Home
-    session: str
-    model: str | None
-    agent: str | None
-    skill: str | None
-    mcp_server: str | None
-    terms: str
-
-
 class SqliteUsage:
     """The usage of one owner's sessions."""
 
@@ -86,14 +81,22 @@ class SqliteUsage:
         with self._reading():
             groups = self._load_groups()
             rows = self._connection.execute(_CELLS)
-            return [_unpack_cell(groups[row[0]], row) for row in rows if row[0] in groups]
+            return [
+                build_stored_cell(groups[group], slot, amounts)
+                for group, slot, *amounts in rows
+                if group in groups
+            ]
 
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
         with self._reading():
             groups = self._load_groups()
             rows = self._connection.execute(_ANSWERS)
-            return [AnswerCell(row[1], _unpack_answer(groups[row[0]], row)) for row in rows if row[0] in groups]
+            return [
+                AnswerCell(message, build_answer(groups[group], time, flags, counts))
+                for group, message, time, flags, *counts in rows
+                if group in groups
+            ]
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
@@ -117,13 +120,11 @@ class SqliteUsage:
 
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost; of copies, the one that has run furthest."""
-        found: dict[str, ReportedCost] = {}
-        for session, kind, cost, computed in self._ask(_REPORTED, self._scope.owner):
-            reported = ReportedCost(unpack_text(session), kind, Decimal(cost), Decimal(computed))
-            known = found.get(session)
-            if known is None or _by_amount(reported) > _by_amount(known):
-                found[session] = reported
-        return [found[session] for session in sorted(found)]
+        rows = self._ask(_REPORTED, self._scope.owner)
+        return choose_reported(
+            ReportedCost(unpack_text(session), kind, Decimal(cost), Decimal(computed))
+            for session, kind, cost, computed in rows
+        )
 
     def find_prices(self) -> PriceTable | None:
         """Return by which prices the costs are."""
@@ -146,8 +147,8 @@ class SqliteUsage:
         with translate(self._path):
             return self._connection.execute(query, values).fetchall()
 
-    def _load_groups(self) -> dict[int, _Group]:
-        groups: dict[int, _Group] = {}
+    def _load_groups(self) -> dict[int, UsageGroup]:
+        groups: dict[int, UsageGroup] = {}
         homes: dict[str, Home] = {}
         for number, key, project, title, *words, terms in self._connection.execute(
             _GROUPS, (self._scope.owner,)
@@ -156,7 +157,7 @@ class SqliteUsage:
             if home is None:
                 home = homes[key] = Home(key, unpack_text(project), title)
             session, model, agent, skill, server = map(unpack_text, words)
-            groups[number] = _Group(home, session, model, agent, skill, server, terms)
+            groups[number] = UsageGroup(home, session, model, agent, skill, server, terms)
         return groups
 
     def _list_places(self) -> Iterator[tuple[tuple[int, int, int], str]]:
@@ -164,32 +165,4 @@ class SqliteUsage:
         for source, generation, start, message, uuid, name in self._connection.execute(
             _LINES, (self._scope.owner,)
         ):
-            if not message:
-                message = f"uuid:{unpack_uuid(uuid)}" if uuid else f"at:{start}:{name}"
-            yield (source, generation, start), message
-
-
-def _unpack_cell(group: _Group, row: tuple[Any, ...]) -> UsageCell:
-    (
-        _, slot, messages, incomplete, unpriced, input, output, cache_read, cache_write_5m, cache_write_1h,
-        web_searches, cost, saved, first, last,
-    ) = row  # fmt: skip
-    return UsageCell(
-        slot=None if slot == NO_SLOT else slot, session=group.session, home=group.home, model=group.model,
-        agent=group.agent, skill=group.skill, mcp_server=group.mcp_server, terms=group.terms, messages=messages,
-        incomplete=incomplete, unpriced=unpriced, input=input, output=output, cache_read=cache_read,
-        cache_write_5m=cache_write_5m, cache_write_1h=cache_write_1h, web_searches=web_searches, cost=cost,
-        saved=saved, first=first, last=last,
-    )  # fmt: skip
-
-
-def _unpack_answer(group: _Group, row: tuple[Any, ...]) -> UsageCell:
-    _, _, time, flags, *counts = row
-    slot = slot_of(time)
-    return _unpack_cell(
-        group, (0, NO_SLOT if slot is None else slot, 1, flags & 1, flags >> 1, *counts, time, time)
-    )
-
-
-def _by_amount(reported: ReportedCost) -> tuple[Decimal, Decimal]:
-    return reported.cost_usd, reported.computed_usd
+            yield (source, generation, start), name_answer(message, unpack_uuid(uuid), start, name)

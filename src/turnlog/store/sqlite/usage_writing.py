@@ -19,13 +19,12 @@ from turnlog.store.sqlite.usage_election import Answer, Elector
 from turnlog.store.sqlite.usage_reported import write_reported
 from turnlog.store.sqlite.usage_schema import USAGE_WATCH
 from turnlog.store.usage.cells import QUARTER
+from turnlog.store.usage.stored import NO_SLOT
 from turnlog.transcripts.usage.price_list import identify_list
 from turnlog.transcripts.usage.pricing import find_table
 
-__all__ = ["NO_SLOT", "UsageKeeper", "sum_cell"]
+__all__ = ["UsageKeeper", "sum_cell"]
 
-NO_SLOT = -(1 << 62)
-"""Stands for answers without a time."""
 _MOST = (1 << 63) - 1
 _ALL = 0
 """Stands for all sessions."""

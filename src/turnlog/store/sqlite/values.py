@@ -11,15 +11,12 @@ import apsw
 from msgspec import msgpack
 
 from turnlog.store.identity import Place
-from turnlog.transcripts.files.fingerprints import Checkpoint
 
 __all__ = [
     "Cells",
     "Names",
     "Numbers",
     "Words",
-    "decode_checkpoint",
-    "encode_checkpoint",
     "pack_places",
     "pack_text",
     "pack_uuid",
@@ -150,38 +147,4 @@ def unpack_places(
     return tuple(
         Place(names[where] if isinstance(where, int) else where, generation, start)
         for where, generation, start in far
-    )
-
-
-_decode_checkpoint = msgpack.Decoder(tuple[bytes, int, int, str, int, int, int, int, bool]).decode
-
-
-def encode_checkpoint(checkpoint: Checkpoint | None) -> bytes | None:
-    """Return a checkpoint as bytes; it is only ever read as a whole."""
-    if checkpoint is None:
-        return None
-    return msgpack.encode(
-        (
-            checkpoint.source.encode("utf-8", "surrogateescape"),
-            checkpoint.offset,
-            checkpoint.size,
-            checkpoint.fingerprint,
-            checkpoint.inode,
-            checkpoint.device,
-            checkpoint.modified_ns,
-            checkpoint.generation,
-            checkpoint.in_array,
-        )
-    )
-
-
-def decode_checkpoint(data: bytes | None) -> Checkpoint | None:
-    """Return what `encode_checkpoint` was given."""
-    if data is None:
-        return None
-    source, offset, size, fingerprint, inode, device, modified_ns, generation, in_array = _decode_checkpoint(
-        data
-    )
-    return Checkpoint(
-        unpack_text(source), offset, size, fingerprint, inode, device, modified_ns, generation, in_array
     )

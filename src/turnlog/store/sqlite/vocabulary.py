@@ -8,11 +8,12 @@ have any words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import apsw
 
-from turnlog.store.frames import compress, decompress
+from turnlog.store.frames import compress, compress_pieces, decompress
 
 __all__ = ["Vocabulary", "add_words", "purge_index", "rebuild_words", "settle", "split_words"]
 
@@ -22,6 +23,8 @@ _PART = 20
 """And if so many times as many were listed before: else the list is soon to be read from the index."""
 _UNLISTED = 2000
 """So many cells behind the last portion are worth reading the list anew."""
+_AT_ONCE = 10_000
+_NEWLINE = "\n"
 _PAGES = 16
 """How many pages of the index are merged at once."""
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
@@ -52,8 +55,11 @@ def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[s
         yield from map(str, words)
 
 
-def settle(connection: apsw.Connection) -> None:
-    """Put the index in order after much was written, in the transaction of the caller; else do nothing."""
+def settle(connection: apsw.Connection) -> bool:
+    """Put the index in order after much was written, in the transaction of the caller; else do nothing.
+
+    Return whether most of what there is was written since that was last done.
+    """
     state = dict(connection.execute("SELECT name, value FROM search_state"))
     last = int(state["next-cell"]) - 1
     fresh = last - int(state.get("merged-cell", 0))
@@ -66,6 +72,7 @@ def settle(connection: apsw.Connection) -> None:
     unlisted = last - _find_listed(connection)
     if unlisted > min(_UNLISTED, last // 4):
         rebuild_words(connection)
+    return fresh > max(_UNLISTED, last // 2)
 
 
 def _merge(connection: apsw.Connection, pages: int) -> None:
@@ -91,10 +98,21 @@ def rebuild_words(connection: apsw.Connection) -> None:
     """Read the list of words from the index."""
     [(following,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.cell_words USING fts5vocab (main, cells, row)")
-    words = [word for (word,) in connection.execute("SELECT term FROM temp.cell_words")]
     connection.execute("DELETE FROM vocabulary")
     if following > 1:
-        _insert(connection, following - 1, words)
+        length = "SELECT ifnull(sum(length(CAST(term AS BLOB)) + 1) - 1, 0) FROM temp.cell_words"
+        [(size,)] = connection.execute(length)
+        packed = compress_pieces(_list_words(connection), size)
+        connection.execute("INSERT INTO vocabulary VALUES (?, ?, ?)", (following - 1, size, packed))
+
+
+def _list_words(connection: apsw.Connection) -> Iterator[bytes]:
+    """Yield the list of all words, which the index has in order, in pieces: it may be as long as the texts."""
+    before = ""
+    words = connection.execute("SELECT term FROM temp.cell_words")
+    while some := [word for (word,) in islice(words, _AT_ONCE)]:
+        yield f"{before}{_NEWLINE.join(some)}".encode()
+        before = "\n"
 
 
 def _find_listed(connection: apsw.Connection) -> int:

@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 import apsw
 from msgspec import Struct
 
+from turnlog.store.search.asking import Counts, build_possible
 from turnlog.store.search.hits import TextKey
 from turnlog.store.search.language import And, Node, Or, Term
 from turnlog.store.search.packing import KINDS
@@ -23,7 +24,7 @@ from turnlog.store.sqlite.directory import Run
 from turnlog.store.sqlite.leaves import Leaf
 from turnlog.store.sqlite.runs import RunTexts, Text
 
-__all__ = ["Keep", "Proposal", "Walk", "list_asked"]
+__all__ = ["Keep", "Proposal", "Walk"]
 
 _STAGES = ((1_000, 20_000), (15_000, 1_000_000))
 """After how many texts all cells of a query are listed, if they are no more than so many.
@@ -43,7 +44,6 @@ ON r.first_cell = (SELECT max(first_cell) FROM text_repeats WHERE first_cell <= 
 WHERE c.value < r.first_cell + r.cells
 """
 _EVERY_STATE = 2 * len(KINDS)
-_Counts = tuple[int, ...]
 
 
 class Proposal(Struct, frozen=True, gc=False):
@@ -52,8 +52,18 @@ class Proposal(Struct, frozen=True, gc=False):
     key: TextKey
     run: Run
     text: Text
-    counts: _Counts
+    counts: Counts
     """In how many of its cells each term may be."""
+
+    @property
+    def generation(self) -> int:
+        """Of its file."""
+        return self.run.generation
+
+    @property
+    def cells(self) -> int:
+        """How many it has."""
+        return self.text.cells
 
 
 Keep = Callable[[Run], bool]
@@ -71,14 +81,14 @@ class Walk:
         self._root = root
         self._leaves = leaves
         self._states = frozenset(states)
-        self._is_possible = _build_possible(root, list(leaves))
+        self._is_possible = build_possible(root, list(leaves))
         self._needs_any = not self._is_possible((0,) * len(leaves))
         """Whether a text without any of the terms cannot match."""
         self._cells: list[int] | None = None
         self._required: list[list[int]] = []
         """Lists of cells: a text has some of each."""
         self._repeating: frozenset[int] = frozenset()
-        self._repeated: dict[tuple[int, int], _Counts] = {}
+        self._repeated: dict[tuple[int, int], Counts] = {}
         self.texts = 0
         """How many texts were in the runs that were visited."""
 
@@ -167,7 +177,7 @@ class Walk:
             first = own[position] if position in own else repeats[position][0]
             yield Proposal((texts.time(position), run.id, position), run, texts.get(position, first), counts)
 
-    def _count(self, run: Run, texts: RunTexts, wanted: set[int]) -> Iterator[tuple[int, _Counts]]:
+    def _count(self, run: Run, texts: RunTexts, wanted: set[int]) -> Iterator[tuple[int, Counts]]:
         """Yield the texts that may match, each with in how many of its cells each term may be."""
         if not wanted.isdisjoint(texts.own):
             columns = [self._count_own(run, texts, leaf) for leaf in self._leaves.values()]
@@ -191,33 +201,9 @@ class Walk:
                 found[own[at]] = found.get(own[at], 0) + 1
         return found
 
-    def _count_repeated(self, first: int, cells: int) -> _Counts:
+    def _count_repeated(self, first: int, cells: int) -> Counts:
         found = self._repeated.get((first, cells))
         if found is None:
             found = tuple(len(leaf.find(first, first + cells - 1)) for leaf in self._leaves.values())
             self._repeated[first, cells] = found
         return found
-
-
-Possible = Callable[[_Counts], bool]
-
-
-def list_asked(node: Node) -> list[Term]:
-    """Return the terms of a query that the index can be asked for: not those that must not be there."""
-    if isinstance(node, Term):
-        return [node]
-    if isinstance(node, And | Or):
-        return list(dict.fromkeys(term for part in node.parts for term in list_asked(part)))
-    return []
-
-
-def _build_possible(node: Node, terms: list[Term]) -> Possible:
-    """Return what tells whether a text may match, by how often it may have each term."""
-    if isinstance(node, Term):
-        at = terms.index(node)
-        return lambda counts: counts[at] > 0
-    if isinstance(node, And | Or):
-        parts = [_build_possible(part, terms) for part in node.parts]
-        decide = all if isinstance(node, And) else any
-        return lambda counts: decide(part(counts) for part in parts)
-    return lambda counts: True  # filters are decided elsewhere, and what must not be there by the matcher

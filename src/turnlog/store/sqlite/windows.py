@@ -110,15 +110,18 @@ class Windows:
         query = """
         SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write_5m + a.cache_write_1h,
             iif(a.flags & 2, NULL, a.cost)
-        FROM answers AS a JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
-        WHERE substr(a.message_id, -10) = substr(?1, -10) AND a.message_id = ?1 AND e.owner = ?2
+        FROM json_each(?1) AS w CROSS JOIN answers AS a
+        ON substr(a.message_id, -10) = substr(w.value, -10) AND a.message_id = w.value
+        JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session WHERE e.owner = ?2
         """
+        wanted = json.encode(sorted(set(ids))).decode()
         return [
             AnswerUse(
                 message_id=found, input=input, output=output, cache_read=read, cache_write=write, cost=cost
             )
-            for name in sorted(set(ids))
-            for found, input, output, read, write, cost in self._connection.execute(query, (name, scope.owner))
+            for found, input, output, read, write, cost in self._connection.execute(
+                query, (wanted, scope.owner)
+            )
         ]
 
     def find_usage_version(self, scope: Scope, key: str) -> int:
@@ -143,19 +146,18 @@ class Windows:
     def _measure(
         self, scope: Scope, source: str, generation: int, places: Sequence[Place]
     ) -> Iterator[tuple[Place, int]]:
-        of_generation = """
-        SELECT g.id FROM sources AS s JOIN generations AS g ON g.source = s.id
-        WHERE s.owner = ? AND s.source = ? AND g.generation = ?
+        query = """
+        SELECT l.start, l.length FROM sources AS s JOIN generations AS g ON g.source = s.id
+        CROSS JOIN json_each(?4) AS w CROSS JOIN lines AS l INDEXED BY lines_by_start
+        ON l.generation = g.id AND l.start = w.value
+        WHERE s.owner = ?1 AND s.source = ?2 AND g.generation = ?3
         """
-        number = self._connection.execute(of_generation, (scope.owner, source, generation)).fetchall()
-        of_line = "SELECT length FROM lines INDEXED BY lines_by_start WHERE generation = ? AND start = ?"
+        wanted = json.encode([place.offset for place in places]).decode()
+        found = dict(self._connection.execute(query, (scope.owner, source, generation, wanted)))
         for place in places:
-            found = number and self._connection.execute(of_line, (number[0][0], place.offset)).fetchall()
-            if not found:
+            if place.offset not in found:
                 raise KeyError(place)
-            [[length]] = found
-            assert isinstance(length, int)
-            yield place, length
+            yield place, found[place.offset]
 
     def _list_by(
         self,

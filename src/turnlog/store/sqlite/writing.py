@@ -5,14 +5,14 @@ from __future__ import annotations
 import apsw
 from msgspec import Struct
 
-from turnlog.errors import StoreError
-from turnlog.store.batch import SessionBatch, SourceBatch
+from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, ChangeKind
+from turnlog.store.sequels import check_base, is_nothing
 from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.forgetting import is_forgotten
 from turnlog.store.sqlite.kinds import PackContext
 from turnlog.store.sqlite.lists import write_presence
-from turnlog.store.sqlite.sources import NEWEST, SourceWriter, StoredSource
+from turnlog.store.sqlite.sources import NEWEST, SourceWriter
 from turnlog.store.sqlite.values import Numbers, pack_text
 from turnlog.transcripts.files.fingerprints import Change
 
@@ -45,11 +45,13 @@ def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers,
         return
     session = _find_session(connection, batch)
     if session is None:
-        if batch.derived is None and all(_is_nothing(source, known) for source, known in files):
+        if batch.derived is None and all(
+            is_nothing(source, is_known=known is not None) for source, known in files
+        ):
             return
         session = _add_session(connection, batch)
     if batch.derived is not None and batch.derived.is_partial:
-        _check_base(batch, session)
+        check_base(batch, session.revision)
     changed = session.revision == 0 or session.names != _names(batch)
     for source, known in files:
         changed = writer.write(session.id, source, known, batch.seen_ns) or changed
@@ -61,25 +63,13 @@ def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers,
     if changed:
         # A batch that changes nothing was applied before, whatever it is based on.
         if batch.base_revision is not None:
-            _check_base(batch, session)
+            check_base(batch, session.revision)
         present = _is_present(connection, session.id)
         write_presence(connection, session.id, present)
         vanished = any(source.change is Change.VANISHED for source in batch.sources)
         _finish(connection, batch, session, derivation, vanished and not present)
     elif derivation != session.derivation:
         _replace_session(connection, batch, session, session.revision, derivation)
-
-
-def _check_base(batch: SessionBatch, session: _Session) -> None:
-    if batch.base_revision != session.revision:
-        raise StoreError(
-            f"Expected revision {batch.base_revision} of the session {batch.key}, "
-            f"found {session.revision}: another writer was faster"
-        )
-
-
-def _is_nothing(source: SourceBatch, known: StoredSource | None) -> bool:
-    return known is None and source.change in (Change.VANISHED, Change.UNREADABLE)
 
 
 def _names(batch: SessionBatch) -> tuple[object, object]:

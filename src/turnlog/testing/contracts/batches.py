@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.identity import LOCAL, Scope, SourceKind
 from turnlog.store.rows import MessageRow
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -62,6 +62,35 @@ class BatchContract(ContractBase):
             assert store.list_twins(LOCAL, other.sources[0].lines[0].parent_uuid or "") != []
             assert other.key not in [twin.key for twin in store.list_twins(LOCAL, lines[1].uuid or "")]
             assert store.list_twins(Scope("somebody else"), uuid) == []
+
+    def test_a_file_may_be_for_something_else_later(self, tmp_path: Path) -> None:
+        """A capture that stood alone is only kept from then on, and another file is the transcript."""
+        captured, own = make_lines(4), make_lines(6, first=10)
+        batch = make_batch({_TRANSCRIPT: captured})
+        with self.opened(tmp_path) as store:
+            store.apply([batch])
+            [known] = store.list_known(LOCAL)
+            both = make_batch({_TRANSCRIPT: captured, "own.jsonl": own}, known=known)
+            rows = make_batch({"own.jsonl": own}).derived
+            assert rows is not None
+            rows = replace(rows, chapters=(*rows.chapters, ChapterRows(batch.key)))
+            left = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=(), texts=())
+            left = replace(left, kind=SourceKind.CAPTURE, change=Change.UNCHANGED, texts_from=0)
+            store.apply(
+                [replace(both, sources=(left, *both.sources), derived=rows, base_revision=known.revision)]
+            )
+            [known] = store.list_known(LOCAL)
+            assert {source.path.rpartition("/")[2]: source.kind for source in known.sources} == {
+                _TRANSCRIPT: SourceKind.CAPTURE,
+                "own.jsonl": SourceKind.TRANSCRIPT,
+            }
+            assert store.list_messages(LOCAL, batch.key) == [*rows.chapters[0].messages]
+            assert store.list_messages(LOCAL, batch.key, source=batch.key) == []
+            assert store.list_lines(LOCAL, batch.key, 0) == [*batch.sources[0].lines]
+            assert b"".join(store.archive.read_all(LOCAL, batch.key, 0)) == captured
+            own_lines = both.sources[0].lines
+            assert [twin.key for twin in store.list_twins(LOCAL, own_lines[0].uuid or "")] == [batch.key]
+            assert store.list_twins(LOCAL, batch.sources[0].lines[0].uuid or "") == []
 
     def test_a_file_may_turn_out_to_be_a_copy_later(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(4)})

@@ -203,6 +203,8 @@ class ListContract(ContractBase):
             for order in SessionOrder:
                 whole = store.list_sessions(LOCAL, order=order)
                 assert (len(whole.sessions), whole.next, whole.total) == (11, None, 11)
+                if order not in (SessionOrder.MESSAGES, SessionOrder.TOKENS):
+                    assert {(stored.row.session_id or "")[0] for stored in whole.sessions[-4:]} == {"n"}, order
                 for limit in (1, 3, 11):
                     assert _walk(store, order, limit) == [*whole.sessions]
             empty = store.list_sessions(LOCAL, limit=0)

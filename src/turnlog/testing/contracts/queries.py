@@ -69,6 +69,16 @@ class QueryContract(ContractBase):
             assert [session.key for session in store.list_known(LOCAL)] == sorted(keys)
             assert [store.find_known(LOCAL, key) for key in sorted(keys)] == [*store.list_known(LOCAL)]
 
+    def test_sessions_are_known_by_the_machine_that_they_come_from(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            here, there = (keep(store, {_TRANSCRIPT: make_lines(2)}, origin=name) for name in ("here", "there"))
+            assert {session.key: session.origin for session in store.list_known(LOCAL)} == {
+                here.key: "here",
+                there.key: "there",
+            }
+            assert [session.key for session in store.list_known(LOCAL, "there")] == [there.key]
+            assert list(store.list_known(LOCAL, "nowhere")) == []
+
     def test_sessions_are_listed_newest_first(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             _list(store, "b", last_time=TIME + 1)

@@ -137,9 +137,25 @@ class TimelineContract(CareBase):
             key = _fill(store)
             assert store.list_hooks_under(_OTHER, key, _ID, range(60), above=True) == HooksUnder((), 0)
             assert store.list_actions(_OTHER, key, _ID) == []
-            nothing = ActionTally(total=0, counts={}, failed=0, spans=())
+            nothing = ActionTally(total=0, counts={}, names={}, failed=0, spans=())
             assert store.tally_actions(_OTHER, key, _ID) == nothing
             assert store.find_turns(_OTHER, key, [1 << 60]) == {}
+
+    def test_of_a_session_without_files_there_is_what_hooks_told(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            deliveries = _make_deliveries()
+            store.add_deliveries(LOCAL, deliveries)
+            under = store.list_hooks_under(LOCAL, _ID, _ID, (), above=True)
+            assert under.total == len(under.hooks) > 0
+            ids = [hook.id for _, hook in under.hooks]
+            found = store.list_actions(LOCAL, _ID, _ID, count=1000)
+            assert sorted(each.number for each in found) == sorted(ids)
+            tally = store.tally_actions(LOCAL, _ID, _ID)
+            assert tally.total == sum(tally.names.values()) == len(ids)
+            assert {hook.id for hook in store.list_hooks_at(LOCAL, _ID, ids)} == set(ids)
+            assert {place.message for place in store.find_hook_places(LOCAL, _ID, _ID, ids).values()} <= {None}
+            assert store.list_hook_lines(LOCAL, _ID, [hook.told for _, hook in under.hooks]) == []
+            assert store.find_turns(LOCAL, _ID, [1 << 60]) == {}
 
     def test_a_turn_is_under_way_until_the_next_begins(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:

@@ -1,4 +1,7 @@
-"""Where a text stands, as filters ask for it and hits name it; what filters leave out is left out early."""
+"""Where a text stands, as filters ask for it and hits name it; what filters leave out is left out early.
+
+An engine looks up the rows (`TextRows`); what they mean is the same for every engine.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,7 @@ from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.packing import KINDS
 from turnlog.store.search.paging import NO_SNIPPET, Candidate
 from turnlog.store.search.settings import Setting
-from turnlog.store.sqlite.directory import Run
-from turnlog.store.sqlite.text_rows import Message, TextRows
-from turnlog.store.sqlite.texts import HOOKS
-from turnlog.store.sqlite.walking import Proposal
+from turnlog.store.search.text_rows import HOOKS, Message, Proposed, TextRows
 
 __all__ = ["Surroundings"]
 
@@ -42,7 +42,8 @@ class Surroundings:
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
-        if not names.isdisjoint(_OF_SESSIONS):
+        self._asks_sessions = not names.isdisjoint(_OF_SESSIONS)
+        if self._asks_sessions:
             rows.load_chapters()
         self._since, self._until = _find_limits(matcher.query.root)
         self._kept: dict[int, bool] = {}
@@ -57,27 +58,37 @@ class Surroundings:
                     found.append(number * 2 + is_error)
         return found
 
-    def may_have_hits(self, run: Run) -> bool:
-        """Tell whether a run may have hits, as far as its session and its times tell."""
-        if run.newest < self._since or (self._until is not None and run.oldest >= self._until):
+    @property
+    def limits(self) -> tuple[int, int | None]:
+        """From when on, and before when, all hits are."""
+        return self._since, self._until
+
+    @property
+    def asks_sessions(self) -> bool:
+        """Whether filters ask for something of the session, so that whole files may be left out."""
+        return self._asks_sessions
+
+    def may_have_hits(self, generation: int, oldest: int, newest: int) -> bool:
+        """Tell whether texts of a file, of such times, may be hits, as far as session and times tell."""
+        if newest < self._since or (self._until is not None and oldest >= self._until):
             return False
-        known = self._kept.get(run.generation)
+        known = self._kept.get(generation)
         if known is None:
-            known = self._kept[run.generation] = self._judge_generation(run.generation)
+            known = self._kept[generation] = self._judge_generation(generation)
         return known
 
-    def build(self, proposal: Proposal) -> Candidate | None:
+    def build(self, proposal: Proposed) -> Candidate | None:
         """Return a text with where it stands; None if filters leave it out."""
-        text, run, kind = proposal.text, proposal.run, KINDS[proposal.text.kind]
+        text, kind = proposal.text, KINDS[proposal.text.kind]
         setting = Setting(kind=kind, is_error=text.is_error, time=text.time or None)
         if self._is_out(setting):
             return None
         candidate = Candidate(proposal.key, kind, text.ordinal, setting, self._complete(proposal))
-        if run.generation == HOOKS:
+        if proposal.generation == HOOKS:
             payload = self._rows.find_payload(text.number)
             return None if payload is None else replace(candidate, payload=payload)
-        chapter = self._rows.find_chapter(run.generation)
-        line = self._rows.find_line(run.generation, text.number)
+        chapter = self._rows.find_chapter(proposal.generation)
+        line = self._rows.find_line(proposal.generation, text.number)
         if chapter is None or line is None:
             return None
         place = Place(chapter.name, chapter.generation, line[0])
@@ -105,13 +116,13 @@ class Surroundings:
         branches = (None, _NO_BRANCH, *chapter.branches)
         return not all(self._is_out(replace(setting, branch=branch)) for branch in branches)
 
-    def _complete(self, proposal: Proposal) -> Callable[[Candidate], _Found]:
-        build = self._build_hook if proposal.run.generation == HOOKS else self._build
+    def _complete(self, proposal: Proposed) -> Callable[[Candidate], _Found]:
+        build = self._build_hook if proposal.generation == HOOKS else self._build
         return lambda candidate: build(proposal, candidate)
 
-    def _build(self, proposal: Proposal, candidate: Candidate) -> _Found:
+    def _build(self, proposal: Proposed, candidate: Candidate) -> _Found:
         rows, text, kind, place = self._rows, proposal.text, candidate.kind, candidate.place
-        chapter = rows.find_chapter(proposal.run.generation)
+        chapter = rows.find_chapter(proposal.generation)
         if chapter is None or place is None:
             return None
         call = rows.find_call(chapter, kind, place.offset, text.block, all_at_once=self._asks_calls)
@@ -155,12 +166,12 @@ class Surroundings:
         )
         return hit, setting
 
-    def _find_bare(self, proposal: Proposal) -> Message:
+    def _find_bare(self, proposal: Proposed) -> Message:
         """Return what is known of a line that belongs to no message."""
-        line = self._rows.find_line(proposal.run.generation, proposal.text.number)
+        line = self._rows.find_line(proposal.generation, proposal.text.number)
         return Message(is_sidechain=line is not None and line[2])
 
-    def _build_hook(self, proposal: Proposal, candidate: Candidate) -> _Found:
+    def _build_hook(self, proposal: Proposed, candidate: Candidate) -> _Found:
         text, found = proposal.text, self._rows.find_delivery(proposal.text.number)
         if found is None:
             return None

@@ -1,0 +1,137 @@
+"""What does a database server cost, and what does it give, beside a file of one's own?
+
+The same sessions are kept in SQLite and in PostgreSQL, in one run: what is new at first, search, windows of a
+conversation, reports of usage, and how much room it takes. Without an address, a server is started for it, on a
+socket, as the tests have it: it does not wait for the disk, nor does the file beside it. Times are those of one
+process that asks one question after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from search import draw_questions, lay_out
+from turnlog.ingest.pipeline import sync
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import measure_store, open_store
+from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.search.hits import SearchOrder
+from turnlog.store.search.parsing import parse_query
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.report import Grouping
+from turnlog.transcripts import locate_sessions
+
+SEED = 12
+WINDOWS = 200
+"""How many windows of a conversation are asked for."""
+WINDOW = 100
+"""How many messages each has at most."""
+ROUNDS = 5
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+
+Figures = dict[str, tuple[float, str]]
+"""What was measured, each with its unit."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit status."""
+    parser = argparse.ArgumentParser(description="Measure PostgreSQL beside SQLite.")
+    parser.add_argument("folder", type=Path, help="where *.jsonl files are")
+    parser.add_argument("--address", help="an empty database; else a server is started")
+    parser.add_argument("--questions", type=int, default=120, help="how many are asked of search")
+    options = parser.parse_args(arguments)
+    paths = sorted(options.folder.rglob("*.jsonl"))
+    if not paths:
+        print(f"no session files (*.jsonl) below {options.folder}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        questions = [text for _, text in draw_questions(paths, work)]
+        chosen = random.Random(SEED).sample(questions, min(options.questions, len(questions)))
+        raw = lay_out(paths, work / "home", 0)
+        server = ServerPlace(options.address or _start_server(), work)
+        print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
+        _print(
+            _measure(work / "sqlite.db", work / "home", raw, chosen),
+            _measure(server, work / "home", raw, chosen),
+        )
+    return 0
+
+
+def _start_server() -> str:
+    sys.path.insert(0, str(TESTS))
+    return str(importlib.import_module("postgres_server").make_database())
+
+
+def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) -> Figures:
+    with closing(open_store(place)) as store:
+        seconds = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
+        again = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
+        figures: Figures = {
+            "all for the first time": (raw / 1e6 / seconds, "MB/s"),
+            "nothing is new": (again * 1000, "ms"),
+            "room, of the raw bytes": (measure_store(place) / raw, ""),
+        }
+        asked = {
+            "search, newest": [_search(store, text, SearchOrder.NEWEST) for text in questions],
+            "search, relevance": [_search(store, text, SearchOrder.RELEVANCE) for text in questions],
+            "a window, read": list(_read_windows(store)),
+        }
+        for what, times in asked.items():
+            figures[f"{what}, p50"] = statistics.median(times), "ms"
+            figures[f"{what}, p95"] = statistics.quantiles(times, n=20)[-1], "ms"
+        for by in (Grouping.DAILY, Grouping.SESSION, Grouping.TOOL):
+            figures[f"usage by {by}"] = min(_report(store, by) for _ in range(ROUNDS)), "ms"
+    return figures
+
+
+def _search(store: CaredStore, text: str, order: SearchOrder) -> float:
+    query = parse_query(text)
+    return _time(lambda: store.search(LOCAL, query, order=order)) * 1000
+
+
+def _report(store: CaredStore, by: Grouping) -> float:
+    query = UsageQuery(zone=UTC, now=datetime.now(UTC), by=by)
+    return _time(lambda: build_report(store.read_usage(LOCAL), query)) * 1000
+
+
+def _read_windows(store: CaredStore) -> Iterator[float]:
+    """Yield how long it took to read some messages of any session, and their lines."""
+    choice = random.Random(SEED)
+    sizes = [(known.key, store.count_messages(LOCAL, known.key)) for known in store.list_known(LOCAL)]
+    for _ in range(WINDOWS):
+        key, size = choice.choice(sizes)
+        first = choice.randrange(max(size - WINDOW, 1))
+        start = time.perf_counter()
+        messages = store.list_after(LOCAL, key, first=first, count=WINDOW)
+        store.read_lines(LOCAL, [message.lines[0] for message in messages if message.lines])
+        yield (time.perf_counter() - start) * 1000
+
+
+def _time(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _print(file: Figures, server: Figures) -> None:
+    print(f"  {'':<26}{'SQLite':>12}{'PostgreSQL':>12}{'times':>8}")
+    for what, (value, unit) in file.items():
+        other = server[what][0]
+        print(f"  {what:<26}{value:>12.2f}{other:>12.2f}{other / value:>8.1f}  {unit}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

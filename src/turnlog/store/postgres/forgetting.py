@@ -1,0 +1,202 @@
+"""Forgetting: a session is deleted for good, and a tombstone keeps it from coming back.
+
+Deleting rows leaves their content in the server's files until it is overwritten. So `scrub` writes the tables
+anew from which something was deleted; that needs them for itself, and is put off while others use them. What
+the server has in its log, and in archives of that, is its own affair.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import Connection
+from psycopg.sql import SQL, Identifier
+
+from turnlog.store.care import Forgotten, Tombstone
+from turnlog.store.identity import Scope
+from turnlog.store.interface import ChangeKind
+from turnlog.store.postgres.chapters import as_word
+from turnlog.store.postgres.derived import delete_rows
+from turnlog.store.postgres.feed import lock_feed
+from turnlog.store.postgres.hook_spans import forget_span
+from turnlog.store.postgres.ledger import Ledger
+from turnlog.store.postgres.packing import unpack_text
+from turnlog.store.postgres.texts import delete_delivery_texts, delete_texts
+from turnlog.store.postgres.tombstones import bury
+from turnlog.store.postgres.words import purge_words
+
+__all__ = ["forget_sessions", "scrub", "weigh_sessions"]
+
+_FIND = (
+    "SELECT id, key, session_id, revision, month FROM sessions WHERE owner = %s AND key = ANY(%s) ORDER BY id"
+)
+_WEIGH = """
+SELECT count(DISTINCT g.source), coalesce(sum(g.length), 0) FROM generations AS g
+JOIN sources AS s ON s.id = g.source WHERE s.session = %s
+"""
+_GENERATIONS = """
+SELECT g.id, g.month FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = %s
+"""
+_OF_GENERATION = ("lines", "frames", "tail_frames")
+_OF_SOURCE = ("generations", "source_paths")
+_OF_SESSION = ("sources", "marks", "absent_sessions", "usage_versions")
+_OWN_IDS = """
+SELECT session_id FROM (
+    SELECT session_id FROM sessions WHERE id = %(session)s
+    UNION SELECT session_id FROM summaries WHERE session = %(session)s
+) AS own WHERE session_id IS NOT NULL
+AND NOT EXISTS (
+    SELECT 1 FROM sessions WHERE owner = %(owner)s AND session_id = own.session_id AND id <> %(session)s
+)
+AND NOT EXISTS (
+    SELECT 1 FROM summaries WHERE owner = %(owner)s AND session_id = own.session_id AND session <> %(session)s
+)
+"""
+_DELIVERIES = """
+FROM hook_deliveries WHERE owner = %(owner)s AND session_id = %(id)s
+AND substring(session_id from 1 for 64) = substring(%(id)s::bytea from 1 for 64)
+"""
+_USED = """
+SELECT c.relname FROM pg_class AS c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+    AND (%s OR pg_stat_get_dead_tuples(c.oid) > 0 OR pg_stat_get_dead_tuples(c.reltoastrelid) > 0)
+ORDER BY c.relname
+"""
+_TELLING = 150000
+"""The first version of the server whose statistics can be had at once."""
+_SCRUB_SECONDS = 3
+"""How long to wait for others who use a table."""
+
+
+class _Found(NamedTuple):
+    """A session that is there."""
+
+    number: int
+    key: str
+    session_id: bytes
+    revision: int
+    month: int
+
+
+class _Weight(NamedTuple):
+    """What a session takes with it."""
+
+    files: int
+    bytes: int
+    deliveries: int
+
+
+def forget_sessions(connection: Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
+    """Delete sessions and all that only they needed, in the transaction of the caller."""
+    at_ns = time.time_ns()
+    ledger = Ledger()
+    found = _list_found(connection, scope, keys, " FOR UPDATE")
+    ids = {each: _list_own_ids(connection, scope, each.number) for each in found}
+    weights = [_weigh(connection, scope, each) for each in found]
+    for each in found:
+        _forget(connection, scope, each, ids[each], at_ns, ledger)
+    if found:
+        purge_words(connection)
+        lock_feed(connection)
+        for names in ids.values():  # what arrived while we did the rest
+            _delete_deliveries(connection, scope, names)
+        ledger.close(connection)
+        _tell_statistics(connection)
+    return _add_up(weights)
+
+
+def weigh_sessions(connection: Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
+    """Return what `forget_sessions` would delete."""
+    return _add_up([_weigh(connection, scope, each) for each in _list_found(connection, scope, keys)])
+
+
+def scrub(connection: Connection) -> bool:
+    """Write tables anew from which something was deleted, outside of a transaction.
+
+    Returns False if one of them is in use.
+    """
+    is_done = True
+    [(before,)] = connection.execute("SHOW lock_timeout").fetchall()
+    connection.execute(f"SET lock_timeout TO '{_SCRUB_SECONDS}s'")
+    try:
+        for (table,) in connection.execute(_USED, (connection.info.server_version < _TELLING,)).fetchall():
+            try:
+                connection.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
+            except psycopg.errors.LockNotAvailable:
+                is_done = False
+    finally:
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (before,))
+    return is_done
+
+
+def _tell_statistics(connection: Connection) -> None:
+    """Let `scrub` see what was deleted."""
+    if connection.info.server_version >= _TELLING:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+
+
+def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock: str = "") -> list[_Found]:
+    names = [key for key in dict.fromkeys(keys) if as_word(key) is not None]
+    rows = connection.execute(_FIND + lock, (scope.owner, names)).fetchall()
+    return [_Found(*row) for row in rows]
+
+
+def _weigh(connection: Connection, scope: Scope, found: _Found) -> _Weight:
+    [(files, size)] = connection.execute(_WEIGH, (found.number,)).fetchall()
+    deliveries = 0
+    for name in _list_own_ids(connection, scope, found.number):
+        query = f"SELECT count(*) {_DELIVERIES}"
+        [(count,)] = connection.execute(query, {"owner": scope.owner, "id": name}).fetchall()
+        deliveries += count
+    return _Weight(int(files), int(size), deliveries)
+
+
+def _add_up(weights: Sequence[_Weight]) -> Forgotten:
+    return Forgotten(
+        sessions=len(weights),
+        files=sum(each.files for each in weights),
+        bytes=sum(each.bytes for each in weights),
+        deliveries=sum(each.deliveries for each in weights),
+    )
+
+
+def _forget(
+    connection: Connection, scope: Scope, found: _Found, ids: set[bytes], at_ns: int, ledger: Ledger
+) -> None:
+    session = found.number
+    _delete_deliveries(connection, scope, ids)
+    for generation, month in connection.execute(_GENERATIONS, (session,)).fetchall():
+        delete_texts(connection, [generation], month=month)
+        for table in _OF_GENERATION:
+            where = "month = %s AND generation = %s"
+            connection.execute(f"DELETE FROM {table} WHERE {where}", (month, generation))
+    for table in _OF_SOURCE:
+        where = "source IN (SELECT id FROM sources WHERE session = %s)"
+        connection.execute(f"DELETE FROM {table} WHERE {where}", (session,))
+    delete_rows(connection, session, found.month, ledger)
+    for table in _OF_SESSION:
+        connection.execute(f"DELETE FROM {table} WHERE session = %s", (session,))
+    connection.execute("DELETE FROM sessions WHERE id = %s", (session,))
+    told = unpack_text(found.session_id) if found.session_id in ids else None
+    bury(connection, scope, [Tombstone(found.key, told, at_ns)])
+    ledger.note_change(scope.owner, ChangeKind.SESSION_FORGOTTEN, found.key, found.revision + 1, at_ns)
+
+
+def _list_own_ids(connection: Connection, scope: Scope, session: int) -> set[bytes]:
+    """Return the ids of a session that no other session has, which may be a copy of it."""
+    rows: list[Any] = connection.execute(_OWN_IDS, {"session": session, "owner": scope.owner}).fetchall()
+    return {name for (name,) in rows}
+
+
+def _delete_deliveries(connection: Connection, scope: Scope, ids: Iterable[bytes]) -> None:
+    for name in ids:
+        query = f"DELETE {_DELIVERIES} RETURNING id"
+        rows = connection.execute(query, {"owner": scope.owner, "id": name}).fetchall()
+        if rows:
+            numbers = [number for (number,) in rows]
+            delete_delivery_texts(connection, numbers)
+            connection.execute("DELETE FROM delivery_numbers WHERE id = ANY(%s)", (numbers,))
+            forget_span(connection, scope.owner, name)

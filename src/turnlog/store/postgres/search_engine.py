@@ -1,0 +1,155 @@
+"""Search in a PostgreSQL database: its index proposes, the matcher decides."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+
+import psycopg
+from psycopg import Connection
+
+from turnlog.errors import SearchCancelledError
+from turnlog.store.identity import Scope
+from turnlog.store.postgres.search_conditions import build_conditions, build_leaves
+from turnlog.store.postgres.search_frames import FrameReader
+from turnlog.store.postgres.search_rows import PostgresTextRows
+from turnlog.store.postgres.search_walk import Proposal, Walk
+from turnlog.store.search.asking import Counts
+from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage
+from turnlog.store.search.language import Query
+from turnlog.store.search.matcher import Matcher
+from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
+from turnlog.store.search.ranking import RANKED, rank
+from turnlog.store.search.reading import TextReader
+from turnlog.store.search.surroundings import Surroundings
+
+__all__ = ["Searcher"]
+
+_FEW = 2000
+"""Up to so many files their texts are listed."""
+_LEAST, _MOST = 16, 80
+"""For how many texts rows and bytes are fetched at once: at first for a page, then twice as many each time."""
+_PAUSE = 0.05
+"""Seconds between asking whether anybody still waits."""
+_NOTHING = SearchPage(hits=())
+
+
+class Searcher:
+    """One search, through one connection, in a transaction that sees one state."""
+
+    def __init__(self, connection: Connection, scope: Scope, query: Query, cancelled: Cancelled | None) -> None:
+        self._connection = connection
+        self._scope = scope
+        self._query = query
+        self._cancelled = cancelled
+        self._matcher = Matcher(query)
+        self._frames = FrameReader(connection)
+
+    def search(self, order: SearchOrder, limit: int, after: Cursor | None) -> SearchPage:
+        """Return a page of hits."""
+        stop_if(self._cancelled)
+        with _watching(self._connection, self._cancelled):
+            owner = self._find_owner()
+            return _NOTHING if owner is None else self._search(owner, order, limit, after)
+
+    def build_walk(
+        self, owner: int, order: SearchOrder, limit: int
+    ) -> tuple[Walk, PostgresTextRows, Surroundings]:
+        """Return the way through the texts of an owner, and what looks up the rows around them."""
+        rows = PostgresTextRows(self._connection, self._scope, self._frames)
+        around = Surroundings(rows, self._matcher)
+        leaves = build_leaves(self._connection, self._query)
+        conditions = build_conditions(self._query, leaves, around, _list_generations(rows, around), _FEW)
+        if order is SearchOrder.NEWEST:
+            return Walk(self._connection, owner, conditions, limit), rows, around
+
+        def count(words: list[int], counts: bytes | None, cells: int) -> Counts:
+            having = dict.fromkeys(words, 1) if counts is None else dict(zip(words, counts, strict=True))
+            return tuple(leaf.count(having, cells) for leaf in leaves.values())
+
+        return Walk(self._connection, owner, conditions, RANKED, count), rows, around
+
+    def _search(self, owner: int, order: SearchOrder, limit: int, after: Cursor | None) -> SearchPage:
+        walk, rows, around = self.build_walk(owner, order, limit)
+        base: Cursor | None = None
+        if order is SearchOrder.NEWEST:
+            proposals = walk.propose(None if after is None else after.key)
+        else:
+            # Later pages rank the same texts: those that are no newer than the newest of the first page.
+            before = None if after is None else (*after.key[:1], after.key[1] + 1, 0)
+            newest = list(islice(walk.propose(before), RANKED))
+            if not newest:
+                return _NOTHING
+            base = after or Cursor(newest[0].key, 0)
+            proposals = iter(rank(newest, self._count_texts())[base.count :])
+        # With one text more it is known whether there is another page.
+        candidates = self._build(proposals, rows, around, limit + 1)
+        reader = TextReader(self._frames.read, self._scope)
+        return collect_page(
+            candidates, self._matcher, reader, limit=limit, cancelled=self._cancelled, base=base
+        )
+
+    def _build(
+        self, proposals: Iterable[Proposal], rows: PostgresTextRows, around: Surroundings, wanted: int
+    ) -> Iterator[Candidate]:
+        left, size = iter(proposals), max(_LEAST, min(wanted, _MOST))
+        while some := list(islice(left, size)):
+            stop_if(self._cancelled)
+            rows.prepare(some)
+            built = [(proposal, around.build(proposal)) for proposal in some]
+            rows.prepare_bytes(proposal for proposal, candidate in built if candidate is not None)
+            yield from (candidate for _, candidate in built if candidate is not None)
+            size = min(2 * size, _MOST)
+
+    def _find_owner(self) -> int | None:
+        query = "SELECT id FROM text_owners WHERE owner = %s"
+        found = self._connection.execute(query, (self._scope.owner,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def _count_texts(self) -> int:
+        """Return how many texts there are or were, which is near enough."""
+        [(last,)] = self._connection.execute("SELECT last_value FROM text_ids").fetchall()
+        return max(int(last), RANKED)
+
+
+def _list_generations(rows: PostgresTextRows, around: Surroundings) -> list[int] | None:
+    """Return the files that may have hits, if filters ask for something of sessions."""
+    if not around.asks_sessions:
+        return None
+    since, until = around.limits
+    newest = since if until is None else max(since, until - 1)
+    return [each for each in rows.list_generations() if around.may_have_hits(each, since, newest)]
+
+
+@contextmanager
+def _watching(connection: Connection, cancelled: Cancelled | None) -> Iterator[None]:
+    """Let the server itself stop when nobody waits any more."""
+    if cancelled is None:
+        yield
+        return
+    ended, stopped = threading.Event(), threading.Event()
+    watcher = threading.Thread(target=_watch, args=(connection, cancelled, ended, stopped), daemon=True)
+    watcher.start()
+    try:
+        yield
+    except psycopg.errors.QueryCanceled:
+        if stopped.is_set():
+            raise SearchCancelledError from None
+        raise
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _watch(
+    connection: Connection, cancelled: Cancelled, ended: threading.Event, stopped: threading.Event
+) -> None:
+    """Stop what the server does if nobody waits any more before it has `ended`."""
+    while not ended.wait(_PAUSE):
+        if cancelled():
+            stopped.set()
+            with suppress(psycopg.Error):  # it is gone, and whoever waits for it is told
+                connection.cancel_safe()
+            return

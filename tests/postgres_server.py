@@ -1,0 +1,141 @@
+"""A PostgreSQL server for tests: one cluster for each test process, one database for each test.
+
+It listens on a socket in a folder of its own. Who is root has it run as the user `postgres`, since it refuses
+to run as root. Losing power is no matter here, so nothing waits for the disk. It is gone with the process,
+however that ends: a shell waits for the end of a pipe to it, and then clears up.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+from turnlog.store.postgres.opening import make_current
+from turnlog.store.postgres.partitions import make_month
+from turnlog.store.postgres.wire import connect
+
+__all__ = ["PostgresServer", "find_programs", "make_database", "start_server"]
+
+_USER = "postgres"
+_SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "shared_buffers": "64MB",
+    "max_connections": "80",
+    "log_min_messages": "fatal",
+}
+_TEMPLATE = "turnlog_template"
+_MONTHS = (202401, 202601)
+"""Those that most tests are about: so they need not be made each time."""
+
+
+def find_programs() -> Path | None:
+    """Return the folder of the server's programs, None if they are not installed."""
+    folders = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name), reverse=True
+    )
+    on_path = shutil.which("pg_ctl")
+    if on_path is not None:
+        folders.append(Path(on_path).resolve().parent)
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+class PostgresServer:
+    """A cluster in a folder."""
+
+    def __init__(self) -> None:
+        programs = find_programs()
+        assert programs is not None, "PostgreSQL is not installed: `make test` does that"
+        self._programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="turnlog-pg-", dir="/tmp"))
+        if os.getuid() == 0:
+            os.chown(self.folder, pwd.getpwnam(_USER).pw_uid, -1)
+        self._data = self.folder / "data"
+        self._run("initdb", "-D", self._data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{name} = '{value}'\n" for name, value in _SETTINGS.items())
+            file.write(f"unix_socket_directories = '{self.folder}'\n")
+        self.start()
+        stop = f"'{programs / 'pg_ctl'}' -D '{self._data}' -m immediate -w stop"
+        self._keeper = subprocess.Popen(
+            self._build_command("sh", "-c", f"cat; {stop}; rm -rf '{self.folder}'"),
+            cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        self._run("pg_ctl", "-D", self._data, "-l", self.folder / "log", "-w", "-t", "120", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "-t", "120", "stop")
+
+    def restart(self, mode: str = "fast") -> None:
+        self.stop(mode)
+        self.start()
+
+    def remove(self) -> None:
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.close()
+        self._keeper.wait()
+
+    def address(self, database: str = _USER) -> str:
+        return f"postgresql://{_USER}@/{database}?host={self.folder}"
+
+    def execute(self, statement: str, database: str = _USER) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            cursor = connection.execute(statement)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def create(self, template: str = "template0") -> str:
+        """Make a database, and return its name."""
+        name = f"t{uuid4().hex}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
+        return name
+
+    @functools.cached_property
+    def template(self) -> str:
+        """A database with all tables and nothing in them."""
+        self.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
+        make_current(self.address(_TEMPLATE))
+        with closing(connect(self.address(_TEMPLATE))) as connection:
+            for month in _MONTHS:
+                make_month(connection, month)
+        return _TEMPLATE
+
+    def _run(self, program: str, *given: object) -> None:
+        done = subprocess.run(
+            self._build_command(str(self._programs / program), *map(str, given)),
+            cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout.decode()
+
+    def _build_command(self, *command: str) -> list[str]:
+        if os.getuid() != 0:
+            return [*command]
+        return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", *command]
+
+
+@functools.cache
+def start_server() -> PostgresServer:
+    """Return the cluster of this process, which is removed at its end."""
+    return PostgresServer()
+
+
+def make_database() -> str:
+    """Return the address of a database of one's own that has all tables."""
+    server = start_server()
+    return server.address(server.create(server.template))
