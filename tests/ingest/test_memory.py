@@ -20,6 +20,7 @@ from turnlog.messages import Line, Position, decode
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.rows import LineFact
+from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts.files.locate import locate_path
 
 STATUS = Path("/proc/self/status")
@@ -80,7 +81,30 @@ def test_a_long_session_is_synced_in_bounded_memory(tmp_path: Path, report: Call
     size = path.stat().st_size / 1e6
     peak = measure_peak(tmp_path / "claude", tmp_path / "turnlog.db")
     report(f"a session of {size:.0f} MB took {peak:.0f} MB, {peak - idle:.0f} more than a short one")
-    assert peak - idle < 70  # 47 are enough; held whole, it takes 94
+    assert peak - idle < 80  # 60 are enough; held whole, it takes 94
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="nobody tells how much memory a process had")
+def test_a_long_line_is_synced_in_bounded_memory(tmp_path: Path, report: Callable[[str], None]) -> None:
+    path = write_session(tmp_path / "claude", 2, 100)
+    idle = measure_peak(tmp_path / "claude", tmp_path / "short.db")
+    said = "".join(f"line {number} → of it\n" for number in range(1_000_000)) + "the needle at the end"
+    message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": said}]}
+    line = {"type": "user", "uuid": "long", "parentUuid": "r1", "sessionId": "s", "message": message}
+    with path.open("ab") as file:
+        file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    del said, message, line
+    peak = measure_peak(tmp_path / "claude", tmp_path / "turnlog.db")
+    size = path.stat().st_size / 1e6
+    report(f"a line of {size:.0f} MB took {peak:.0f} MB, {peak - idle:.0f} more than short ones")
+    assert peak - idle < 110  # 75 are enough, for one of any length; held whole, it takes 400
+    store = open_store(tmp_path / "turnlog.db")
+    [hit] = store.search(LOCAL, parse_query("needle at the end")).hits
+    assert hit.kind == "tool-output"
+    [known] = store.list_known(LOCAL)
+    [source] = known.sources
+    assert b"".join(store.archive.read_all(LOCAL, source.source, source.generation)) == path.read_bytes()
+    store.close()
 
 
 def test_what_is_put_aside_is_what_a_look_gives(tmp_path: Path) -> None:
@@ -122,7 +146,9 @@ def test_lines_that_were_put_aside_say_what_they_said() -> None:
     raw = [line.rstrip(b"\n") for line in make_session(600, 100)] + [b"{broken", b'{"type":"new","x":1}'] * 40
     lines = [decode(data, at=Position("s", number)) for number, data in enumerate(raw)]
     shelf = LineShelf("s", Spill())
-    aside = [each for first in range(0, len(lines), 300) for each in shelf.put(lines[first : first + 300])]
+    aside = [
+        each for first in range(0, len(lines), 300) for each in shelf.put(lines[first : first + 300], first)
+    ]
     assert not any(isinstance(each, Line) for each in aside)
     for line, lean in zip(lines, aside, strict=True):
         for name in ("entry", "raw", "dialect", "problems", "wire", "at"):

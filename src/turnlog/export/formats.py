@@ -83,7 +83,7 @@ def _redact_heading(heading: Heading, redactor: Redactor | None) -> Heading:
 
 def _render_lines(session: Session, selection: Selection, redactor: Redactor | None) -> Iterator[bytes]:
     lines = session.lines
-    if selection.first_turn is not None or selection.last_turn is not None or selection.branch is not None:
+    if selection.is_part:
         chosen = {
             id(line) for message in select(session, selection) for line in (*message.lines, *message.folded)
         }

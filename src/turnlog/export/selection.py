@@ -23,6 +23,11 @@ class Selection(Struct, frozen=True, gc=False, kw_only=True):
     tool_output: bool = True
     agents: bool = True
 
+    @property
+    def is_part(self) -> bool:
+        """Whether only some turns, or one branch, are given out."""
+        return any(each is not None for each in (self.first_turn, self.last_turn, self.branch))
+
 
 EVERYTHING = Selection()
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from turnlog.ingest.facts import build_fact, time_of
 from turnlog.ingest.lean import LineShelf
+from turnlog.ingest.long_lines import HUGE, LongLine, ReadLine
 from turnlog.ingest.packed_rows import PackedRows
 from turnlog.ingest.slim import slim_all
 from turnlog.ingest.spill import KeptItems, Spill
-from turnlog.messages import Line
+from turnlog.messages import Line, Position
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
 from turnlog.store.rows import LineFact
+from turnlog.store.search.long_texts import LONG, cut_text
 from turnlog.store.search.packing import TextPacker, build_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.files.sidecar_files import META_LIMIT, RECORD_LIMIT
@@ -25,7 +29,7 @@ from turnlog.transcripts.lines.passages import list_passages
 __all__ = ["CHAPTERS", "Content", "DERIVED_FROM"]
 
 _LIMITS = {SourceKind.AGENT_META: META_LIMIT, SourceKind.WORKFLOW: RECORD_LIMIT}
-DERIVED_FROM = frozenset(kind for kind in SourceKind if kind.has_lines) | _LIMITS.keys()
+DERIVED_FROM = frozenset(kind for kind in SourceKind if kind.has_lines) - {SourceKind.CAPTURE} | _LIMITS.keys()
 """The kinds of files that rows are derived from; others are only kept."""
 _PER_LINE = 5_000
 """What lines, messages and rows weigh besides their texts, as was measured."""
@@ -50,7 +54,7 @@ class Content:
 
         Of a large session, lines are put aside in a `spill` without their long texts, and so is all else that
         comes of them. If it is `retold`, what is searched of known lines is gathered again. If nothing
-        `is_new`, there are no facts.
+        `is_new`, there are no facts. Lines of more than `HUGE` bytes are never whole in memory.
         """
         self.source = source
         self.lines: list[Line] = []
@@ -61,6 +65,8 @@ class Content:
         self._limit = _LIMITS.get(kind, -1) + 1
         self._text = bytearray()
         self._spill = spill
+        self._long: LongLine | None = None
+        """The line whose end is to come, if it is a very long one."""
         self._shelf = None if spill is None else LineShelf(source, spill)
         self._is_new = is_new
         self._is_searched = kind in CHAPTERS
@@ -121,15 +127,46 @@ class Content:
 
     def add(self, piece: bytes) -> None:
         """Take the next bytes."""
-        if self._splitter is not None:
+        if self._splitter is None:
+            if len(self._text) < self._limit:
+                self._text += piece[: self._limit - len(self._text)]
+            return
+        if self._long is not None:
+            piece = self._go_on(self._long, piece, self._splitter)
+        if piece:
             self._take(self._splitter.feed(piece))
-        elif len(self._text) < self._limit:
-            self._text += piece[: self._limit - len(self._text)]
+            if self._splitter.held > HUGE:
+                self._long = LongLine(self._spill or Spill())
+                for held in self._splitter.take_held():
+                    self._long.add(held)
 
     def finish(self) -> None:
         """Note that all bytes are there."""
         if self._splitter is not None:
+            if self._long is not None:
+                self._end_long(self._long, self._splitter, b"")
             self._take(self._splitter.finish())
+
+    def _go_on(self, long: LongLine, piece: bytes, splitter: LineSplitter) -> bytes:
+        """Add to a very long line, and return what is behind its end."""
+        end = piece.find(b"\n")
+        if end < 0:
+            long.add(piece)
+            return b""
+        long.add(piece[:end])
+        self._end_long(long, splitter, b"\n")
+        return piece[end + 1 :]
+
+    def _end_long(self, long: LongLine, splitter: LineSplitter, newline: bytes) -> None:
+        self._long = None
+        found = long.read(Position(self.source, splitter.next_at))
+        if found is None:
+            for piece in long.read_back():
+                splitter.feed(piece)
+            self._take(splitter.feed(newline))
+            return
+        self._take_long(found)
+        splitter.skip(long.size + len(newline), long.size + 1 if newline else found.length)
 
     @staticmethod
     def _begin_facts(spill: Spill | None) -> list[LineFact] | PackedRows[LineFact]:
@@ -142,28 +179,44 @@ class Content:
         return TextPacker(self._chunks.append)
 
     def _take(self, lines: list[Line]) -> None:
-        first = len(self.lines)
-        for number, line in enumerate(lines, first):
-            if self._is_new and line.at is not None and line.at.offset >= self._consumed:
-                self.facts.append(build_fact(line, self._number))
-                self._number += 1
-            if self._is_searched:
-                self._time = self._tell_time(line)
-            if self.texts_from is not None and number >= self.texts_from:
-                self._pack(line, number)
+        for number, line in enumerate(lines, len(self.lines)):
+            self._note(line, number)
             del line
         if self._shelf is None:
             self.lines += lines
             self._size += sum(len(line.raw) for line in lines)
         else:
-            self.lines += self._shelf.put(slim_all(lines))
+            self.lines += self._shelf.put(slim_all(lines), len(self.lines))
+
+    def _take_long(self, found: ReadLine) -> None:
+        self._note(found.line, len(self.lines), found)
+        self.lines.append(found.slim)
+        self._size += len(found.slim.raw)
+
+    def _note(self, line: Line, number: int, long: ReadLine | None = None) -> None:
+        """Note what is kept of a line besides it."""
+        if self._is_new and line.at is not None and line.at.offset >= self._consumed:
+            self.facts.append(build_fact(line, self._number, None if long is None else long.length))
+            self._number += 1
+        if self._is_searched:
+            self._time = self._tell_time(line)
+        if self.texts_from is not None and number >= self.texts_from and self._packer is not None:
+            self._pack(line, number, self._packer, long)
 
     def _tell_time(self, line: Line) -> int:
         time = time_of(line)
         return self._time if time is None else time
 
-    def _pack(self, line: Line, number: int) -> None:
-        passages = list_passages(line)
-        if passages and self._packer is not None:
-            for ordinal, passage in enumerate(passages):
-                self._packer.add(build_text(number, ordinal, passage, self._time))
+    def _pack(self, line: Line, number: int, packer: TextPacker, long: ReadLine | None) -> None:
+        for ordinal, passage in enumerate(list_passages(line)):
+            text = passage.text
+            if long is not None and long.measure(text) > len(text):
+                if long.measure(text) <= LONG:
+                    whole = replace(passage, text="".join(long.expand(text)))
+                    packer.add(build_text(number, ordinal, whole, self._time))
+                else:
+                    packer.add_long(number, ordinal, passage, self._time, long.expand(text))
+            elif len(text) > LONG:
+                packer.add_long(number, ordinal, passage, self._time, cut_text(text))
+            else:
+                packer.add(build_text(number, ordinal, passage, self._time))

@@ -108,7 +108,7 @@ class ChapterBuilder:
 
     def _build_messages(self, numbers: Iterable[int]) -> Iterator[MessageRow]:
         messages, tree = self.conversation.live_messages, self.conversation.live_tree
-        parents, branches, way = tree.edges.parents, tree.branch_of, tree.way.places
+        parents, branches, way = tree.edges.parents, tree.branch_of, tree.way
         turn_of = self.turn_of
         for own in numbers:
             turn = turn_of[own] if turn_of and turn_of[own] >= 0 else None

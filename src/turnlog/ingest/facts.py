@@ -17,15 +17,15 @@ _MOST = (1 << 63) - 1
 _type_name = lru_cache(maxsize=None)(type_name)
 
 
-def build_fact(line: Line, number: int) -> LineFact:
-    """Return what a line says; it must know where it stands."""
+def build_fact(line: Line, number: int, length: int | None = None) -> LineFact:
+    """Return what a line says; it must know where it stands. `length` is given if it lacks some bytes."""
     entry, at = line.entry, line.at
     if at is None:
         raise ValueError("a line without a place is nothing that can be kept")
     message = getattr(entry, "message", None)
     return LineFact(
         offset=at.offset,
-        length=len(line.raw),
+        length=len(line.raw) if length is None else length,
         number=number,
         dialect=line.dialect.value,
         type=_type_name(type(entry)),

@@ -15,9 +15,24 @@ from msgspec import Struct
 
 from turnlog.store.identity import SourceKind, name_source
 from turnlog.store.interface import KnownSession, KnownSource
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.files.session_files import SessionFiles, pair_agents
 
-__all__ = ["KindOfFile", "Match", "find_transcript", "key_of", "list_kinds", "match_known", "measure_lines"]
+__all__ = [
+    "KindOfFile",
+    "Match",
+    "find_transcript",
+    "key_of",
+    "list_kinds",
+    "match_known",
+    "measure_lines",
+    "weigh_known",
+]
+
+_LINE = 700
+"""A line weighs as much as so many bytes of long lines, however short it is."""
+_MANY = 4 << 20
+"""Below this size, short lines are not counted."""
+_SAMPLE = 64 << 10
 
 KindOfFile = tuple[Path, SourceKind, str | None, str | None]
 """A file, what it is for, and the agent or the run that it belongs to."""
@@ -59,11 +74,15 @@ def _walk(files: SessionFiles) -> Iterator[KindOfFile]:
         (SourceKind.OTHER, files.others),
     ):
         yield from ((path, kind, None, None) for path in paths)
+    for path in files.captures:
+        agents = pair_agents([path])
+        agent_id, run_id = (agents[0].agent_id, agents[0].run_id) if agents else (None, None)
+        yield path, SourceKind.CAPTURE, agent_id, run_id
 
 
 def find_transcript(files: SessionFiles) -> str:
     """Return where the transcript is, or where it would be."""
-    return os.path.abspath(files.path or files.folder.with_name(f"{files.session_id}.jsonl"))
+    return os.path.abspath(files.path or files.folder.with_name(f"{files.folder.name}.jsonl"))
 
 
 def key_of(files: SessionFiles, origin: str) -> str:
@@ -84,19 +103,30 @@ def match_known(files: SessionFiles, known: KnownSession | None) -> tuple[list[M
 
 
 def measure_lines(matches: list[Match], missing: list[KnownSource]) -> int:
-    """Return how many bytes of lines a session has, at a glance."""
-    size = sum(source.length for source in missing if source.kind.has_lines)
+    """Return how much the lines of a session are, at a glance: their bytes, or what so many weigh at least."""
+    size = sum(map(weigh_known, missing))
     for match in matches:
         if match.kind.has_lines:
             size += _size_of(match.path)
     return size
 
 
+def weigh_known(source: KnownSource) -> int:
+    """Return how much the lines of a source are that is known."""
+    return max(source.length, source.lines * _LINE) if source.kind.has_lines else 0
+
+
 def _size_of(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        size = os.stat(path).st_size
+        if size < _MANY:
+            return size
+        with open(path, "rb", buffering=0) as file:
+            file.seek(size // 2)
+            sample = file.read(_SAMPLE)
     except OSError:
         return 0
+    return max(size, size // max(1, len(sample)) * sample.count(b"\n") * _LINE)
 
 
 def _find_moved(match: Match, missing: dict[str, KnownSource]) -> Match:

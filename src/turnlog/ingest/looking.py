@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
 from turnlog.ingest.derive import Deriver, derive
 from turnlog.ingest.framing import Framer
 from turnlog.ingest.hot import HotSession
-from turnlog.ingest.kinds import Match, match_known, measure_lines
+from turnlog.ingest.kinds import Match, match_known, measure_lines, weigh_known
 from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
 from turnlog.ingest.spill import Spill
 from turnlog.ingest.visits import Visit, visit
@@ -63,6 +63,8 @@ class Looker:
         self._hot = hot
         self._contents: dict[str, Content] = {} if hot is None else dict(hot.contents)
         """Of sources, as far as they were read before."""
+        self._left: list[str] = []
+        """Sources that were chapters, and are only kept from now on."""
 
     def look_at_all(self, files: SessionFiles, known: KnownSession | None) -> list[Seen]:
         """Compare all files with what is known of them, and read what is new."""
@@ -71,10 +73,24 @@ class Looker:
         seen = [each for match in matches for each in self._look_at(match)]
         return [*seen, *(lose(source) for source in missing)]
 
+    def take_given(
+        self, given: Sequence[tuple[Match, Visit]], gone: Collection[str], known: KnownSession | None
+    ) -> list[Seen]:
+        """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
+        before = {source.source: source for source in known.sources} if known is not None else {}
+        lines = sum(source.length for source in before.values() if source.kind.has_lines)
+        lines += sum(found.size for match, found in given if match.kind.has_lines)
+        self._spill = Spill() if lines > self._large else None
+        seen = [each for match, found in given for each in self._take(match, match.known, found)]
+        told = {each.source for each in seen}
+        for name, source in before.items():
+            if name not in told:
+                seen.append(lose(source) if name in gone else keep(source, None))
+        return sorted(seen, key=lambda each: _rank(each, before.get(each.source)))
+
     def recall(self, known: KnownSession) -> list[Seen]:
         """Return all sources as they are known; what is there comes before what is gone, as in a look."""
-        lines = sum(source.length for source in known.sources if source.kind.has_lines)
-        self._spill = Spill() if lines > self._large else None
+        self._spill = Spill() if sum(map(weigh_known, known.sources)) > self._large else None
         return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
     def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> DerivedRows:
@@ -93,7 +109,7 @@ class Looker:
         built = assemble(parts, folder, prices)
         main = next((part.content.source for part in parts if part.kind is SourceKind.TRANSCRIPT), None)
         generations = {each.source: each.generation for each in seen}
-        emptied = [each.source for each in seen if each.kind in CHAPTERS]
+        emptied = [*(each.source for each in seen if each.kind in CHAPTERS), *self._left]
         if self._is_last:
             return derive(built.session, main, built.chapters, generations, emptied, self._spill)
         deriver = Deriver(built.session, main, built.chapters, generations)
@@ -158,7 +174,11 @@ class Looker:
         if known is not None and found.change is Change.UNCHANGED:
             same = known.present and known.path == match.path
             batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
+            if known.kind is not match.kind:
+                return self._reassign(match, known, found)
             return keep(known, batch, match.path)
+        if known is not None and known.kind is not match.kind:
+            self._leave(known, match)
         source = name_source(self._origin, match.path) if known is None else known.source
         earlier = known if found.change is Change.APPENDED else None
         content = self._begin(match, source, earlier)
@@ -183,18 +203,38 @@ class Looker:
             checkpoint=found.checkpoint,
             lines=content.facts if self._spill is not None else tuple(content.facts),
             texts=content.texts,
-            texts_from=content.texts_from,
+            texts_from=0 if source in self._left else content.texts_from,
             agent_id=match.agent_id,
             run_id=match.run_id,
             copied_from=None if known is None else known.copied_from,
         )
         return Seen(source, match.kind, match.path, found.generation, match.run_id, content, batch)
 
+    def _reassign(self, match: Match, known: KnownSource, found: Visit) -> Seen:
+        """Return a source that is as it was, but is for something else from now on."""
+        self._leave(known, match)
+        batch = replace(restate(known, Change.UNCHANGED, match.path, found.checkpoint), kind=match.kind)
+        content = None
+        if match.kind in CHAPTERS:
+            content = Content(known.source, match.kind, spill=self._spill, retold=True, is_new=False)
+            self._feed(content, known.source, known.generation)
+            content.finish()
+        texts = () if content is None else content.texts
+        batch = replace(batch, texts=texts, texts_from=0)
+        return Seen(known.source, match.kind, match.path, known.generation, match.run_id, content, batch)
+
+    def _leave(self, known: KnownSource, match: Match) -> None:
+        if known.kind in CHAPTERS and match.kind not in CHAPTERS:
+            self._left.append(known.source)
+
     def _begin(self, match: Match, source: str, earlier: KnownSource | None) -> Content:
         """Return what is known of a file, to which the rest is to be added."""
         content = self._contents.get(source)
-        if earlier is None or content is None or match.kind not in CHAPTERS:
-            content = Content(source, match.kind, earlier, spill=self._spill, retold=self._retold)
+        if earlier is not None and match.kind is SourceKind.CAPTURE:
+            content = Content(source, match.kind, spill=self._spill)  # earlier lines are of no use here
+        elif earlier is None or content is None or match.kind not in CHAPTERS:
+            retold = self._retold or (earlier is not None and earlier.kind is not match.kind)
+            content = Content(source, match.kind, earlier, spill=self._spill, retold=retold)
             if earlier is not None and match.kind in DERIVED_FROM:
                 self._feed(content, earlier.source, earlier.generation)
             return content
@@ -221,3 +261,9 @@ class Looker:
         if self._archive is None:
             raise ValueError("what is known of a session is in an archive, and none was given")
         return self._archive
+
+
+def _rank(seen: Seen, known: KnownSource | None) -> tuple[bool, bool, str]:
+    """Return where a source comes: what is there before what is gone, the transcript first, as in a look."""
+    is_gone = seen.batch.change is Change.VANISHED if seen.batch else known is not None and not known.present
+    return is_gone, seen.kind is not SourceKind.TRANSCRIPT, seen.path

@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from msgspec import Struct, msgpack
 
-from turnlog.ingest.spill import Kept, Spill
-from turnlog.store.frames import compress, decompress
+from turnlog.ingest.spill import Kept, Spill, pack, unpack
 
 __all__ = ["PackedRows", "gather"]
 
@@ -26,7 +25,7 @@ class PackedRows(Sequence[R], Generic[R]):
     def __init__(self, kind: type[R], spill: Spill, rows: Iterable[R] = ()) -> None:
         self._decode: Callable[[bytes], list[R]] = msgpack.Decoder(list[kind]).decode  # type: ignore[valid-type]
         self._spill = spill
-        self._chunks: list[tuple[int, Kept] | list[R]] = []
+        self._chunks: list[Kept | list[R]] = []
         self._held: list[R] = []
         self._opened: tuple[int, list[R]] = -1, []
         found = iter(rows)
@@ -77,15 +76,15 @@ class PackedRows(Sequence[R], Generic[R]):
             self._opened = number, self._unpack(self._chunks[number])
         return self._opened[1]
 
-    def _pack(self, rows: list[R]) -> tuple[int, Kept] | list[R]:
+    def _pack(self, rows: list[R]) -> Kept | list[R]:
         try:
             data = _encode(rows)
         except UnicodeEncodeError:  # names of files that are not UTF-8
             return rows
-        return len(data), self._spill.keep(compress(data))
+        return self._spill.keep(pack(data))
 
-    def _unpack(self, chunk: tuple[int, Kept] | list[R]) -> list[R]:
-        return chunk if isinstance(chunk, list) else self._decode(decompress(chunk[1].read(), chunk[0]))
+    def _unpack(self, chunk: Kept | list[R]) -> list[R]:
+        return chunk if isinstance(chunk, list) else self._decode(unpack(chunk.read()))
 
 
 def gather(kind: type[R], rows: Iterable[R], spill: Spill | None) -> Any:

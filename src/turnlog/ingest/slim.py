@@ -8,6 +8,7 @@ a workflow's run or a file that holds the rest of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from turnlog.messages import Dialect, Line, Position, decode
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.salvage import REFUSALS
 
-__all__ = ["slim", "slim_all"]
+__all__ = ["cut_text", "slim", "slim_all", "slim_skeleton"]
 
 _LIGHT = 2 << 10
 """Lines up to this size stay as they are."""
@@ -29,6 +30,11 @@ _WHOLE = frozenset({"prompt", "file_path", "notebook_path"})
 _TELLING_TOOLS = frozenset({"Agent", "Task", "Workflow", "SendMessage"})
 """Whose inputs and results say which agents they started."""
 _KINDS = frozenset({UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry})
+_HEAVY = frozenset({"user", "assistant", "attachment", "progress"})
+"""The types of those."""
+_MUTE = frozenset({"tool_result", "image", "document"})
+"""Blocks in the user's place that nobody typed."""
+_Cut = Callable[[str], str]
 
 _NOTHING = decode(b"")
 _decode_json = msgspec.json.Decoder().decode
@@ -63,7 +69,7 @@ def _is_heavy(line: Line) -> bool:
 def _slim(raw: bytes, kind: type, at: Position | None) -> Line | None:
     try:
         found = _decode_json(raw)
-        _cut_line(found)
+        _cut_line(found, cut_text)
         data = _encode_json(found)
     except (
         REFUSALS
@@ -73,42 +79,57 @@ def _slim(raw: bytes, kind: type, at: Position | None) -> Line | None:
     return less if type(less.entry) is kind and not less.problems else None
 
 
-def _cut_line(line: dict[str, Any]) -> None:
+def slim_skeleton(raw: bytes, cut: _Cut, settle: Callable[[Any], Any]) -> bytes:
+    """Return a line without long texts as `slim` does, by another rule for how they are cut.
+
+    `settle` is given the line when that is done, as a decoded value, and does whatever is left to do.
+    Raises what a decoder raises.
+    """
+    found = _decode_json(raw)
+    if isinstance(found, dict) and found.get("type") in _HEAVY:
+        _cut_line(found, cut)
+    return _encode_json(settle(found))
+
+
+def _cut_line(line: dict[str, Any], cut: _Cut) -> None:
     kind = line.get("type")
     if kind in ("attachment", "progress"):
         for name in ("attachment", "data"):
             if name in line:
-                line[name] = _cut(line[name])
+                line[name] = _cut_value(line[name], cut)
         return
     if "toolUseResult" in line:
-        line["toolUseResult"] = _cut(line["toolUseResult"])
+        line["toolUseResult"] = _cut_value(line["toolUseResult"], cut)
     message = line.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list):
         for position, block in enumerate(content):
             if isinstance(block, dict) and not _is_telling(block, kind):
-                content[position] = _cut(block)
+                content[position] = _cut_value(block, cut)
 
 
 def _is_telling(block: dict[str, Any], kind: object) -> bool:
     """Tell whether a block has to stay whole: what people typed, and calls that start agents."""
     if block.get("type") == "tool_use":
         return block.get("name") in _TELLING_TOOLS
-    return kind == "user" and block.get("type") != "tool_result"
+    return kind == "user" and block.get("type") not in _MUTE
 
 
-def _cut(value: Any) -> Any:
+def _cut_value(value: Any, cut: _Cut) -> Any:
     """Return a JSON value without its long texts. JSON is no deeper than its decoder bears."""
     if type(value) is str:
-        return _cut_text(value) if len(value) > _LONG else value
+        return cut(value) if len(value) > _BEGINNING else value
     if type(value) is dict:
-        return {name: inner if name in _WHOLE else _cut(inner) for name, inner in value.items()}
+        return {name: inner if name in _WHOLE else _cut_value(inner, cut) for name, inner in value.items()}
     if type(value) is list:
-        return [_cut(inner) for inner in value]
+        return [_cut_value(inner, cut) for inner in value]
     return value
 
 
-def _cut_text(text: str) -> str:
+def cut_text(text: str, longest: int = _LONG) -> str:
+    """Return how a text begins that is longer than some; all of a text that may name something."""
+    if len(text) <= longest:
+        return text
     beginning = text[:_BEGINNING]
     if beginning.isspace() or any(name in text for name in _NAMES):
         return text

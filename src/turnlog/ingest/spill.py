@@ -7,16 +7,37 @@ it stays in memory.
 from __future__ import annotations
 
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from io import SEEK_END
 from typing import Any, Generic, TypeVar, overload
 
+import zstandard
 from msgspec import Struct
 
-__all__ = ["Kept", "KeptItems", "Spill"]
+__all__ = ["Kept", "KeptItems", "Spill", "pack", "unpack"]
 
 T = TypeVar("T")
+
+
+class _Codecs(threading.local):
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=1)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_codecs = _Codecs()
+
+
+def pack(data: bytes) -> bytes:
+    """Return bytes compressed as fast as can be: nobody keeps them for long."""
+    return _codecs.compressor.compress(data)
+
+
+def unpack(data: bytes) -> bytes:
+    """Return what was packed."""
+    return _codecs.decompressor.decompress(data)
 
 
 class Kept(Struct, frozen=True, gc=False):

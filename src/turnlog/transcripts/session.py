@@ -198,6 +198,7 @@ class Session:
         fold = UsageFold()
         self.conversation.read_through(fold.add)
         self.book = self._open_book(fold)
+        self.conversation.prepare()
         _ = self.division  # it is the last that looks at lines and edges together
         self.conversation.finish()
 

@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterator
 
 from turnlog.export.redaction.findings import Finding, Kind
+from turnlog.export.redaction.signs import EVERYTHING, Sign
 
-__all__ = ["find_assigned", "is_secret_name", "lower"]
+__all__ = ["SECRET_WORDS", "find_assigned", "is_secret_name", "lower"]
 
-_WORDS = (
+SECRET_WORDS = (
     r"pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|auth[_-]?key"
     r"|client[_-]?secret|private[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|bearer"
 )
 _QUOTE = r"(?:\\{0,7}[\"'`])"
-_WORD = re.compile(_WORDS)
+_WORD = re.compile(SECRET_WORDS)
 """Of a text in small letters: to leave case aside takes several times as long."""
 _HEAD = re.compile(r"(?:[A-Za-z0-9]+[_.-]){1,6}\Z|(?:\b|[a-z])\Z|(?<![A-Za-z0-9])\Z")
 """What may stand before such a word: the beginning of a name."""
@@ -61,23 +62,21 @@ _NOT_SECRET = re.compile(
 )
 """Names with such a part are about a secret, or about none: `max_tokens`, `token_count`, `password_file`."""
 _SECRET_NAME = re.compile(
-    rf"^(?:[A-Za-z0-9]+[_.-]){{0,6}}(?:[a-z]+)?(?:{_WORDS})(?:[_.-][A-Za-z0-9]+){{0,3}}$", re.IGNORECASE
+    rf"^(?:[A-Za-z0-9]+[_.-]){{0,6}}(?:[a-z]+)?(?:{SECRET_WORDS})(?:[_.-][A-Za-z0-9]+){{0,3}}$", re.IGNORECASE
 )
 _FORMS = (
-    (("--pass", "--token", "--secret", "--api-key", "--client-secret", "--auth-token"), _OPTION),
-    (("-u ", "-u=", "--user"), _SIGNED_ON),
-    (("authorization", "-key", "-token"), _HEADER),
-    (("bearer ", "basic "), _BEARER),
-    (("?", "&"), _PARAMETER),
-    (("://", ":\\/\\/"), _ADDRESS),
+    (Sign.OPTION, _OPTION),
+    (Sign.SIGNED_ON, _SIGNED_ON),
+    (Sign.HEADER, _HEADER),
+    (Sign.BEARER, _BEARER),
+    (Sign.PARAMETER, _PARAMETER),
+    (Sign.ADDRESS, _ADDRESS),
 )
-"""Each with what is in any text that has it, in small letters."""
 
 
-def find_assigned(text: str) -> Iterator[Finding]:
-    """Yield the secret values of a text."""
-    small = lower(text)
-    for word in _WORD.finditer(small):
+def find_assigned(text: str, signs: frozenset[Sign] = EVERYTHING) -> Iterator[Finding]:
+    """Yield the secret values of a text that may be of some sorts."""
+    for word in _WORD.finditer(lower(text)) if Sign.WORD in signs else ():
         match = _REST.match(text, word.end())
         if match is None:
             continue
@@ -86,8 +85,8 @@ def find_assigned(text: str) -> Iterator[Finding]:
         name = f"{head[0] if head else ''}{text[word.start() : match.start(group)]}"
         if head and not _NOT_SECRET.search(_NAME_ENDS.split(name)[0]) and _is_value(match[group], group == 2):
             yield Finding(*match.span(group), Kind.PASSWORD)
-    for signs, pattern in _FORMS:
-        if any(sign in small for sign in signs):
+    for sign, pattern in _FORMS:
+        if sign in signs:
             yield from _find_form(pattern, text)
 
 

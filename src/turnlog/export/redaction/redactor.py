@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -25,6 +26,8 @@ from turnlog.export.redaction.identities import (
     is_account_name,
     list_users,
 )
+from turnlog.export.redaction.sieve import list_encoded, list_homes, sift, sift_text
+from turnlog.export.redaction.signs import Sign
 from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
 
 __all__ = ["RedactionRules", "Redactor", "Replaced"]
@@ -38,6 +41,8 @@ _RUN = re.compile(r"[A-Za-z0-9_.:/+=@-]{19,}")
 """Where a token may be: telling all forms apart takes time, and most of a text is not like this."""
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}){10,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _LONGEST_DECODED = 1 << 20
+_GLANCED = frozenset({Sign.HOME, Sign.ENCODED})
+"""What a line itself tells enough of, without being taken apart."""
 
 
 class RedactionRules(Struct, frozen=True, gc=False, kw_only=True):
@@ -74,29 +79,61 @@ class Redactor:
         self._distinct: Counter[Kind] = Counter()
         self._times: Counter[Kind] = Counter()
         self._seen: set[int] = set()
-        self._harmless: set[int] = set()
-        """Texts, by their hashes, in which there is nothing that can be told by its form."""
+        self._homes: set[bytes] = set()
+        """What was seen of names of home directories."""
 
     @property
     def replaced(self) -> list[Replaced]:
         """What was taken out so far, by kind."""
         return [Replaced(kind, self._times[kind], self._distinct[kind]) for kind in Kind if self._times[kind]]
 
+    def list_values(self, kind: Kind) -> list[str]:
+        """Return what was taken out of a kind so far, each value once, by its number."""
+        return [value for known, value in self._numbers if known is kind]
+
     def learn(self, texts: Iterable[str]) -> None:
         """Read texts for secrets and names of users that are to be taken out of all that follow."""
         for text in texts:
-            known = hash(text)
-            if known in self._seen:  # much is said more than once
-                continue
-            self._seen.add(known)
-            found = list(self._find_by_form(text))
-            if not found:
-                self._harmless.add(known)
-            for finding in found:
-                if finding.kind in _SECRET_KINDS:
-                    self._note(text[finding.start : finding.end], finding.kind)
-            if self._rules.people and found:
-                self._users |= list_users(text)
+            self._learn(text)
+        self._join_known()
+
+    def learn_lines(self, lines: Iterable[bytes], split: Callable[[bytes], Iterable[str]]) -> None:
+        """Read lines of JSON as `learn` reads their texts, into which they are `split` where it is worth it."""
+        for line in lines:
+            signs = sift(line)
+            if signs <= _GLANCED and not (Sign.ENCODED in signs and any(map(_may_be_text, list_encoded(line)))):
+                if signs:
+                    self._learn_homes(line, split)
+            else:
+                for text in split(line):
+                    self._learn(text)
+        self._join_known()
+
+    def _learn(self, text: str) -> None:
+        known = hash(text)
+        if known in self._seen:  # much is said more than once
+            return
+        self._seen.add(known)
+        found = False
+        for finding in self._find_by_form(text):
+            found = True
+            if finding.kind in _SECRET_KINDS:
+                self._note(text[finding.start : finding.end], finding.kind)
+        if self._rules.people and found:
+            self._users |= list_users(text)
+
+    def _learn_homes(self, line: bytes, split: Callable[[bytes], Iterable[str]]) -> None:
+        """Learn the names of users of a line in which there is nothing but paths."""
+        new = {*list_homes(line)} - self._homes
+        if self._rules.people and new:
+            self._homes |= new
+            if all(name.isascii() and not name.endswith(b"\\u") for name in new):
+                self._users |= list_users("\n".join(f"/home/{name.decode()}" for name in new))
+            else:
+                for text in split(line):
+                    self._learn(text)
+
+    def _join_known(self) -> None:
         self._known = _join(self._secrets, whole=False)
         self._names = _join(self._users, whole=True)
 
@@ -122,8 +159,7 @@ class Redactor:
         return self.redact(value)
 
     def _find(self, text: str) -> Iterator[Finding]:
-        if hash(text) not in self._harmless:
-            yield from self._find_by_form(text)
+        yield from self._find_by_form(text)
         if self._known is not None and any(secret in text for secret in self._secrets):
             for match in self._known.finditer(text):
                 yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
@@ -134,24 +170,31 @@ class Redactor:
 
     def _find_by_form(self, text: str) -> Iterator[Finding]:
         """Yield what a text itself tells."""
+        signs = sift_text(text)
+        if not signs:
+            return
         if self._rules.secrets:
-            yield from self._find_secrets(text)
+            yield from self._find_secrets(text, signs)
         if self._rules.people:
-            yield from find_emails(text)
-            yield from find_homes(text)
-            yield from find_accounts(text)
+            if Sign.EMAIL in signs:
+                yield from find_emails(text)
+            if Sign.HOME in signs or Sign.OTHER_HOME in signs:
+                yield from find_homes(text)
+            if Sign.ACCOUNT in signs:
+                yield from find_accounts(text)
 
-    def _find_secrets(self, text: str) -> Iterator[Finding]:
-        if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
+    def _find_secrets(self, text: str, signs: frozenset[Sign]) -> Iterator[Finding]:
+        if Sign.KEY in signs:
             yield from (Finding(*match.span(), Kind.PRIVATE_KEY) for match in PRIVATE_KEYS.finditer(text))
-        for run in _RUN.finditer(text):
+        for run in _RUN.finditer(text) if Sign.TOKEN in signs else ():
             yield from (
                 Finding(*match.span(), Kind.TOKEN) for match in TOKENS.finditer(text, run.start(), run.end())
             )
-        for finding in find_assigned(text):
+        for finding in find_assigned(text, signs):
             if not text.startswith(_MARK, finding.start):
                 yield finding
-        yield from self._find_encoded(text)
+        if Sign.ENCODED in signs:
+            yield from self._find_encoded(text)
 
     def _find_encoded(self, text: str) -> Iterator[Finding]:
         """Yield encoded text in which there is something to be taken out."""
@@ -176,6 +219,17 @@ class Redactor:
             self._distinct[kind] += 1
             number = self._numbers[kind, value] = self._distinct[kind]
         return _HOME_SIGN if kind is Kind.HOME else f"{_MARK}{kind} {number}]"
+
+
+def _may_be_text(run: bytes) -> bool:
+    """Tell whether what may be encoded begins like text; `n` or `u00e9` of an escape may stand before it."""
+    for part in (run[:32], run[1:33], run[5:37]):
+        try:
+            codecs.utf_8_decode(binascii.a2b_base64(part), "strict", False)  # it may end within a character
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False
 
 
 def _join(values: Iterable[str], *, whole: bool, flags: int = 0) -> re.Pattern[str] | None:

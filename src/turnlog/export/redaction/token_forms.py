@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PRIVATE_KEYS", "TOKENS"]
+__all__ = ["PRIVATE_KEYS", "TOKENS", "TOKEN_FORMS"]
 
 _BEFORE = r"(?<![A-Za-z0-9])"
-_FORMS = (
+TOKEN_FORMS = (
     r"sk-ant-[A-Za-z0-9_-]{16,}",
     r"sk-(?:proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{16,}",
     r"sk-[A-Za-z0-9]{20,}",
@@ -74,7 +74,7 @@ _FORMS = (
     r"AccountKey=[A-Za-z0-9+/]{40,}={0,2}",
     r"SharedAccessKey=[A-Za-z0-9+/]{30,}={0,2}",
 )
-TOKENS = re.compile(_BEFORE + "(?:" + "|".join(_FORMS) + ")")
+TOKENS = re.compile(_BEFORE + "(?:" + "|".join(TOKEN_FORMS) + ")")
 
 PRIVATE_KEYS = re.compile(
     r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"

@@ -176,6 +176,8 @@ class Way:
         self._told: list[int] = []
         self._seen = 0
         self._newest: int | None = None
+        self._flags: bytearray | None = None
+        """Of each message whether it is on the way, when nothing comes any more."""
 
     def shorten(self, message: int) -> None:
         """Take back all messages from one on; the rest of the way is one still."""
@@ -196,6 +198,17 @@ class Way:
         if leaf is None and self._messages:
             leaf = len(self._messages) - 1
         return frozenset(own for own in self._go(leaf) if own < message)
+
+    def finish(self) -> None:
+        """Let go of all but which messages are on the way."""
+        self._flags = bytearray(len(self._messages))
+        for own in self.path:
+            self._flags[own] = True
+        self.path.clear()
+        self.places.clear()
+
+    def __contains__(self, message: int) -> bool:
+        return message in self.places if self._flags is None else bool(self._flags[message])
 
     def _go(self, leaf: int | None) -> list[int]:
         ahead: list[int] = []

@@ -50,6 +50,7 @@ class Conversation:
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = list(lines)
+        self._is_last = self._is_prepared = False
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -141,26 +142,41 @@ class Conversation:
         return Growth(start, stretch.message, stretch.touched, flipped, stretch.moved, calls, stretch.line)
 
     def read_through(self, take: Callable[[Line], object]) -> None:
-        """Build what is gathered line by line, and let `take` see each line, too: all in one go."""
-        paired, index = _Paired(), LineIndex()
+        """Build what is gathered line by line, and let `take` see each line, too: all in one go.
+
+        Nothing comes behind these lines.
+        """
+        paired, index = _Paired(), LineIndex(among=self._lines)
         for first in range(0, len(self._lines), _STRETCH):
             lines = self._lines[first : first + _STRETCH]
             paired.extend(lines)
             index.extend(lines)
             for line in lines:
                 take(line)
-        self._paired, self._index = paired, index
+        self._paired, self._index, self._is_last = paired, index, True
+
+    def prepare(self) -> None:
+        """Build all parts one after another, and let go of what each was built from as soon as nobody needs it.
+
+        For conversations that are to be finished: they must not be extended any more.
+        """
+        if self._is_prepared:
+            return
+        self._is_prepared = True
+        self._paired.builder = CallBuilder()
+        self._timeline.finish()
+        self._places.finish()
+        _ = self._lineage
+        self._index.finish()
+        _ = self.live_tree
 
     def finish(self) -> None:
         """Let go of what only further lines, `tree` and `orphans` need: none of them may be asked for any more.
 
         What is left is a third of a long conversation.
         """
+        self.prepare()
         self.live_tree.finish()
-        self._timeline.finish()
-        self._index.finish()
-        self._places.finish()
-        self._paired.builder = CallBuilder()
         self.__dict__.pop("_lineage", None)
 
     def find_line(self, line: Line) -> int | None:
@@ -196,7 +212,7 @@ class Conversation:
 
     @cached_property
     def _index(self) -> LineIndex:
-        return LineIndex(self._lines)
+        return LineIndex(self._lines, self._lines)
 
     @cached_property
     def _places(self) -> CallPlaces:
@@ -205,7 +221,7 @@ class Conversation:
     @cached_property
     def _timeline(self) -> TimelineBuilder:
         timeline = TimelineBuilder(self._lines, self._places, self._index)
-        timeline.extend()
+        timeline.extend(is_last=self._is_last)
         return timeline
 
     @cached_property

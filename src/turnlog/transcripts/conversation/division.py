@@ -83,7 +83,7 @@ class Division:
         touched = self._shorten(low)
         touched |= self._forget_ends(low, line)
         count = len(self.turns)
-        for own in range(low, len(self._messages)):
+        for own in [message.index for message in self._messages[low:]]:  # numbers that are there already
             turn = self._choose(own)
             self.turn_of.append(turn)
             if turn == len(self.turns):

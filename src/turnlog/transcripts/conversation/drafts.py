@@ -27,6 +27,10 @@ _TOOL_ROLES = (Role.TOOL_USE, Role.TOOL_RESULT)
 _ANSWER, _LONE_THINKING = Rule.ANSWER, Rule.LONE_THINKING
 _ASSISTANT, _TOOL_USE = MessageType.ASSISTANT, MessageType.TOOL_USE
 _MAIN_LANE, _TOOL_LANE = Lane.MAIN, Lane.TOOL
+_NO_LINES: list[int] = []
+_NO_TYPES: list[MessageType] = []
+_SHARED: dict[tuple[MessageType, ...], tuple[MessageType, ...]] = {}
+"""There are few of them, and many messages."""
 
 
 class Draft:
@@ -61,6 +65,11 @@ class Draft:
         """The answer that it was handed to."""
         self.number: int | None = None
         """Which message it is."""
+
+    def empty(self) -> None:
+        """Let go of what its message was made of; what is folded may belong to one behind it."""
+        self.gathered, self.gathered_types = _NO_LINES, _NO_TYPES
+        self.lines, self.types = self.gathered, self.gathered_types
 
     def find_shown(self) -> Draft:
         """Return the draft that is shown in its place."""
@@ -188,7 +197,7 @@ class Board:
             index=number,
             rule=_LONE_THINKING if draft.is_lone else draft.rule,
             role=role,
-            types=types,
+            types=_SHARED.setdefault(types, types),
             lane=lane,
             agent_id=agent if type(agent) is str else None,
             lines=tuple([lines[index] for index in draft.lines]),

@@ -12,23 +12,27 @@ __all__ = ["LineIndex"]
 class LineIndex:
     """Where each line stands. Of lines with the same uuid the first is the line, the others are copies."""
 
-    def __init__(self, lines: Sequence[Line] = ()) -> None:
+    def __init__(self, lines: Sequence[Line] = (), among: Sequence[Line] = ()) -> None:
+        """Take the first lines; `among` are all, which may become more."""
         self.by_uuid: dict[str, int] = {}
         self.copies: dict[int, int] = {}
         """Of which earlier line a line is a copy."""
         self.awaited: set[str] = set()
         """What somebody looked for in vain: a line of that name changes what was made of others."""
         self._by_id: dict[int, int] = {}
+        """Of lines that do not know it themselves."""
+        self._among = among
         self._count = 0
         self.extend(lines)
 
     def extend(self, lines: Iterable[Line]) -> bool:
         """Take the next lines; tell whether any of them was looked for before it came."""
         by_uuid, by_id, awaited = self.by_uuid, self._by_id, self.awaited
-        was_awaited = False
+        was_awaited, among = False, self._among
         position = self._count
         for line in lines:
-            by_id[id(line)] = position
+            if getattr(line, "position", None) != position or not among:
+                by_id[id(line)] = position
             uuid = getattr(line.entry, "uuid", None)
             if type(uuid) is str:
                 first = by_uuid.setdefault(uuid, position)
@@ -48,7 +52,15 @@ class LineIndex:
 
     def find(self, line: Line) -> int | None:
         """Return the position of a line, by identity; None if it is not among them."""
-        return self._by_id.get(id(line))
+        found = self._by_id.get(id(line))
+        return self._find_place(line) if found is None else found
+
+    def _find_place(self, line: Line) -> int | None:
+        """Return the position that a line says it has, if it stands there."""
+        position: int | None = getattr(line, "position", None)
+        if position is None or position >= len(self._among) or self._among[position] is not line:
+            return None
+        return position
 
     def look_for(self, uuid: str) -> int | None:
         """Return the position of the line with a uuid; None if there is none so far, which is noted."""

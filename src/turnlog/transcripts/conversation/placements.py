@@ -169,6 +169,7 @@ ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
         sdk.HookProgressMessage: Rule.HOOK,
         sdk.TaskNotificationMessage: Rule.NOTICE,
         sdk.PromptSuggestionMessage: Rule.STATE,
+        sdk.CommandLifecycleMessage: Rule.STATE,
     }
 )
 """The rule of entries whose type decides it; what is not listed is shown as the system's."""

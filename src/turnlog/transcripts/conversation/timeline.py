@@ -22,6 +22,7 @@ from turnlog.transcripts.conversation.drafts import Board, Draft
 from turnlog.transcripts.conversation.gathering import Gathering
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.packed_placements import PackedPlacements
 from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.conversation.settling import QueueSettler, ThinkingSettler, settle_superseded
 
@@ -64,7 +65,8 @@ class TimelineBuilder:
 
     def __init__(self, lines: Sequence[Line], calls: CallPlaces, index: LineIndex) -> None:
         self.messages: list[Message] = []
-        self.placements: list[Placement] = []
+        self._places: list[Placement] = []
+        self.placements: Sequence[Placement] = self._places
         self._calls = calls
         self._index = index
         self._board = Board(lines)
@@ -72,8 +74,8 @@ class TimelineBuilder:
         self._queue = QueueSettler(self._board, self._gathering.queue)
         self._thinking = ThinkingSettler(self._board)
 
-    def extend(self, calls: Iterable[int] = ()) -> Stretch | None:
-        """Take the lines that came, and the calls that are new or changed with them.
+    def extend(self, calls: Iterable[int] = (), *, is_last: bool = False) -> Stretch | None:
+        """Take the lines that came, and the calls that are new or changed with them; if this `is_last`, all.
 
         Return what is new; None if that cannot be told, and all has to be built anew.
         """
@@ -89,7 +91,7 @@ class TimelineBuilder:
         gathering.superseded.clear()
         low = self._thinking.settle(low)
         board.settle_folds()
-        first = self._build_messages(low)
+        first = self._build_messages(low, is_last=is_last)
         touched = self._build_touched(first, calls) if first else frozenset()
         moved = self._list_moved(low) if start else []
         self._place((*moved, *range(start, len(board.rules))))
@@ -99,13 +101,17 @@ class TimelineBuilder:
 
     def finish(self) -> None:
         """Let go of all but messages and placements: nothing comes any more."""
+        self.placements, self._places = PackedPlacements(self.placements), []
         board = self._board = Board(())
         self._gathering = Gathering(board, self._calls, self._index)
         self._queue = QueueSettler(board, self._gathering.queue)
         self._thinking = ThinkingSettler(board)
 
-    def _build_messages(self, low: int) -> int:
-        """Build the messages of all drafts from one on anew; return the number of the first."""
+    def _build_messages(self, low: int, *, is_last: bool) -> int:
+        """Build the messages of all drafts from one on anew; return the number of the first.
+
+        Of drafts that are the last, only what lines need is left.
+        """
         board, calls, messages = self._board, self._calls, self.messages
         before = (board.drafts[at] for at in range(low - 1, -1, -1))
         first = next((draft.number + 1 for draft in before if draft.lines and draft.number is not None), 0)
@@ -114,6 +120,8 @@ class TimelineBuilder:
             if draft.lines:
                 draft.number = len(messages)
                 messages.append(board.build_message(draft, draft.number, calls))
+            if is_last:
+                draft.empty()
         return first
 
     def _build_touched(self, first: int, calls: Iterable[int]) -> frozenset[int]:
@@ -139,7 +147,7 @@ class TimelineBuilder:
         return sorted(line for line in lines if line < start)
 
     def _place(self, lines: Iterable[int]) -> None:
-        placements, rules, draft_of = self.placements, self._board.rules, self._board.draft_of
+        placements, rules, draft_of = self._places, self._board.rules, self._board.draft_of
         placements += [_UNSHOWN[Rule.SYSTEM]] * (len(rules) - len(placements))
         for index in lines:
             draft = draft_of.get(index)

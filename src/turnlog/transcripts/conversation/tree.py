@@ -136,7 +136,7 @@ class TreeBuilder:
     def finish(self) -> None:
         """Let go of all but parents, branches and the way."""
         self.edges.finish()
-        self.way.path.clear()
+        self.way.finish()
         self._forks = Forks((), self.edges)
 
     def _list_branches(self) -> tuple[Branch, ...]:

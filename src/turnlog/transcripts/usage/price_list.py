@@ -227,6 +227,7 @@ def _own_price(model: str, rates: Rates) -> ModelPrice:
     )
 
 
+@lru_cache(maxsize=4096)
 def _find_model(name: str) -> ModelInfo | None:
     provider = "aws" if "anthropic." in name else "google" if "@" in name else "anthropic"
     try:
