@@ -25,6 +25,7 @@ __all__ = ["NotificationSettings", "Occasion", "Settings", "find_home"]
 
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"
+_CAPTURED = "captured"
 
 
 class Occasion(StrEnum):
@@ -92,6 +93,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     def place(self) -> StorePlace:
         """Where the archive is."""
         return self.home / _FILE if self.store is None else parse_address(self.store, self.home)
+
+    @property
+    def captured_dir(self) -> Path:
+        """Where what turnlog captured itself lies, laid out as Claude Code's data."""
+        return self.home / _CAPTURED
+
+    @property
+    def session_dirs(self) -> tuple[Path, ...]:
+        """All that sessions are looked for in: Claude Code's own data, and what turnlog captured."""
+        return (*self.config_dirs, self.captured_dir)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:

@@ -32,6 +32,7 @@ TYPES: dict[str, type[Value]] = {
     "rate_limit_event": sdk.RateLimitEvent,
     "prompt_suggestion": sdk.PromptSuggestionMessage,
     "conversation_reset": sdk.ConversationResetMessage,
+    "command_lifecycle": sdk.CommandLifecycleMessage,
     "active_goal": sdk.ActiveGoalMessage,
     "transcript_mirror": sdk.TranscriptMirrorMessage,
 }

@@ -111,7 +111,7 @@ class Performance:
             self._process = subprocess.Popen(
                 [program, *_options(scenario, run, folder)],
                 cwd=folder / "project",
-                env=_environment(folder, url),
+                env=program_environment(folder, url),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -217,9 +217,7 @@ def _options(scenario: Scenario, run: Run, folder: Path) -> list[str]:
         "resumed": ("--resume", scenario.session_id),
         "forked": ("--resume", scenario.session_id, "--fork-session"),
     }
-    # One file for each event: several may come at once.
-    hook = {"type": "command", "command": f'cat > "$(mktemp {folder}/hooks/XXXXXXXXXX)"'}
-    settings = {"hooks": {event: [{"hooks": [hook]}] for event in _EVENTS}}
+    settings = hook_settings(folder)
     return [
         *("--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"),
         *("--model", scenario.model, "--allowedTools", _TOOLS, "--settings", json.dumps(settings)),
@@ -228,7 +226,14 @@ def _options(scenario: Scenario, run: Run, folder: Path) -> list[str]:
     ]
 
 
-def _environment(folder: Path, url: str) -> dict[str, str]:
+def hook_settings(folder: Path) -> dict[str, Any]:
+    """Return settings with hooks that write down what they are told, each into a file of its own."""
+    hook = {"type": "command", "command": f'cat > "$(mktemp {folder}/hooks/XXXXXXXXXX)"'}
+    return {"hooks": {event: [{"hooks": [hook]}] for event in _EVENTS}}
+
+
+def program_environment(folder: Path, url: str) -> dict[str, str]:
+    """Return an environment made from nothing, in which the program finds only what was put into a folder."""
     off = (
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
         "DISABLE_AUTOUPDATER",

@@ -47,8 +47,8 @@ def command(
     """Forget sessions: remove them from the archive, for good.
 
     ID may be the beginning of a session's id. Bytes, lines, rows and hook events are removed from the store's
-    files, and the session is not archived again. Files outside of the archive are not touched; backups that
-    still hold the session are named.
+    files, and the session is not archived again. So is what turnlog captured of it itself. Other files outside
+    of the archive are not touched; backups that still hold the session are named.
     """
     if scrub == bool(sessions):
         raise MisuseError("name the sessions to forget, or --scrub alone")
@@ -61,7 +61,7 @@ def command(
             _undo(store, output, sessions, as_json)
         else:
             chosen = [find_session(store, prefix) for prefix in sessions]
-            forget(store, output, chosen, dry_run=dry_run, yes=yes, as_json=as_json)
+            forget(store, output, chosen, settings.captured_dir, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:

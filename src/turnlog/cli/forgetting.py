@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 from msgspec import Struct
@@ -14,6 +15,7 @@ from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
+from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
@@ -54,11 +56,18 @@ class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def forget(
-    store: CaredStore, output: Output, chosen: Sequence[Chosen], *, dry_run: bool, yes: bool, as_json: bool
+    store: CaredStore,
+    output: Output,
+    chosen: Sequence[Chosen],
+    captured: Path,
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Forget sessions for good, once that was agreed to."""
+    """Forget sessions for good, once that was agreed to, with what turnlog wrote of them to `captured`."""
     chosen = list({known.key: (stored, known) for stored, known in chosen}.values())
-    sessions = tuple(_describe_session(*each) for each in chosen)
+    sessions = tuple(_describe_session(*each, captured) for each in chosen)
     if not as_json:
         output.print(_list_sessions(sessions))
     scrubbed = False
@@ -66,6 +75,7 @@ def forget(
         confirm("Forget this for good?", yes=yes, as_json=as_json)
         with waiting("Forgetting"):
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
+            remove_captures((known for _, known in chosen), captured)
     backups = list_holding(store, [session.key for session in sessions])
     document = ForgetDocument(
         sessions=sessions,
@@ -91,7 +101,8 @@ def still_scrub(store: CaredStore) -> None:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def _describe_session(stored: StoredSession, known: KnownSession) -> ForgottenSession:
+def _describe_session(stored: StoredSession, known: KnownSession, captured: Path) -> ForgottenSession:
+    own = list_own_files(known, captured)
     return ForgottenSession(
         key=known.key,
         session_id=stored.row.session_id,
@@ -99,7 +110,9 @@ def _describe_session(stored: StoredSession, known: KnownSession) -> ForgottenSe
         project=stored.row.project,
         files=len(known.sources),
         bytes=sum(source.length for source in known.sources),
-        outside=tuple(path_text(source.path) for source in known.sources if source.present),
+        outside=tuple(
+            path_text(source.path) for source in known.sources if source.present and source.path not in own
+        ),
     )
 
 
@@ -123,4 +136,4 @@ def _describe(document: ForgetDocument) -> Iterator[str]:
     for path in document.backups:
         yield clean_line(f"a backup {verb} some of it: {path}")
     for path in document.unknown_backups:
-        yield clean_line(f"a backup that is not there now may hold some of it: {path}")
+        yield clean_line(f"a backup that cannot be looked into now may hold some of it: {path}")

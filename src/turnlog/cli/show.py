@@ -24,6 +24,7 @@ from turnlog.cli.rendering.messages import Detail
 from turnlog.cli.rendering.sessions import marks_text
 from turnlog.cli.rendering.tree import render_tree
 from turnlog.cli.rendering.turns import render_turns
+from turnlog.cli.show_capture import load_captures, render_captures
 from turnlog.cli.shown import Shown, open_shown
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
@@ -58,6 +59,7 @@ Examples:
 @click.option(
     "--raw", is_flag=True, help="Print the file's bytes; on a terminal, with control characters escaped."
 )
+@click.option("--capture", is_flag=True, help="List what turnlog captured itself: control traffic, results.")
 @click.option("--message", metavar="ID|INDEX", help="Show one message, and some around it.")
 @click.option("--agent", metavar="ID", help="The message is one of this sub-agent's.")
 @click.option(
@@ -74,6 +76,7 @@ def command(
     turns: bool,
     agents: bool,
     raw: bool,
+    capture: bool,
     message: str | None,
     agent: str | None,
     context: int | None,
@@ -93,9 +96,14 @@ def command(
     if what is None:
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")
     view = _choose({"tree": tree, "turns": turns, "agents": agents, "raw": raw})
+    if capture and (view != "conversation" or message is not None):
+        raise click.UsageError("--capture stands alone.", click.get_current_context())
     _refuse_mixtures(view, message, agent, context, as_json)
     settings = Settings.from_env()
     output = Output(settings, color, pager)
+    if capture:
+        _print_captures(what, settings, output, as_json)
+        return
     with open_shown(what, settings) as shown:
         if view == "raw":
             _print_raw(shown, output)
@@ -110,6 +118,14 @@ def command(
         else:
             detail = Detail(thinking, full, session.project)
             output.print(_render(session, shown, view, detail, excerpt))
+
+
+def _print_captures(what: str, settings: Settings, output: Output, as_json: bool) -> None:
+    found = load_captures(what, settings)
+    if as_json:
+        output.print_json([file for file, _ in found])
+    else:
+        output.print(render_captures(found))
 
 
 def _build_document(session: Session, view: _View, excerpt: Excerpt | None) -> SessionDocument:

@@ -29,10 +29,12 @@ from turnlog.integrations.agent_sdk.permissions import (
     permission_update_from_sdk,
     permission_update_to_sdk,
 )
+from turnlog.integrations.agent_sdk.session_store import TurnlogSessionStore
 
 __all__ = [
     "ConvertedOptions",
     "Leftover",
+    "TurnlogSessionStore",
     "can_use_tool_from_sdk",
     "can_use_tool_to_sdk",
     "from_sdk",

@@ -82,7 +82,9 @@ from turnlog.messages.sdk.init import (
     ViewMode,
 )
 from turnlog.messages.sdk.lifecycle import (
+    CommandLifecycleMessage,
     CommandsChangedMessage,
+    CommandState,
     ConversationResetMessage,
     FailedFile,
     FilesPersistedEvent,
@@ -246,6 +248,8 @@ __all__ = [
     "ContextUsage",
     "ControlRequestProgressMessage",
     "ControlRequestStatus",
+    "CommandLifecycleMessage",
+    "CommandState",
     "ConversationResetMessage",
     "DeferredToolUse",
     "Delta",

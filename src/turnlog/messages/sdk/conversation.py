@@ -133,3 +133,5 @@ class PartialAssistantMessage(TypedMessage, tag="stream_event"):
     user_message_uuid: str | UnsetType = UNSET
     user_message_uuids: tuple[str, ...] | UnsetType = UNSET
     resume_reason: str | UnsetType = UNSET
+    owed_rows: tuple[Raw, ...] | UnsetType = UNSET
+    """Observed without any; not documented."""

@@ -12,6 +12,7 @@ _LAZY_INPUT = "lazy: `tool_io.view_input`"
 FREE_FORM: Mapping[str, str] = MappingProxyType(
     {
         "UserFields.tool_use_result": "lazy: `tool_io.view_result`",
+        "PartialAssistantMessage.owed_rows": "only ever seen empty",
         "UserMessageReplay.file_attachments": "descriptors of the host's choosing; the SDK declares no shape",
         "PermissionDenial.tool_input": _LAZY_INPUT,
         "DeferredToolUse.input": _LAZY_INPUT,

@@ -119,3 +119,4 @@ class SystemInitMessage(SystemMessage, tag="init"):
     per_turn_effort_active: bool | UnsetType = UNSET
     ultrathink_available: bool | UnsetType = UNSET
     ultrathink_typed_raises: bool | UnsetType = UNSET
+    user_message_uuids: tuple[str, ...] | UnsetType = UNSET

@@ -8,6 +8,8 @@ from turnlog.messages.options.sessions import SessionKey
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
 __all__ = [
+    "CommandLifecycleMessage",
+    "CommandState",
     "CommandsChangedMessage",
     "ConversationResetMessage",
     "FailedFile",
@@ -100,6 +102,22 @@ class ConversationResetMessage(TypedMessage, tag="conversation_reset"):
     trigger: ResetTrigger | UnsetType = UNSET
     user_message_uuid: str | UnsetType = UNSET
     timestamp: str | UnsetType = UNSET
+
+
+class CommandState(OpenEnum):
+    """How far the program is with a prompt."""
+
+    QUEUED = "queued"
+    STARTED = "started"
+    COMPLETED = "completed"
+
+
+class CommandLifecycleMessage(TypedMessage, tag="command_lifecycle"):
+    """How far the program is with a prompt that the host gave a name; observed, not documented."""
+
+    command_uuid: str | UnsetType = UNSET
+    """The prompt, by the name the host gave it."""
+    state: CommandState | UnsetType = UNSET
 
 
 class WriteErrorCode(OpenEnum):

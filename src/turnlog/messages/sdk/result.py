@@ -216,6 +216,9 @@ class ResultMessage(TypedMessage, tag="result"):
     time_origin_ms: Number | UnsetType = UNSET
     warm_spare_claimed: bool | UnsetType = UNSET
     request_sent_wall_ms: Number | UnsetType = UNSET
+    first_request_input_tokens: int | UnsetType = UNSET
+    """Of the turn's first request, all of its input."""
+    first_request_cache_read_input_tokens: int | UnsetType = UNSET
     first_content_frame_ms: Number | UnsetType = UNSET
     first_stream_post_ms: Number | UnsetType = UNSET
     first_stream_post_ack_ms: Number | UnsetType = UNSET

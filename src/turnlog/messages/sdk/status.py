@@ -47,6 +47,8 @@ class StatusMessage(SystemMessage, tag="status"):
     compact_result: CompactResult | UnsetType = UNSET
     compact_error: str | UnsetType = UNSET
     compact_output_chars: int | UnsetType = UNSET
+    user_message_uuids: tuple[str, ...] | UnsetType = UNSET
+    """The prompts that this turn answers, by the names the host gave them."""
 
 
 class NoResponse(Snake):

@@ -22,6 +22,7 @@ from turnlog.messages.sdk.conversation import (
 from turnlog.messages.sdk.hooks import HookProgressMessage, HookResponseMessage, HookStartedMessage
 from turnlog.messages.sdk.init import SystemInitMessage
 from turnlog.messages.sdk.lifecycle import (
+    CommandLifecycleMessage,
     CommandsChangedMessage,
     ConversationResetMessage,
     FilesPersistedEvent,
@@ -87,6 +88,7 @@ _TypeMessage = (
     | RateLimitEvent
     | PromptSuggestionMessage
     | ConversationResetMessage
+    | CommandLifecycleMessage
     | ActiveGoalMessage
     | TranscriptMirrorMessage
 )

@@ -21,6 +21,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from turnlog.transcripts.files.captures import split_capture
 from turnlog.transcripts.files.folders import FolderLister, Listing, Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import (
     AgentFiles,
@@ -134,7 +135,7 @@ class _Search:
             self.lister.obstacles.append(Obstacle(path, kind, "not a file"))
             return
         around = FolderLister().list_folder(os.fspath(path.parent), os.fspath(path.parent))
-        agents = pair_agents([path.parent / name for name in around.files])
+        agents = pair_agents([path.parent / name for name in around.files if name.startswith("agent-")])
         own = [agent for agent in agents if agent.path == path]
         if own:
             self._strays += own
@@ -181,13 +182,14 @@ class _Search:
 
     def _add(
         self,
-        session_id: str,
+        stem: str,
         path: Path | None,
         parent: Path,
         listing: Listing | None,
         beside: list[AgentFiles],
     ) -> None:
-        session = SessionFiles(session_id, path, parent.name, parent / session_id, tuple(beside))
+        session_id, capture = split_capture(stem)
+        session = SessionFiles(session_id, path, parent.name, parent / stem, tuple(beside), capture=capture)
         if listing is not None:
             session = read_session_folder(self.lister, session, listing)
         self._sessions.append(session)

@@ -86,6 +86,26 @@ class LineSplitter:
         self._take_any(text, False, lines)
         return lines
 
+    @property
+    def held(self) -> int:
+        """How many bytes wait for the end of their line, if that is one like most."""
+        return sum(map(len, self._open)) if self._is_plain() else 0
+
+    def take_held(self) -> list[bytes]:
+        """Hand over what is `held`: whoever takes it tells with `skip` what became of it, or feeds it again."""
+        held, self._open = self._open, []
+        return held
+
+    def skip(self, size: int, consumed: int) -> None:
+        """Note that somebody else read a line of `size` bytes, with its newline; `consumed` are done."""
+        self._consume(self._at + consumed)
+        self._at += size
+
+    @property
+    def next_at(self) -> int:
+        """Where the next line begins."""
+        return self._at
+
     def _whole_lines(self, pieces: list[bytes]) -> list[Line]:
         lines: list[Line] = []
         source, at, plain = self.source, self._at, self._is_plain()

@@ -6,6 +6,8 @@
 <session>/workflows/wf_<run>.json               a workflow's record
 <session>/tool-results/                         results too large for a line
 <session>/custom-title.json                     and other facts about the session
+
+What turnlog captured of a session itself has names of its own (`captures`), and is laid out alike.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from turnlog.transcripts.files.captures import CaptureKind
 from turnlog.transcripts.files.folders import FolderLister, Listing, is_inside
 
 __all__ = [
@@ -72,6 +75,10 @@ class SessionFiles(Struct, frozen=True, gc=False):
     """Facts about the session, as JSON."""
     others: tuple[Path, ...] = ()
     """What nobody knows the use of."""
+    capture: CaptureKind | None = None
+    """What kind of capture `path` is; None if it is Claude Code's own file."""
+    captures: tuple[Path, ...] = ()
+    """Further files of lines that tell of the same session or of its agents; `path` tells more."""
 
 
 def find_offloaded(session: SessionFiles, name_or_path: str) -> Path | None:
@@ -131,6 +138,7 @@ def read_session_folder(lister: FolderLister, session: SessionFiles, listing: Li
         tool_results=tuple(results),
         meta=tuple(meta),
         others=tuple(others),
+        capture=session.capture,
     )
 
 

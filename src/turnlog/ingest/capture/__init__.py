@@ -1,0 +1,3 @@
+"""Sessions that turnlog writes down itself: streams, and mirrors of the Agent SDK."""
+
+__all__: list[str] = []

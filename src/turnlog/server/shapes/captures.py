@@ -1,0 +1,31 @@
+"""What was captured of a session besides its transcript, as the API tells it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["CapturedFile", "CapturedFiles"]
+
+
+class CapturedFile(Struct, frozen=True, gc=False, kw_only=True):
+    """A file of lines that tell of the session once more."""
+
+    source: str
+    kind: str
+    """`stream`, `mirror`, or `file` for Claude Code's own where a mirror tells more."""
+    path: str
+    present: bool
+    """Whether it is still outside, too."""
+    lines: int
+    bytes: int
+    tells: bool
+    """Whether the session's messages come from it."""
+    href: str
+    """Where its lines are."""
+
+
+class CapturedFiles(Struct, frozen=True, gc=False, kw_only=True):
+    """All of them."""
+
+    items: tuple[CapturedFile, ...]
+    revision: int
