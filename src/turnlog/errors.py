@@ -12,11 +12,13 @@
     ├── MarkError            a name, tag or note that may not be kept
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
     ├── ProtocolError        a control message that may not be sent; carries the request's id
+    ├── PushError            a server that does not take what is pushed; says whether it may later
     ├── QueryError           a search that nobody can understand; carries the place
     ├── SearchCancelledError a search that nobody waits for any more
     ├── SelectionError       turns or a branch that a session does not have
     ├── ServerError          a server that cannot be started: its port is taken, another one runs
     ├── ServiceError         a service's file that is not ours, or cannot be written; carries its path
+    ├── UploadError          what a machine pushed is not taken; carries a code
     └── StoreError           the store cannot do what was asked
         ├── ArchiveError     bytes that are not what was kept; carries their place
         ├── NewerStoreError  a store that a newer version made; it was not touched
@@ -45,6 +47,7 @@ __all__ = [
     "NewerStoreError",
     "OlderStoreError",
     "ProtocolError",
+    "PushError",
     "QueryError",
     "RestoreError",
     "SearchCancelledError",
@@ -54,6 +57,7 @@ __all__ = [
     "StoreError",
     "TurnlogError",
     "UnknownTypeError",
+    "UploadError",
 ]
 
 
@@ -138,6 +142,34 @@ class ProtocolError(TurnlogError):
 
     def __str__(self) -> str:
         return self.reason if self.request_id is None else f"{self.reason} (request {self.request_id})"
+
+
+class PushError(TurnlogError):
+    """A server does not take what is pushed, or cannot be reached."""
+
+    def __init__(self, reason: str, *, status: int = 0, code: str = "", retry_after: float = 0.0) -> None:
+        self.reason = reason
+        self.status = status
+        """What the server answered; 0 if it did not."""
+        self.code = code
+        self.retry_after = retry_after
+        """How many seconds the server wants to be left alone; 0 if it does not say."""
+        super().__init__(reason, status, code)
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class UploadError(TurnlogError):
+    """What a machine pushed is not taken; nothing was written."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(code, reason)
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class SearchCancelledError(TurnlogError):

@@ -374,7 +374,7 @@ def test_a_lease_is_renewed_and_its_loss_is_told(tmp_path: Path) -> None:
         assert not other.take(0.5)
         # Nobody can take it while it is held; a machine that slept finds it with another.
         while not other.take(0.0):
-            other._connection.execute("DELETE FROM lease")  # type: ignore[union-attr]
+            other._connection.execute("DELETE FROM lease")  # type: ignore[attr-defined]
         assert lost.wait(PATIENCE)
 
 

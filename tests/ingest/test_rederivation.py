@@ -193,8 +193,8 @@ class Beside:
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    def list_known(self, scope: object) -> Iterator[KnownSession]:
-        return self._store.list_known(LOCAL)
+    def list_known(self, scope: object, origin: str | None = None) -> Iterator[KnownSession]:
+        return self._store.list_known(LOCAL, origin)
 
     def _get_in(self) -> None:
         path = self._archive.project / self._name

@@ -55,7 +55,7 @@ def test_nobody_is_let_in_without_a_secret(guarded: Served, path: str) -> None:
     assert b"a secret" not in answer.body
 
 
-def test_every_route_but_two_needs_a_secret(tmp_path: Path) -> None:
+def test_every_route_but_three_needs_a_secret(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         routes = {
             (method, re.sub(r"\{\w+:int\}", "1", re.sub(r"\{\w+:(?!int)\w+\}", "x", route.path)))
@@ -64,7 +64,8 @@ def test_every_route_but_two_needs_a_secret(tmp_path: Path) -> None:
             if method != "OPTIONS"
         }
         assert {(method, path) for method, path in routes if served.ask(method, path).status != 401} == {
-            ("GET", "/api/health")
+            ("GET", "/api/health"),
+            ("GET", "/api/ready"),
         }
         assert ("GET", "/open") in routes, "it answers 401 without a key"
 

@@ -19,7 +19,7 @@ from turnlog.cli.service import find_service
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
@@ -153,9 +153,8 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
     except StoreError:
         return  # told before
     try:
-        report = build_retention_report(
-            there, store.list_known(LOCAL), datetime.now(UTC), managed, Exclusion(settings.exclude)
-        )
+        known = store.list_known(LOCAL, peek_origin(settings.home))
+        report = build_retention_report(there, known, datetime.now(UTC), managed, Exclusion(settings.exclude))
     finally:
         store.close()
     if report.warning is not None:

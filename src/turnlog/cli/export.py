@@ -21,6 +21,7 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.formats import Format, render_session
+from turnlog.export.naming import name_file
 from turnlog.export.raw import Exported, Outcome, export_raw
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.export.selection import Selection
@@ -192,7 +193,7 @@ class _Writer:
         )
 
     def _choose_path(self, shown: Shown, where: Path | None, *, alone: bool) -> Path:
-        name = f"{_file_name(shown.name)}.{self._form}"
+        name = name_file(shown.name, self._form)
         if where is None:
             return Path(name)
         folder = not alone or where.is_dir() or str(where).endswith(("/", "\\"))
@@ -247,10 +248,3 @@ def _read_range(text: str | None) -> tuple[int | None, int | None]:
     if first == 0 or last == 0 or (first and last and first > last):
         raise MisuseError(f"--turns {text}: turns are counted from 1, and a range goes upwards")
     return first, last
-
-
-def _file_name(name: str) -> str:
-    """Return a name that any file system takes, for what a session is called."""
-    last = re.split(r"[/\\]", name)[-1].removesuffix(".jsonl")
-    kept = re.sub(r"[^\w.-]+", "-", last).strip("-.")
-    return kept[:80] or "session"

@@ -30,8 +30,11 @@ COMPLETE = "_TURNLOG_COMPLETE"
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "sync": "Keep what Claude Code wrote: every byte of every session, for good.",
+        "run": "Run Claude Code, show its turns as they happen, and archive them.",
+        "ingest": "Keep a stream of Claude Code (`--output-format stream-json`) as a session, while it comes.",
         "serve": "Show all sessions in the browser, and what is written while you look.",
         "status": "Say what the archive has, and how much of it exists only there.",
+        "push": "Keep a server up to date with the sessions of this machine.",
         "service": "Keep `turnlog sync --watch` running, so that nothing is deleted unseen.",
         "hooks": "Have Claude Code tell turnlog what happens, while it happens.",
         "notify": "Try the notifications that tell when a session waits or ends.",

@@ -28,7 +28,7 @@ def refresh(settings: Settings) -> None:
 
     What stands in the way is said, and the archive stays as it is.
     """
-    there = [path for path in settings.config_dirs if path.is_dir()]
+    there = [path for path in settings.session_dirs if path.is_dir()]
     sessions = locate_sessions(there).sessions
     try:
         if _is_behind(settings, there, sessions):

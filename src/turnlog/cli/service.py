@@ -10,14 +10,17 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
 from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
+from turnlog.cli.push_report import parse_rate
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.launchd import Launchd
+from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
 from turnlog.ingest.systemd import Systemd
 
@@ -26,6 +29,9 @@ __all__ = ["ServiceDocument", "command", "find_service"]
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
 _PASSED_ON = ("TURNLOG_STORE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
 """What else of the environment decides what is archived, and where to."""
+
+
+_push_option = click.option("--push", "pushes", is_flag=True, help="The service that pushes to a server.")
 
 
 class ServiceDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -42,6 +48,7 @@ class ServiceDocument(Struct, frozen=True, gc=False, kw_only=True):
 Examples:
   turnlog service install --dry-run   what would be written
   turnlog service install
+  turnlog service install --push https://turnlog.example.org --token-file ~/.turnlog-token
   turnlog service status --json
   turnlog service uninstall
 """,
@@ -55,18 +62,36 @@ def command() -> None:
 
 
 @command.command("install")
+@click.option("--push", "url", metavar="URL", help="Keep `turnlog push --to URL` running, in another service.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --push: a file that holds the server's token.",
+)
+@click.option("--limit-rate", metavar="RATE", help="With --push: send no more than so much in a second.")
 @click.option("--dry-run", is_flag=True, help="Print the file instead of writing it.")
 @json_option
 @color_option
-def _install(dry_run: bool, as_json: bool, color: bool | None) -> None:
+def _install(
+    url: str | None,
+    token_file: Path | None,
+    limit_rate: str | None,
+    dry_run: bool,
+    as_json: bool,
+    color: bool | None,
+) -> None:
     """Write the service's file and start it; again changes nothing.
 
     TURNLOG_HOME and CLAUDE_CONFIG_DIR count as they are now.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
-    service = find_service()
+    service = find_service(pushes=url is not None)
     job = _build_job(settings, os.environ)
+    if url is not None:
+        job = _build_push(job, url, token_file, limit_rate)
+    elif token_file is not None or limit_rate is not None:
+        raise MisuseError("--token-file and --limit-rate are for --push")
     if dry_run:
         text = service.render(job)
         if as_json:
@@ -78,25 +103,27 @@ def _install(dry_run: bool, as_json: bool, color: bool | None) -> None:
 
 
 @command.command("uninstall")
+@_push_option
 @json_option
 @color_option
-def _uninstall(as_json: bool, color: bool | None) -> None:
+def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
     """Stop the service and remove its file; what is archived stays."""
-    service = find_service()
+    service = find_service(pushes=pushes)
     output = Output(Settings.from_env(), color, pager=False)
     _finish(output, as_json, service, *service.uninstall())
 
 
 @command.command("status")
+@_push_option
 @json_option
 @color_option
-def _status(as_json: bool, color: bool | None) -> None:
+def _status(pushes: bool, as_json: bool, color: bool | None) -> None:
     """Say whether the service is installed and runs, and its last words.
 
     Exit status 1 means that it does not run.
     """
     output = Output(Settings.from_env(), color, pager=False)
-    found = find_service().ask()
+    found = find_service(pushes=pushes).ask()
     if as_json:
         output.print_json(found)
     else:
@@ -105,14 +132,14 @@ def _status(as_json: bool, color: bool | None) -> None:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def find_service() -> Service:
-    """Return the way in which this system keeps things running."""
+def find_service(*, pushes: bool = False) -> Service:
+    """Return the way in which this system keeps things running: archiving, or pushing."""
     kind = _SERVICES.get(sys.platform)
     if kind is None:
         raise MisuseError(
             f"no services on {sys.platform}; let the system's scheduler run `turnlog sync --watch`"
         )
-    return kind(Path(os.path.expanduser("~")), os.environ)
+    return kind(Path(os.path.expanduser("~")), os.environ, pushes=pushes)
 
 
 def _build_job(settings: Settings, env: Mapping[str, str]) -> Job:
@@ -125,6 +152,24 @@ def _build_job(settings: Settings, env: Mapping[str, str]) -> Job:
         command=(os.path.abspath(sys.executable), "-m", "turnlog", "sync", "--watch"),
         environment=dict(sorted(environment.items())),
         log=Path(os.path.abspath(settings.home)) / "service.log",
+    )
+
+
+def _build_push(job: Job, url: str, token_file: Path | None, limit_rate: str | None) -> Job:
+    """Return the job that pushes; the token itself stands in no file that others may read."""
+    parse_server(url)
+    if token_file is None:
+        raise MisuseError("a service needs --token-file: its own file may be read by others")
+    rate = () if limit_rate is None else ("--limit-rate", limit_rate)
+    if limit_rate is not None:
+        parse_rate(limit_rate)
+    python, *_ = job.command
+    arguments = ("push", "--to", url, "--token-file", os.path.abspath(token_file), *rate)
+    return replace(
+        job,
+        command=(python, "-m", "turnlog", *arguments),
+        log=job.log.with_name("push-service.log"),
+        purpose="push what Claude Code writes to a server",
     )
 
 

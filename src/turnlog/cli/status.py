@@ -15,6 +15,7 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
@@ -66,7 +67,7 @@ def command(as_json: bool, color: bool | None) -> None:
 
 def _find_danger(store: Store, settings: Settings) -> str | None:
     """Return what Claude Code is about to delete before it is archived, in words."""
-    known, now = store.list_known(LOCAL), datetime.now(UTC)
+    known, now = store.list_known(LOCAL, peek_origin(settings.home)), datetime.now(UTC)
     managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
     return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
 

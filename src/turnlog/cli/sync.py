@@ -106,7 +106,7 @@ def _take_up(settings: Settings, store: CaredStore) -> Taken:
 
 def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[Path]]:
     if not paths:
-        there = [path for path in settings.config_dirs if path.is_dir()]
+        there = [path for path in settings.session_dirs if path.is_dir()]
         if not there:
             places = ", ".join(path_text(path) for path in settings.config_dirs)
             raise NothingFoundError(f"no data of Claude Code in {places}; name a folder")

@@ -35,7 +35,7 @@ from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 
-__all__ = ["FollowedDocument", "describe_sync", "watch"]
+__all__ = ["FollowedDocument", "describe_sync", "stopped_by_signals", "watch"]
 
 _PATIENCE = 2.0
 """How long to wait for another process to stop writing: a service that is restarted needs a moment."""
@@ -54,7 +54,7 @@ class FollowedDocument(Struct, frozen=True, gc=False, kw_only=True):
 
 def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: bool) -> None:
     """Archive all there is, and then what is written, until interrupted or terminated."""
-    config_dirs = [_require_config_dir(path) for path in paths] or list(settings.config_dirs)
+    config_dirs = [_require_config_dir(path) for path in paths] or list(settings.session_dirs)
     watcher = choose_watcher(list_roots(config_dirs), env=os.environ)
     place = settings.place
     lost: list[bool] = []
@@ -66,7 +66,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
     with (
         open_for(settings, writing=True) as store,
         hold_lease(place, on_lost, wait_seconds=_PATIENCE),
-        _stopped_by_signals(watcher.stop),
+        stopped_by_signals(watcher.stop),
         ExitStack() as ending,
         ExitStack() as first,
     ):
@@ -115,7 +115,7 @@ def _require_config_dir(path: Path) -> Path:
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     """End in an orderly way when interrupted or terminated; at the second time, at once."""
     received: list[int] = []
 

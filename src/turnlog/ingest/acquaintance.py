@@ -6,39 +6,53 @@ It is filled from the store, and kept up by whoever writes. Only the one writer 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
 
+from turnlog.ingest.capture.joining import Identity, identify
+from turnlog.ingest.capture.sources import list_mains
 from turnlog.ingest.kinds import find_transcript, key_of, list_kinds
 from turnlog.ingest.planning import find_former
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Acquaintance"]
+__all__ = ["Acquaintance", "Knows"]
 
 _Inode = tuple[int, int]
 
 
-class Acquaintance:
-    """All known sessions, by key, by path and by inode."""
+class Knows(Protocol):
+    """What tells what is known: a store, or a server."""
 
-    def __init__(self, store: Store, scope: Scope, origin: str) -> None:
+    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
+        """Return what is known of a session's files."""
+
+    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
+        """Yield what is known of all sessions' files, or of those of one machine."""
+
+
+class Acquaintance:
+    """All known sessions of one machine, by key, by path and by inode."""
+
+    def __init__(self, store: Knows, scope: Scope, origin: str) -> None:
         self._store = store
         self._scope = scope
         self._origin = origin
         self._sessions: dict[str, KnownSession] = {}
         self._keys: dict[str, str] = {}
         self._inodes: dict[_Inode, tuple[Checkpoint, str]] = {}
+        self._named: dict[Identity, set[str]] = {}
         self.homes: dict[str, Path] = {}
         """The transcript that each known file belongs to, where that was seen."""
 
     def load(self) -> None:
         """Ask the store for everything."""
-        for names in (self._sessions, self._keys, self._inodes, self.homes):
+        for names in (self._sessions, self._keys, self._inodes, self._named, self.homes):
             names.clear()
-        for session in self._store.list_known(self._scope):
+        for session in self._store.list_known(self._scope, self._origin):
             self._add(session)
 
     def refresh(self, keys: Iterable[str]) -> None:
@@ -57,6 +71,7 @@ class Acquaintance:
         """Return what is known of a session that was located, or of the one that it may have been."""
         keys = {self._keys[path] for path in map(_text, list_kinds(files)) if path in self._keys}
         keys.add(self.name(files))
+        keys |= self._named.get(identify(files.session_id, files.project_folder), set())
         if keys.isdisjoint(self._sessions):
             keys = {key for key in (self._find_moved(files),) if key is not None}
         return [self._sessions[key] for key in sorted(keys) if key in self._sessions]
@@ -89,16 +104,20 @@ class Acquaintance:
 
     def _add(self, session: KnownSession) -> None:
         self._sessions[session.key] = session
+        self._named.setdefault(identify(session.session_id, session.project_folder), set()).add(session.key)
         home = next((source for source in session.sources if source.source == session.key), None)
+        mains = [source.path for source in list_mains(session)]
         for source in session.sources:
             self._keys[source.path] = session.key
             if home is not None:
-                self.homes[source.path] = Path(home.path)
+                self.homes[source.path] = _find_main(source.path, mains) or Path(home.path)
         if home is not None and home.checkpoint is not None and home.checkpoint.inode:
             self._inodes[home.checkpoint.device, home.checkpoint.inode] = home.checkpoint, session.key
 
     def _drop(self, key: str) -> None:
         session = self._sessions.pop(key, None)
+        if session is not None:
+            self._named[identify(session.session_id, session.project_folder)].discard(key)
         for source in session.sources if session is not None else ():
             if self._keys.get(source.path) == key:
                 del self._keys[source.path]
@@ -111,3 +130,9 @@ class Acquaintance:
 
 def _text(file: tuple[Path, object, object, object]) -> str:
     return os.path.abspath(file[0])
+
+
+def _find_main(path: str, mains: list[str]) -> Path | None:
+    """Return which of several files a file lies beside, as sub-agents do."""
+    found = (main for main in mains if path == main or path.startswith(main.removesuffix(".jsonl") + os.sep))
+    return next(map(Path, found), None)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from turnlog.ingest.assembly import Part, assemble
 from turnlog.ingest.contents import DERIVED_FROM, Content
+from turnlog.messages import Line
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["find_transcript", "load_session"]
+__all__ = ["find_transcript", "load_session", "read_source"]
 
 
 def load_session(store: Store, scope: Scope, key: str, *, prices: Prices | None = None) -> Session:
@@ -38,6 +39,11 @@ def find_transcript(known: KnownSession) -> KnownSource | None:
     """Return the session's main file; of several, the first that is still there."""
     found = [source for source in known.sources if source.kind is SourceKind.TRANSCRIPT]
     return min(found, key=lambda source: not source.present, default=None)
+
+
+def read_source(archive: Archive, scope: Scope, source: KnownSource) -> list[Line]:
+    """Return the lines of one file; raises `ArchiveError` for bytes that are damaged."""
+    return _read_back(archive, scope, source).lines
 
 
 def _list_sources(known: KnownSession, main: KnownSource | None) -> Iterator[KnownSource]:

@@ -110,7 +110,7 @@ def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionB
                 yield SessionBatch(
                     key=key,
                     owner=owner,
-                    origin=like.origin,
+                    origin=known.origin or like.origin,
                     session_id=known.session_id,
                     project_folder=known.project_folder,
                     seen_ns=like.seen_ns,

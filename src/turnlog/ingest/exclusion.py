@@ -41,6 +41,10 @@ class Exclusion:
         transcripts = [files.path, *(agent.path for agent in files.agents)]
         return any(self._matches(_list_directories(path)) for path in transcripts if path is not None)
 
+    def excludes_paths(self, paths: Iterable[str]) -> bool:
+        """Tell whether any of some files or directories is excluded."""
+        return self._matches(paths)
+
     def _matches(self, paths: Iterable[str]) -> bool:
         return any(pattern.fullmatch(path) for path in paths for pattern in self._patterns)
 

@@ -31,7 +31,11 @@ def has_news(
     for session in known:
         if session.derivation < DERIVATION:
             return True
-        sources.update((source.path, source) for source in session.sources if source.present)
+        if session.origin in (
+            "",
+            origin,
+        ):  # the files of other machines are elsewhere, whatever their paths are
+            sources.update((source.path, source) for source in session.sources if source.present)
     for files in sessions:
         if _is_new(files, sources) and not _is_left_out(files, origin, forgotten) and not is_excluded(files):
             return True

@@ -14,6 +14,7 @@ from turnlog.ingest.service import MARK, Installed, Job, Service, ServiceStatus,
 __all__ = ["LABEL", "Launchd"]
 
 LABEL = "turnlog.sync"
+_PUSH_LABEL = "turnlog.push"
 _LAST_WORDS = 5
 _TAIL = 4096
 _FORBIDDEN = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -22,8 +23,10 @@ _FORBIDDEN = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 class Launchd(Service):
     """A property list in the folder that launchd reads a person's agents from."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
-        super().__init__(home / "Library" / "LaunchAgents" / f"{LABEL}.plist", environment)
+    def __init__(self, home: Path, environment: Mapping[str, str], *, pushes: bool = False) -> None:
+        """Take the person's own folder; a service that `pushes` is another one than that which archives."""
+        self._label = _PUSH_LABEL if pushes else LABEL
+        super().__init__(home / "Library" / "LaunchAgents" / f"{self._label}.plist", environment)
         self._domain = f"gui/{os.getuid() if hasattr(os, 'getuid') else 0}"
 
     def render(self, job: Job) -> str:
@@ -34,7 +37,7 @@ class Launchd(Service):
                 raise ServiceError(f"launchd reads no such characters as in {text!r}", os.fspath(self.path))
         data = plistlib.dumps(
             {
-                "Label": LABEL,
+                "Label": self._label,
                 "ProgramArguments": list(job.command),
                 "EnvironmentVariables": dict(job.environment),
                 "RunAtLoad": True,
@@ -65,12 +68,12 @@ class Launchd(Service):
 
     def list_stops(self) -> list[tuple[str, ...]]:
         """Return the command that stops it."""
-        return [("launchctl", "bootout", f"{self._domain}/{LABEL}")]
+        return [("launchctl", "bootout", f"{self._domain}/{self._label}")]
 
     def ask(self) -> ServiceStatus:
         """Return how it is doing."""
         found = self.read()
-        told = run_tool(("launchctl", "list", LABEL), self._environment)
+        told = run_tool(("launchctl", "list", self._label), self._environment)
         process = re.search(r'"PID" = (\d+);', told.output)
         ended = re.search(r'"LastExitStatus" = (\d+);', told.output)
         state = f"process {process[1]}" if process else f"last exit status {ended[1]}" if ended else ""
@@ -84,7 +87,7 @@ class Launchd(Service):
         )
 
     def _is_loaded(self) -> bool:
-        return run_tool(("launchctl", "list", LABEL), self._environment).status == 0
+        return run_tool(("launchctl", "list", self._label), self._environment).status == 0
 
     def _find_last_words(self, text: str) -> tuple[str, ...]:
         try:

@@ -13,7 +13,7 @@ from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.hot import HotSession
 from turnlog.ingest.kinds import key_of, list_kinds
 from turnlog.ingest.looking import Looker, Report
-from turnlog.ingest.seen import miss, tells_of_lines
+from turnlog.ingest.seen import Seen, miss, tells_of_lines
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive, KnownSession
@@ -24,6 +24,7 @@ __all__ = [
     "LARGE",
     "Look",
     "Report",
+    "conclude",
     "derive_again",
     "is_outdated",
     "key_of",
@@ -102,27 +103,38 @@ def look_on(
     hot = None if outdated else hot
     asked = Looker(archive, Scope(owner), origin, report, large, retold=outdated, is_last=is_last, hot=hot)
     seen = asked.look_at_all(files, known)
-    new = [each.batch for each in seen if each.batch is not None]
-    if not new and not outdated:
-        return Look(None, hot)
-    derived = None
-    if outdated or any(tells_of_lines(batch) for batch in new):
-        derived = asked.derive(seen, files.project_folder, prices)
-    if outdated and known is not None:
-        new = asked.retell(seen, known)
-    revision = 0 if known is None else known.revision
-    batch = SessionBatch(
+    begun = SessionBatch(
         key=key_of(files, origin) if known is None else known.key,
         owner=owner,
         origin=origin,
         session_id=files.session_id,
         project_folder=files.project_folder,
         seen_ns=now_ns,
-        sources=tuple(new),
-        derived=derived,
-        derivation=DERIVATION,
-        base_revision=revision,
+        sources=(),
     )
+    return conclude(asked, seen, known, begun, hot, prices)
+
+
+def conclude(
+    asked: Looker,
+    seen: list[Seen],
+    known: KnownSession | None,
+    begun: SessionBatch,
+    hot: HotSession | None = None,
+    prices: Prices | None = None,
+) -> Look:
+    """Return what follows from files that were looked at; `begun` says whose and which session it is."""
+    outdated = known is None or is_outdated(known)
+    new = [each.batch for each in seen if each.batch is not None]
+    if not new and (known is None or not outdated):  # of a session without any file there is nothing to keep
+        return Look(None, hot)
+    derived = None
+    if outdated or any(tells_of_lines(batch) for batch in new):
+        derived = asked.derive(seen, begun.project_folder, prices)
+    if outdated and known is not None:
+        new = asked.retell(seen, known)
+    revision = 0 if known is None else known.revision
+    batch = replace(begun, sources=tuple(new), derived=derived, derivation=DERIVATION, base_revision=revision)
     return Look(batch, asked.keep_hot(batch.key, revision + 1))
 
 
@@ -164,7 +176,7 @@ def _begin(known: KnownSession, owner: str, origin: str, now_ns: int) -> Session
     return SessionBatch(
         key=known.key,
         owner=owner,
-        origin=origin,
+        origin=known.origin or origin,
         session_id=known.session_id,
         project_folder=known.project_folder,
         seen_ns=now_ns,

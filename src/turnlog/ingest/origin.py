@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["find_origin"]
+__all__ = ["find_origin", "peek_origin"]
 
 _NAME = "origin"
 _FORM = re.compile(r"[0-9a-f]{32}")
@@ -16,6 +16,7 @@ _FORM = re.compile(r"[0-9a-f]{32}")
 def find_origin(home: Path) -> str:
     """Return the name of this machine, made when it is first asked for; raises `OSError`."""
     path = home / _NAME
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -27,3 +28,12 @@ def find_origin(home: Path) -> str:
         name = uuid4().hex
         new.write(f"{name}\n")
     return name
+
+
+def peek_origin(home: Path) -> str | None:
+    """Return the name of this machine, if it has one that can be read; nothing is written."""
+    try:
+        name = (home / _NAME).read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return name if _FORM.fullmatch(name) else None

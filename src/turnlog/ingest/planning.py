@@ -2,8 +2,9 @@
 
 A file that has the size, the time and the inode that it had is not opened. A transcript that is no longer
 where it was, while its inode has come up elsewhere with the same beginning, was moved: its session keeps its
-key. If the old one is still there, the new one is a copy, which is a session of its own. Sessions whose rows
-follow older rules are derived again, wherever their files are.
+key. If the old one is still there, the new one is a copy, which is a session of its own. What turnlog captured
+of a session itself belongs to it (`capture.joining`). Sessions whose rows follow older rules are derived again,
+wherever their files are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from turnlog.ingest.capture.joining import gather
 from turnlog.ingest.contents import DERIVED_FROM
 from turnlog.ingest.looks import is_outdated, key_of, list_kinds
 from turnlog.store.interface import KnownSession, KnownSource
@@ -64,11 +66,14 @@ def build_plan(
     """Compare what was located with what is known.
 
     Known sessions count as gone only if their transcript was in one of the folders `within`: whoever syncs one
-    folder says nothing about the others. What was `forgotten`, by its key or its id, is not looked at.
+    folder says nothing about the others. Those of other machines are none of the files here, whatever their
+    paths are. What was `forgotten`, by its key or its id, is not looked at.
     """
-    by_key = {session.key: session for session in known}
+    everything = list(known)
+    by_key = {session.key: session for session in everything if session.origin in ("", origin)}
     homes = {source.path: session.key for session in by_key.values() for source in session.sources}
-    located = {_find_key(files, homes, origin): files for files in sessions}
+    gathered = gather(sessions, by_key.values())
+    located = {each.key or _find_key(each.files, homes, origin): each.files for each in gathered}
     if forgotten:
         kept = [each for each in located.items() if not _is_forgotten(*each, by_key, forgotten)]
         located = dict(kept)
@@ -89,7 +94,7 @@ def build_plan(
         for key, session in by_key.items()
         if key not in seen and _is_within(session, roots) and _is_gone(session)
     )
-    left = [session for key, session in by_key.items() if key not in seen and is_outdated(session)]
+    left = [session for session in everything if session.key not in seen and is_outdated(session)]
     tasks += (Task(None, session, _measure_archived(session)) for session in left)
     return Plan(tuple(tasks), gone, unchanged)
 

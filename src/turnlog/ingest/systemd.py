@@ -17,6 +17,7 @@ from turnlog.ingest.service import MARK, Installed, Job, Service, ServiceStatus,
 __all__ = ["UNIT", "Systemd"]
 
 UNIT = "turnlog.service"
+_PUSH_UNIT = "turnlog-push.service"
 _FORBIDDEN = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 _REFUSED = re.compile(r"""["'\\]""")
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
@@ -27,9 +28,11 @@ _LAST_WORDS = 5
 class Systemd(Service):
     """A unit in the folder that systemd reads a person's units from."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, environment: Mapping[str, str], *, pushes: bool = False) -> None:
+        """Take the person's own folder; a service that `pushes` is another one than that which archives."""
+        self._unit = _PUSH_UNIT if pushes else UNIT
         config = environment.get("XDG_CONFIG_HOME") or home / ".config"
-        super().__init__(Path(config) / "systemd" / "user" / UNIT, environment)
+        super().__init__(Path(config) / "systemd" / "user" / self._unit, environment)
 
     def render(self, job: Job) -> str:
         """Return the unit's file."""
@@ -38,7 +41,7 @@ class Systemd(Service):
         lines = [
             f"# {MARK}",
             "[Unit]",
-            "Description=turnlog: keep what Claude Code writes",
+            f"Description=turnlog: {job.purpose}",
             "",
             "[Service]",
             "Type=exec",
@@ -57,20 +60,22 @@ class Systemd(Service):
 
     def list_starts(self, outcome: Installed) -> list[tuple[str, ...]]:
         """Return the commands that start it; `enable` does nothing to what runs already."""
-        start = (*_USER, "enable", "--now", UNIT)
+        start = (*_USER, "enable", "--now", self._unit)
         if outcome is Installed.UNCHANGED:
             return [start]
-        more = [(*_USER, "restart", UNIT)] if outcome is Installed.CHANGED else []
+        more = [(*_USER, "restart", self._unit)] if outcome is Installed.CHANGED else []
         return [(*_USER, "daemon-reload"), start, *more]
 
     def list_stops(self) -> list[tuple[str, ...]]:
         """Return the commands that stop it."""
-        return [(*_USER, "disable", "--now", UNIT), (*_USER, "daemon-reload")]
+        return [(*_USER, "disable", "--now", self._unit), (*_USER, "daemon-reload")]
 
     def ask(self) -> ServiceStatus:
         """Return how it is doing."""
         found = self.read()
-        shown = run_tool((*_USER, "show", UNIT, "--property=ActiveState,SubState,Result"), self._environment)
+        shown = run_tool(
+            (*_USER, "show", self._unit, "--property=ActiveState,SubState,Result"), self._environment
+        )
         told = dict(line.split("=", 1) for line in shown.output.splitlines() if "=" in line)
         is_told = shown.status == 0 and "ActiveState" in told
         words = [told[name] for name in ("ActiveState", "SubState", "Result") if told.get(name)]
@@ -84,7 +89,7 @@ class Systemd(Service):
         )
 
     def _find_last_words(self) -> tuple[str, ...]:
-        command = ("journalctl", "--user", "--unit", UNIT, "--lines", str(_LAST_WORDS), "--output", "cat")
+        command = ("journalctl", "--user", "--unit", self._unit, "--lines", str(_LAST_WORDS), "--output", "cat")
         told = run_tool((*command, "--no-pager", "--quiet"), self._environment)
         return tuple(told.output.splitlines()[-_LAST_WORDS:]) if told.status == 0 else ()
 

@@ -46,6 +46,11 @@ class Visit:
         """Whether there is something to read."""
         return False
 
+    @property
+    def size(self) -> int:
+        """How many bytes there are to read, at a glance."""
+        return 0
+
     def __iter__(self) -> Iterator[bytes]:
         return iter(())
 
@@ -80,6 +85,10 @@ class _OpenVisit(Visit):
     @property
     def has_more(self) -> bool:
         return self.length < self._status.st_size
+
+    @property
+    def size(self) -> int:
+        return max(self._status.st_size - self.length, 0)
 
     def __iter__(self) -> Iterator[bytes]:
         if not self.has_more:

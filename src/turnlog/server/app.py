@@ -41,6 +41,7 @@ from turnlog.server.security.limits import Limits
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.surroundings import NOWHERE, Surroundings
 from turnlog.server.sync_state import SyncState
+from turnlog.server.uploading import Uploading
 from turnlog.server.verifying import Verifying
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
@@ -83,6 +84,7 @@ def build_app(
     limits, syncing, failures = limits or Limits(), syncing or SyncState(), failures or FailureLimit()
     counter = ArchiveCounter(store, LOCAL)
     metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
+    uploads = Uploading(around.place, around.env)
     hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
     metrics.watch_hooks(hooks)
     watch = StateWatch(store, around.config_dirs)
@@ -91,7 +93,7 @@ def build_app(
     hooks.listeners.append(lambda _: live.wake())
     parts = {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
     parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
-    parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks}
+    parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     api = Litestar(
         route_handlers=list(handlers),
         guards=[build_guard(keeper, failures)],
@@ -112,7 +114,7 @@ def build_app(
         logging_config=None,
         debug=False,
         on_startup=[notifier.start, hooks.start, live.start],
-        on_shutdown=[notifier.stop, live.stop, verifying.stop, hooks.stop],
+        on_shutdown=[notifier.stop, live.stop, verifying.stop, uploads.stop, hooks.stop],
     )
 
     def on_seen(seen: Seen) -> None:

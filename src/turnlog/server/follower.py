@@ -48,7 +48,7 @@ def main(place: StorePlace) -> int:
     settings = Settings.from_env()
     while not ended.is_set():
         # One that was stopped is of no more use, so each attempt has its own.
-        watchers.append(choose_watcher(list_roots(settings.config_dirs), env=os.environ))
+        watchers.append(choose_watcher(list_roots(settings.session_dirs), env=os.environ))
         if ended.is_set():
             break
         try:
@@ -71,7 +71,7 @@ def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
             follow(
                 store,
                 place,
-                settings.config_dirs,
+                settings.session_dirs,
                 origin=find_origin(settings.home),
                 watcher=watcher,
                 on_report=_report,

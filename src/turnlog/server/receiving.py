@@ -96,14 +96,20 @@ class HookReceiver:
         """Return what a request of such a size must hold while it is read: only few large ones at a time."""
         return self._large if size is None or size > _LARGE else None
 
-    async def receive(self, delivery_id: str | None, payload: bytes) -> HookReceipt:
-        """Keep a payload, and return when it is on the disk; raises `RequestError` if it cannot be kept."""
+    async def receive(
+        self, delivery_id: str | None, payload: bytes, received_ns: int | None = None
+    ) -> HookReceipt:
+        """Keep a payload, and return when it is on the disk; raises `RequestError` if it cannot be kept.
+
+        `received_ns` says when it came to another machine, if it did.
+        """
         if self.spool is None:
             raise RequestError(503, "cannot_keep", "This server keeps no hook deliveries")
         if delivery_id is None or not is_delivery_id(delivery_id):
             delivery_id = make_delivery_id()
         kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
-        self._waiting.append((_Arrived(delivery_id, payload, time.time_ns()), kept))
+        at_ns = time.time_ns() if received_ns is None else received_ns
+        self._waiting.append((_Arrived(delivery_id, payload, at_ns), kept))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all(self.spool))
         return await kept

@@ -149,8 +149,10 @@ def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str
     return Surroundings(
         place=place,
         config_dirs=settings.config_dirs,
+        captured_dir=settings.captured_dir,
         exclude=settings.exclude,
         notifications=settings.notifications,
+        redact_words=settings.redact_words,
         demo=options.demo,
         env=env,
     )

@@ -23,10 +23,14 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Where the store is, if anywhere."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be."""
+    captured_dir: Path | None = None
+    """Where what turnlog captured itself lies, if anywhere."""
     exclude: tuple[str, ...] = ()
     """What is never archived."""
     notifications: NotificationSettings = NotificationSettings()
     """Who is told when a session waits or ends."""
+    redact_words: tuple[str, ...] = ()
+    """What exports never tell, besides secrets."""
     demo: bool = False
     """Whether the sessions are sample ones."""
     env: Mapping[str, str] = os.environ

@@ -11,6 +11,7 @@ from turnlog.server.errors import RequestError
 __all__ = ["Limits", "check_path", "check_size"]
 
 _HOOKS = b"/api/hooks"
+_INGEST = (b"/api/ingest", b"/api/ingest/hooks")
 _Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -20,6 +21,8 @@ class Limits(Struct, frozen=True, gc=False, kw_only=True):
     body: int = 1 << 20
     hook_body: int = 64 << 20
     """Of `POST /api/hooks`."""
+    upload_body: int = 8 << 20
+    """Of `POST /api/ingest`."""
     url: int = 8 << 10
     headers: int = 100
     """How many."""
@@ -43,6 +46,8 @@ def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits)
     if len(headers) > limits.headers or sum(len(name) + len(value) for name, value in headers) > limits.head:
         raise RequestError(431, "headers_too_large", "The request has too many or too long headers")
     largest = limits.hook_body if raw_path == _HOOKS else limits.body
+    if raw_path in _INGEST:
+        largest = limits.upload_body
     for name, value in headers:
         if name == b"content-length" and (not value.isdigit() or int(value[:20]) > largest):
             raise RequestError(413, "too_large", f"The request is larger than {largest:,} bytes")

@@ -17,7 +17,8 @@ __all__ = ["PEER", "find_owner", "is_stranger", "list_trusted"]
 PEER = "peer"
 """Where a request's state has the owner of its connection."""
 _TABLES = Path("/proc/net")
-_UID = 7
+_UID = 6
+"""Which column behind the number of a connection has its user."""
 
 _Address = tuple[str, int | None]
 
@@ -31,8 +32,9 @@ def find_owner(client: _Address | None, server: _Address | None, tables: Path = 
         text = (tables / ("tcp6" if ":" in client[0] else "tcp")).read_text("ascii")
     except OSError:
         return None
-    line = next((line for line in text.splitlines() if wanted in line), None)
-    return None if line is None else int(line.split()[_UID])
+    # With thousands of connections the table is long, and each new one is looked up: no line is made of it.
+    found = text.find(wanted)
+    return None if found < 0 else int(text[found : text.find("\n", found)].split()[_UID])
 
 
 def list_trusted(env: Mapping[str, str] = os.environ) -> frozenset[int]:

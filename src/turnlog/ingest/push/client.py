@@ -1,0 +1,294 @@
+"""Talking to the server that is pushed to: one connection, kept open, and errors in words.
+
+Certificates are always verified. Without TLS a server is only talked to on this machine, unless somebody says
+that the line is safe. What is asked is safe to be asked again, so a connection that the server closed meanwhile
+is opened once more.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import TypeVar
+from urllib.parse import SplitResult, urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.errors import PushError
+from turnlog.ingest.push.pace import Pace
+from turnlog.ingest.uploads.protocol import MEDIA_TYPE, PROTOCOL, HookUpload, Upload, encode_upload
+from turnlog.ingest.uploads.state import SessionState, learn_session
+from turnlog.store.interface import KnownSession
+
+__all__ = ["PushClient", "ServerKnows", "SessionResult", "parse_server"]
+
+_TIMEOUT = 60.0
+_PIECE = 16 << 10
+_LARGEST_ANSWER = 256 << 20
+_PAGE = 500
+_Shape = TypeVar("_Shape")
+
+
+class ServerKnows(Struct, frozen=True):
+    """What a server has of a machine."""
+
+    sessions: tuple[KnownSession, ...]
+    forgotten: frozenset[str]
+
+
+class _State(Struct, frozen=True):
+    protocol: int
+    sessions: tuple[SessionState, ...]
+    next: str | None = None
+    forgotten: tuple[str, ...] = ()
+
+
+class SessionResult(Struct, frozen=True):
+    """What became of a session that was pushed."""
+
+    outcome: str
+    """One of `upload_taking.Outcome`, or what a newer server says."""
+    reason: str = ""
+    session: SessionState | None = None
+
+
+class _Receipt(Struct, frozen=True):
+    sessions: tuple[SessionResult, ...]
+
+
+class _HookReceipts(Struct, frozen=True):
+    kept: int
+    missing: tuple[str, ...] = ()
+
+
+class _Failure(Struct, frozen=True):
+    code: str = ""
+    message: str = ""
+
+
+class _Failed(Struct, frozen=True):
+    error: _Failure = _Failure()
+
+
+class _Request(Struct, frozen=True):
+    method: str
+    target: str
+    body: bytes | None
+    headers: dict[str, str]
+
+
+class _Answer(Struct, frozen=True):
+    status: int
+    headers: http.client.HTTPMessage
+    data: bytes
+
+
+def parse_server(url: str, *, insecure: bool = False) -> SplitResult:
+    """Return the address of a server; raises `PushError` for one that nothing may be sent to."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address or parts.query or parts.fragment or parts.username is not None:
+        raise PushError(f"Expected the address of a server as https://turnlog.example.org, got {url!r}")
+    if parts.scheme == "http" and not insecure and not _is_here(parts.hostname or ""):
+        raise PushError(
+            f"{url} has no TLS, so that everybody on the way could read along; "
+            "use https://, or --insecure if the line is safe"
+        )
+    return parts
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class PushClient:
+    """A server, for one machine."""
+
+    def __init__(
+        self,
+        server: SplitResult,
+        token: str,
+        origin: str,
+        pace: Pace | None = None,
+        timeout: float = _TIMEOUT,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._server = server
+        self._token = token
+        self._origin = origin
+        self.pace = pace or Pace(None)
+        self._timeout = timeout
+        self._context = context
+        self._connection: http.client.HTTPConnection | None = None
+
+    @property
+    def name(self) -> str:
+        """The server's address."""
+        return self._server.geturl()
+
+    def fetch_state(self) -> ServerKnows:
+        """Return all that the server has of this machine; raises `PushError`."""
+        sessions: list[KnownSession] = []
+        forgotten: frozenset[str] = frozenset()
+        after: str | None = None
+        while True:
+            page = self._fetch(limit=_PAGE, **({} if after is None else {"after": after}))
+            sessions += (learn_session(state, self._origin) for state in page.sessions)
+            forgotten |= frozenset(page.forgotten)
+            if page.next is None or (after is not None and page.next <= after):
+                return ServerKnows(tuple(sessions), forgotten)
+            after = page.next
+
+    def send(self, upload: Upload) -> tuple[SessionResult, ...]:
+        """Push what is new of some sessions, and return what became of each; raises `PushError`."""
+        receipt = self._ask("POST", "/api/ingest", {}, _Receipt, encode_upload(upload))
+        if len(receipt.sessions) != len(upload.sessions):
+            raise PushError(f"{self.name} answers about other sessions than it was told of")
+        return receipt.sessions
+
+    def send_hooks(self, upload: HookUpload) -> frozenset[str]:
+        """Push hook deliveries, and return which of those that were offered are missing; raises `PushError`."""
+        receipts = self._ask("POST", "/api/ingest/hooks", {}, _HookReceipts, encode_upload(upload))
+        return frozenset(receipts.missing)
+
+    def send_hook(self, delivery_id: str, payload: bytes) -> None:
+        """Push one large hook delivery, as the hook itself would; raises `PushError`."""
+        headers = {"Content-Type": "application/json", "X-Turnlog-Delivery": delivery_id}
+        target = f"{self._server.path.rstrip('/')}/api/hooks"
+        answer = self._exchange(_Request("POST", target, payload, headers))
+        if answer.status != 200:
+            raise self._explain(answer)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _fetch(self, **query: object) -> _State:
+        state = self._ask("GET", "/api/ingest/state", query, _State)
+        if state.protocol != PROTOCOL:
+            raise PushError(
+                f"{self.name} speaks version {state.protocol} of the protocol, this is version {PROTOCOL}: "
+                f"update {'the server' if state.protocol < PROTOCOL else 'this turnlog'}",
+                code="protocol",
+            )
+        return state
+
+    def _ask(
+        self, method: str, path: str, query: dict[str, object], shape: type[_Shape], body: bytes | None = None
+    ) -> _Shape:
+        target = f"{self._server.path.rstrip('/')}{path}?{urlencode({'origin': self._origin, **query})}"
+        headers = {} if body is None else {"Content-Type": MEDIA_TYPE}
+        answer = self._exchange(_Request(method, target, body, headers))
+        if answer.status == 200:
+            try:
+                return msgspec.json.decode(answer.data, type=shape)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                raise PushError(f"{self.name} is no turnlog server: it answers something else") from None
+        raise self._explain(answer)
+
+    def _exchange(self, request: _Request) -> _Answer:
+        was_open = self._connection is not None
+        try:
+            return self._try(request)
+        except (http.client.HTTPException, OSError) as error:
+            self.close()
+            if not was_open or isinstance(error, TimeoutError):
+                raise self._describe(error) from error
+        try:
+            return self._try(request)
+        except (http.client.HTTPException, OSError) as error:
+            self.close()
+            raise self._describe(error) from error
+
+    def _try(self, request: _Request) -> _Answer:
+        connection = self._connect()
+        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "turnlog-push", **request.headers}
+        body, is_whole = request.body, True
+        if body is not None:
+            headers["Content-Length"] = str(len(body))
+        try:
+            given = None if body is None else self._send(body)
+            connection.request(request.method, request.target, given, headers)
+        except (BrokenPipeError, ConnectionResetError):
+            # Refused before all of it was sent: what the server says about it may still be there.
+            if body is None or connection.sock is None:
+                raise
+            is_whole = False
+        answer = connection.getresponse()
+        data = answer.read(_LARGEST_ANSWER)
+        if answer.will_close or not is_whole:
+            self.close()
+        return _Answer(answer.status, answer.headers, data)
+
+    def _send(self, body: bytes) -> Iterator[bytes]:
+        for start in range(0, len(body), _PIECE):
+            piece = body[start : start + _PIECE]
+            self.pace.spend(len(piece))
+            yield piece
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._connection is None:
+            host, port = self._server.hostname or "", self._server.port
+            if self._server.scheme == "https":
+                context = self._context or ssl.create_default_context()
+                self._connection = http.client.HTTPSConnection(
+                    host, port, timeout=self._timeout, context=context
+                )
+            else:
+                self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+        return self._connection
+
+    def _describe(self, error: Exception) -> PushError:
+        reason, code = f"it cannot be reached ({error or type(error).__name__})", "offline"
+        if isinstance(error, ssl.SSLCertVerificationError):
+            reason, code = f"its certificate is not to be trusted ({error.verify_message})", "tls"
+        elif isinstance(error, ssl.SSLError):
+            reason, code = f"it speaks no TLS, or another version ({error.reason or error})", "tls"
+        elif isinstance(error, TimeoutError):
+            reason = f"it did not answer within {self._timeout:.0f} seconds"
+        elif isinstance(error, socket.gaierror):
+            reason = f"no machine has that name ({error.strerror or error})"
+        elif isinstance(error, http.client.BadStatusLine | http.client.LineTooLong):
+            reason = "it does not speak HTTP, or went away"
+        return PushError(f"{self.name}: {reason}", code=code)
+
+    def _explain(self, answer: _Answer) -> PushError:
+        status, headers = answer.status, answer.headers
+        try:
+            failure = msgspec.json.decode(answer.data, type=_Failed).error
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            failure = _Failure()
+        reasons = {
+            401: "the token is wrong; it stands in `server-token` in the server's TURNLOG_HOME",
+            403: "this token may not push for this machine",
+            404: "there is no turnlog server at this address, or one that is too old to be pushed to",
+            405: "there is no turnlog server at this address",
+            421: "it does not answer to this name; it can be told to (`turnlog serve --allow-host`)",
+        }
+        reason = reasons.get(status) or failure.message or f"it answered {status}"
+        if 300 <= status < 400:
+            reason = f"it sends us elsewhere ({headers.get('location', 'nowhere')}); give that address"
+        return PushError(
+            f"{self.name}: {reason}",
+            status=status,
+            code=failure.code,
+            retry_after=_seconds(headers.get("retry-after")),
+        )
+
+
+def _seconds(text: str | None) -> float:
+    return float(min(int(text), 3600)) if text is not None and text.isdigit() else 0.0

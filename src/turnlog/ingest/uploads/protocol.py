@@ -1,0 +1,209 @@
+"""What a machine pushes to a server: the same on both sides of the wire.
+
+A machine compares its files with what the server has of them, by the rules of any sync, and sends what is new
+as stretches of bytes. Each stretch says on what it follows and carries its digest, so a server can check both
+before it writes anything. Text that comes from names of files is sent as bytes, because it may be none.
+docs/collectors.md describes all of it.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+import zstandard
+from msgspec import Struct
+
+from turnlog.errors import UploadError
+from turnlog.store.identity import SourceKind
+from turnlog.transcripts.files.fingerprints import Change
+
+__all__ = [
+    "LARGEST_BODY",
+    "LARGEST_UPLOAD",
+    "MEDIA_TYPE",
+    "PROTOCOL",
+    "STRETCH",
+    "Delivered",
+    "HookUpload",
+    "Machine",
+    "SessionUpload",
+    "Stretch",
+    "Upload",
+    "decode_hooks",
+    "decode_upload",
+    "digest_of",
+    "encode_upload",
+    "name_bytes",
+    "name_text",
+]
+
+PROTOCOL = 1
+"""Which version of all this is spoken; a server that does not know it says so."""
+MEDIA_TYPE = "application/octet-stream"
+"""What is in it is MessagePack, compressed by zstd."""
+STRETCH = 4 << 20
+"""How many bytes of files are sent at once, about."""
+LARGEST_BODY = 8 << 20
+"""Of a request, compressed."""
+LARGEST_UPLOAD = 16 << 20
+"""Of the same, decompressed."""
+_LEVEL = 3
+_WINDOW = 8 << 20
+"""What decompressing may take in memory."""
+
+
+class Machine(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Who pushes; kept for people to read, nothing rests on it."""
+
+    host: str = ""
+    user: str = ""
+    version: str = ""
+
+
+class Stretch(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What is new of one file."""
+
+    path: bytes
+    kind: SourceKind
+    change: Change
+    generation: int
+    start: int = 0
+    data: bytes = b""
+    digest: bytes = b""
+    """Of `data`."""
+    size: int
+    """Of the whole file, when it was opened."""
+    modified_ns: int
+    inode: int = 0
+    device: int = 0
+    source: str = ""
+    """What the server calls the file; empty for one that it does not know."""
+    follows: str = ""
+    """The fingerprint of what the server has of the file."""
+    agent_id: bytes | None = None
+    run_id: bytes | None = None
+
+
+class SessionUpload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What is new of one session, or the first part of it."""
+
+    revision: int
+    """The session's revision that it was compared with; 0 if the server does not have it."""
+    key: str = ""
+    """What the server calls the session; empty for one that it does not know."""
+    transcript: bytes
+    """Where the transcript is, or would be."""
+    session_id: bytes
+    project_folder: bytes
+    sources: tuple[Stretch, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Files that are no longer there."""
+    has_more: bool = False
+    """Whether further parts follow at once."""
+
+
+class Upload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What is new of some sessions of a machine; each is taken by itself."""
+
+    protocol: int
+    origin: str
+    machine: Machine = Machine()
+    sessions: tuple[SessionUpload, ...]
+
+
+class Delivered(Struct, frozen=True, gc=False, array_like=True):
+    """What a hook was given on the machine."""
+
+    delivery_id: str
+    received_ns: int
+    payload: bytes
+
+
+class HookUpload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Hook deliveries, or the names of some: then the server says which of them it does not have."""
+
+    protocol: int
+    origin: str
+    machine: Machine = Machine()
+    offered: tuple[str, ...] = ()
+    deliveries: tuple[Delivered, ...] = ()
+
+
+def name_bytes(text: str) -> bytes:
+    """Return text that may come from the name of a file."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def name_text(data: bytes) -> str:
+    """Return what `name_bytes` was given."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the digest of a stretch."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def encode_upload(upload: Upload | HookUpload) -> bytes:
+    """Return the body of a request."""
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(_encode(upload))
+
+
+def decode_upload(body: bytes, origin: str) -> Upload:
+    """Return the upload of a machine in a body, with all of its digests checked; raises `UploadError`."""
+    upload = _decode(body, origin, _decode_sessions)
+    for stretch in (stretch for session in upload.sessions for stretch in session.sources):
+        if digest_of(stretch.data) != stretch.digest:
+            raise UploadError("damaged", "The bytes of a stretch do not match their digest")
+    return upload
+
+
+def decode_hooks(body: bytes, origin: str) -> HookUpload:
+    """Return the upload of a machine in a body; raises `UploadError`."""
+    return _decode(body, origin, _decode_hooks)
+
+
+_Given = TypeVar("_Given", Upload, HookUpload)
+
+
+class _Version(Struct, frozen=True):
+    protocol: int = 0
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_version = msgspec.msgpack.Decoder(_Version)
+_decode_sessions = msgspec.msgpack.Decoder(Upload)
+_decode_hooks = msgspec.msgpack.Decoder(HookUpload)
+
+
+def _decode(body: bytes, origin: str, decoder: msgspec.msgpack.Decoder[_Given]) -> _Given:
+    data = _decompress(body)
+    try:
+        # A version that is not ours may look like anything, so it is asked for first.
+        spoken = _decode_version.decode(data).protocol
+        if spoken != PROTOCOL:
+            raise UploadError("protocol", f"Expected version {PROTOCOL} of the protocol, got {spoken}")
+        upload = decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UploadError("damaged", f"The upload cannot be read ({error})") from None
+    if upload.origin != origin:
+        raise UploadError("another_machine", "The upload is of another machine than the request says")
+    return upload
+
+
+def _decompress(body: bytes) -> bytes:
+    try:
+        # The decompressor believes the header and allocates what it says, so it is checked first.
+        size = zstandard.frame_content_size(body)
+        if size > LARGEST_UPLOAD:
+            raise UploadError(
+                "too_large", f"Expected at most {LARGEST_UPLOAD:,} bytes, the header says {size:,}"
+            )
+        if size < 0:
+            raise UploadError("damaged", "The upload does not say how large it is")
+        opened = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        return opened.decompress(body, max_output_size=size, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise UploadError("damaged", f"The upload cannot be decompressed ({error})") from None

@@ -1,0 +1,233 @@
+"""Taking uploads into a store: several sessions at once, each acknowledged when it is on the disk.
+
+What the store has is asked anew for each session, so it does not matter which process took what came before.
+What another writer has changed meanwhile is looked at once more, and refused if it does not follow any longer.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from turnlog.errors import BusyStoreError, NewerStoreError, StoreError, UploadError
+from turnlog.ingest.copies import note_copies
+from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.looks import Look
+from turnlog.ingest.uploads.protocol import SessionUpload, Upload, decode_upload, name_text
+from turnlog.ingest.uploads.received import find_key, look_at_upload
+from turnlog.ingest.uploads.state import SessionState, tell_session
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL, Scope
+
+__all__ = ["Given", "Outcome", "SessionAnswer", "UploadAnswer", "UploadTaker"]
+
+logger = logging.getLogger("turnlog.ingest")
+
+_WORTH_SETTLING = 64 << 20
+"""After so many new bytes the store may have something to put in order."""
+
+
+class Outcome(StrEnum):
+    """What became of a session in an upload."""
+
+    TAKEN = "taken"
+    """It is on the disk."""
+    MISMATCH = "mismatch"
+    """It does not follow on what is here, which is told."""
+    FORGOTTEN = "forgotten"
+    """The session was forgotten here, and is not taken any more."""
+    DAMAGED = "damaged"
+    """It says what cannot be."""
+    BUSY = "busy"
+    """It may be tried again."""
+    FAILED = "failed"
+    """It could not be kept; the server's log says why."""
+
+
+class Given(Struct, frozen=True, gc=False):
+    """What came from a machine."""
+
+    origin: str
+    body: bytes
+
+
+class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
+    """What became of a session, and what there is of it now."""
+
+    outcome: Outcome
+    session: SessionState | None = None
+    """null if there is nothing of it."""
+    reason: str = ""
+
+
+class UploadAnswer(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What became of an upload."""
+
+    code: str = ""
+    """Empty if it could be read; then each session has an answer of its own, in their order."""
+    reason: str = ""
+    sessions: tuple[SessionAnswer, ...] = ()
+    size: int = 0
+    """How many bytes of files were taken."""
+
+
+class _Asked(Struct, frozen=True):
+    """A session in one of the uploads."""
+
+    upload: SessionUpload
+    origin: str
+
+    @property
+    def key(self) -> str:
+        return find_key(self.upload, self.origin)
+
+    @property
+    def size(self) -> int:
+        return sum(len(stretch.data) for stretch in self.upload.sources)
+
+
+class UploadTaker:
+    """Takes what machines push; for one thread at a time."""
+
+    def __init__(
+        self, store: CaredStore, scope: Scope = LOCAL, flush: Callable[[], None] | None = None
+    ) -> None:
+        """Take a store, and what makes that which was applied to it outlast a loss of power."""
+        self._store = store
+        self._scope = scope
+        self._flush = flush
+        self._hot = HotSessions()
+        self._unsettled = 0
+        self._looked: list[tuple[_Asked, Look]] = []
+        self._answers: dict[int, SessionAnswer] = {}
+        """By the identity of what was asked, which lives as long as `take`."""
+
+    def take(self, given: Sequence[Given]) -> list[UploadAnswer]:
+        """Take uploads, each session whole or not at all, and return what became of them when it is durable.
+
+        Uploads of the same session are taken in their order. Raises `NewerStoreError`.
+        """
+        forgotten = list_forgotten(self._store, self._scope)
+        self._hot.drop(forgotten)
+        opened = [_open(each) for each in given]
+        asked = [[] if isinstance(each, UploadAnswer) else _list_asked(each) for each in opened]
+        for each in (each for several in asked for each in several):
+            self._take_in(each, forgotten)
+        self._write()
+        answers = [
+            each if isinstance(each, UploadAnswer) else self._answer(several)
+            for each, several in zip(opened, asked, strict=True)
+        ]
+        self._answers.clear()
+        return answers
+
+    def rest(self) -> None:
+        """Put in order what much writing left behind, and let go of what nobody has written to for a while."""
+        self._hot.drop_idle()
+        if self._unsettled >= _WORTH_SETTLING:
+            self._unsettled = 0
+            self._store.settle()
+
+    def _take_in(self, asked: _Asked, forgotten: frozenset[str]) -> None:
+        key = asked.key
+        if any(key == other.key for other, _ in self._looked):
+            self._write()
+        try:
+            if key in forgotten or (not asked.upload.key and name_text(asked.upload.session_id) in forgotten):
+                raise UploadError(Outcome.FORGOTTEN, "The session was forgotten here")
+            self._looked.append((asked, self._look(asked)))
+        except Exception as error:  # noqa: BLE001  whatever is wrong with one, the others are taken
+            self._answers[id(asked)] = self._explain(error, key)
+
+    def _look(self, asked: _Asked) -> Look:
+        known = self._store.find_known(self._scope, asked.key)
+        return look_at_upload(
+            asked.upload,
+            known,
+            self._store.archive,
+            self._hot.take(known),
+            origin=asked.origin,
+            owner=self._scope.owner,
+            now_ns=time.time_ns(),
+            # Of many that are new and whole, hardly any is being written to.
+            is_last=known is None and not asked.upload.has_more,
+        )
+
+    def _write(self) -> None:
+        """Write what was looked at, all at once or, where somebody was faster, one by one; and forget it."""
+        looked, self._looked = self._looked, []
+        try:
+            self._apply([look for _, look in looked])
+        except NewerStoreError:
+            raise
+        except BusyStoreError as error:
+            for asked, _ in looked:
+                self._answers[id(asked)] = self._explain(error, asked.key)
+        except StoreError:
+            for asked, _ in looked:
+                self._answers[id(asked)] = self._write_again(asked)
+        else:
+            for asked, _ in looked:
+                self._answers[id(asked)] = self._acknowledge(asked)
+
+    def _write_again(self, asked: _Asked) -> SessionAnswer:
+        try:
+            self._apply([self._look(asked)])
+        except (UploadError, StoreError) as error:
+            return self._explain(error, asked.key)
+        return self._acknowledge(asked)
+
+    def _apply(self, looks: list[Look]) -> None:
+        batches = [look.batch for look in looks if look.batch is not None]
+        if batches:
+            self._store.apply(note_copies(self._store, batches))
+            if self._flush is not None:
+                self._flush()
+        for look in looks:
+            self._hot.put(look.hot)
+
+    def _acknowledge(self, asked: _Asked) -> SessionAnswer:
+        self._unsettled += asked.size
+        return SessionAnswer(outcome=Outcome.TAKEN, session=self._tell(asked.key))
+
+    def _tell(self, key: str) -> SessionState | None:
+        known = self._store.find_known(self._scope, key)
+        return None if known is None else tell_session(known)
+
+    def _explain(self, error: Exception, key: str) -> SessionAnswer:
+        match error:
+            case NewerStoreError():
+                raise error
+            case UploadError(code=Outcome.MISMATCH):
+                return SessionAnswer(outcome=Outcome.MISMATCH, session=self._tell(key), reason=error.reason)
+            case UploadError():
+                return SessionAnswer(outcome=Outcome(error.code), reason=error.reason)
+            case BusyStoreError():
+                return SessionAnswer(outcome=Outcome.BUSY, reason="The archive is being written; try again")
+            case StoreError():
+                logger.error("an upload was not taken: %s", error)
+            case _:
+                logger.exception("an upload was not taken", exc_info=error)
+        return SessionAnswer(outcome=Outcome.FAILED, reason="It could not be kept; the server's log says why")
+
+    def _answer(self, several: Sequence[_Asked]) -> UploadAnswer:
+        answers = [self._answers[id(asked)] for asked in several]
+        taken = zip(several, answers, strict=True)
+        size = sum(asked.size for asked, answer in taken if answer.outcome is Outcome.TAKEN)
+        return UploadAnswer(sessions=tuple(answers), size=size)
+
+
+def _open(given: Given) -> Upload | UploadAnswer:
+    try:
+        return decode_upload(given.body, given.origin)
+    except UploadError as error:
+        return UploadAnswer(error.code, error.reason)
+
+
+def _list_asked(upload: Upload) -> list[_Asked]:
+    return [_Asked(session, upload.origin) for session in upload.sessions]

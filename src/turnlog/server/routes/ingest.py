@@ -1,0 +1,164 @@
+"""`/api/ingest`: what collectors push from other machines, and what there is of it already."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import dropwhile, islice
+from typing import Annotated, Any, TypeAlias
+
+from litestar import Request, get, post
+from litestar.exceptions import InternalServerException
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.openapi.spec.enums import OpenAPIFormat
+from litestar.params import QueryParameter
+
+from turnlog.errors import UploadError
+from turnlog.ingest.spool import is_delivery_id
+from turnlog.ingest.uploads.protocol import LARGEST_BODY, PROTOCOL, HookUpload, decode_hooks
+from turnlog.ingest.uploads.state import tell_session
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.errors import RequestError
+from turnlog.server.receiving import GivenHooks
+from turnlog.server.security.guard import TOKEN_ONLY
+from turnlog.server.security.pushing import check_machine
+from turnlog.server.shapes.ingest import HookReceipts, IngestReceipt, IngestState
+from turnlog.server.uploading import GivenUploads
+
+__all__ = ["HANDLERS", "Origin", "get_ingest_state", "receive_upload", "receive_uploaded_hooks"]
+
+_STATUS = {"another_machine": 403, "busy": 503, "damaged": 422, "protocol": 400, "too_large": 413}
+Origin: TypeAlias = Annotated[
+    str,
+    QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The name of the machine that pushes."),
+]
+_RETRY = {"retry-after": "2"}
+
+
+@dataclass
+class _Operation(Operation):
+    """Says what is sent: Litestar knows only of bodies that it reads itself."""
+
+    def __post_init__(self) -> None:
+        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+        self.request_body = RequestBody(
+            description="MessagePack, compressed by zstd: docs/collectors.md says what is in it.",
+            content={"application/octet-stream": payload},
+        )
+
+
+@get("/api/ingest/state", opt=TOKEN_ONLY, sync_to_thread=True)
+def get_ingest_state(
+    request: Request[Any, Any, Any],
+    store: GivenStore,
+    visible: GivenScope,
+    origin: Origin,
+    session: Annotated[
+        str | None, QueryParameter(max_length=100, description="A session's key: only what there is of it.")
+    ] = None,
+    after: Annotated[
+        str | None, QueryParameter(max_length=100, description="`next` of the page before.")
+    ] = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="How many sessions at most.")] = 200,
+) -> IngestState:
+    """Say what there is of the sessions of a machine, so that it goes on from there."""
+    check_machine(request, origin)
+    if session is not None:
+        known = store.find_known(visible, session)
+        found = () if known is None or known.origin != origin else (tell_session(known),)
+        return IngestState(protocol=PROTOCOL, sessions=found)
+    sessions = store.list_known(visible, origin)
+    left = dropwhile(lambda known: after is not None and known.key <= after, sessions)
+    page = list(islice(left, limit + 1))
+    return IngestState(
+        protocol=PROTOCOL,
+        sessions=tuple(map(tell_session, page[:limit])),
+        next=page[limit - 1].key if len(page) > limit else None,
+        forgotten=tuple(each.key for each in store.list_tombstones(visible)) if after is None else (),
+    )
+
+
+@post(
+    "/api/ingest",
+    opt=TOKEN_ONLY,
+    status_code=200,
+    request_max_body_size=LARGEST_BODY,
+    operation_class=_Operation,
+)
+async def receive_upload(
+    request: Request[Any, Any, Any],
+    uploads: GivenUploads,
+    origin: Origin,
+) -> IngestReceipt:
+    """Keep what is new of a machine's sessions, of up to 8 MiB.
+
+    Each session in it is taken whole or not at all. When it is answered, what was taken is in the archive, and
+    on the disk. What does not follow on what is here is not taken, and what is here is told.
+    """
+    check_machine(request, origin)
+    with uploads.hold(_find_size(request)):
+        answer = await uploads.take(origin, await _read_body(request))
+    if answer.code:
+        raise _refuse(answer.code, answer.reason)
+    return IngestReceipt(sessions=answer.sessions)
+
+
+@post(
+    "/api/ingest/hooks",
+    opt=TOKEN_ONLY,
+    status_code=200,
+    request_max_body_size=LARGEST_BODY,
+    operation_class=_Operation,
+)
+async def receive_uploaded_hooks(
+    request: Request[Any, Any, Any],
+    uploads: GivenUploads,
+    hooks: GivenHooks,
+    store: GivenStore,
+    visible: GivenScope,
+    origin: Origin,
+) -> HookReceipts:
+    """Keep what hooks were given on a machine, each delivery once; or say which of some are not here."""
+    check_machine(request, origin)
+    with uploads.hold(_find_size(request)):
+        given = await _read_hooks(origin, await _read_body(request))
+        receipts = await asyncio.gather(
+            *(hooks.receive(each.delivery_id, each.payload, each.received_ns) for each in given.deliveries)
+        )
+    there = {}
+    if given.offered:
+        there = await asyncio.to_thread(store.number_deliveries, visible, given.offered)
+    missing = tuple(each for each in given.offered if each not in there)
+    return HookReceipts(kept=len(receipts), missing=missing)
+
+
+async def _read_body(request: Request[Any, Any, Any]) -> bytes:
+    try:
+        return await request.body()
+    except InternalServerException:  # so Litestar calls a client that went away
+        raise RequestError(400, "incomplete", "The request ended before all of it was there") from None
+
+
+async def _read_hooks(origin: str, body: bytes) -> HookUpload:
+    try:
+        given = await asyncio.to_thread(decode_hooks, body, origin)
+    except UploadError as error:
+        raise _refuse(error.code, error.reason) from error
+    if not all(map(is_delivery_id, (*given.offered, *(each.delivery_id for each in given.deliveries)))):
+        raise _refuse("damaged", "A delivery has a name that none can have")
+    return given
+
+
+def _find_size(request: Request[Any, Any, Any]) -> int:
+    size = request.headers.get("content-length", "")
+    if not size.isdigit():
+        raise RequestError(411, "length_required", "The request must say how large it is")
+    return int(size)
+
+
+def _refuse(code: str, reason: str) -> RequestError:
+    status = _STATUS[code]
+    return RequestError(status, code, reason, headers=_RETRY if status == 503 else {})
+
+
+HANDLERS = (get_ingest_state, receive_upload, receive_uploaded_hooks)

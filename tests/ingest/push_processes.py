@@ -1,0 +1,193 @@
+"""Servers and collectors as processes that can be killed, each a fork of one that has read its modules once."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from turnlog.ingest.origin import find_origin
+from turnlog.server.serving import Ready, ServeOptions, serve
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.opening import open_store
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
+TOKEN = "server-token"
+
+
+class ServerProcess:
+    """A server that is started again on the port that it had."""
+
+    def __init__(self, home: Path, host: str = "127.0.0.1", allowed: tuple[str, ...] = ()) -> None:
+        self.home = home
+        self.host = host
+        self.allowed = allowed
+        self.port = 0
+        self.kills = 0
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def token_file(self) -> Path:
+        return self.home / TOKEN
+
+    def start(self) -> None:
+        ours, theirs = FORKS.Pipe()
+        options = ServeOptions(host=self.host, port=self.port, allowed=self.allowed, follows=False)
+        process = FORKS.Process(target=_serve, args=(self.home, options, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        self.port = ours.recv()
+        ours.close()
+        self._process = process
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._process = None
+        self.kills += 1
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[ServerProcess]:
+        self.start()
+        try:
+            yield self
+        finally:
+            if self._process is not None:
+                self.kill()
+
+
+def _serve(home: Path, options: ServeOptions, told: Connection) -> None:
+    env = {
+        "TURNLOG_HOME": os.fspath(home),
+        "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing"),
+        "PATH": os.environ["PATH"],
+    }
+
+    def on_ready(ready: Ready) -> None:
+        told.send(ready.port)
+
+    while True:
+        try:
+            serve(home / "turnlog.db", options, on_ready, env)
+            return
+        except Exception as error:  # the last one's port may be taken for another moment
+            if options.port == 0:
+                raise
+            sys.stderr.write(f"{error}\n")
+            time.sleep(0.05)
+
+
+class CollectorProcess:
+    """A machine that pushes."""
+
+    def __init__(self, home: Path, *args: str) -> None:
+        self.home = home
+        self.claude = home / ".claude"
+        self.project = self.claude / "projects" / "-p"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.turnlog = home / "turnlog"
+        self.turnlog.mkdir(exist_ok=True)
+        self.args = args
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    @property
+    def origin(self) -> str:
+        return find_origin(self.turnlog)
+
+    def start(self, server: ServerProcess, *args: str) -> None:
+        arguments = (
+            "push",
+            "--to",
+            server.url,
+            "--token-file",
+            os.fspath(server.token_file),
+            *self.args,
+            *args,
+        )
+        self._process = FORKS.Process(target=_push, args=(self.turnlog, self.claude, arguments), daemon=True)
+        self._process.start()
+
+    def join(self) -> int:
+        """Wait until it ends by itself, and return its status."""
+        assert self._process is not None
+        self._process.join()
+        status = self._process.exitcode
+        self._process.close()
+        self._process = None
+        assert status is not None
+        return status
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self.join()
+
+    @contextlib.contextmanager
+    def running(self, server: ServerProcess, *args: str) -> Iterator[CollectorProcess]:
+        self.start(server, *args)
+        try:
+            yield self
+        finally:
+            if self._process is not None:
+                self.kill()
+
+    def list_files(self) -> list[Path]:
+        return sorted(path for path in self.project.rglob("*") if path.is_file())
+
+
+def _push(home: Path, claude: Path, args: tuple[str, ...]) -> None:
+    from turnlog.cli.program import main
+
+    os.environ |= {"TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(claude)}
+    sys.stdout = open(home / "out.txt", "a")  # noqa: SIM115
+    sys.stderr = open(home / "err.txt", "a")  # noqa: SIM115
+    main(args)
+
+
+def await_that(condition: Callable[[], bool]) -> None:
+    """Wait for something that must come, for as long as it takes."""
+    while not condition():
+        time.sleep(0.02)
+
+
+def has_all(store: CaredStore, origin: str, files: list[Path]) -> bool:
+    """Tell whether a store has all bytes of some files."""
+    known = {source.path: source for session in store.list_known(LOCAL, origin) for source in session.sources}
+    for path in files:
+        source = known.get(os.fspath(path))
+        if source is None or source.length != path.stat().st_size or not source.present:
+            return False
+    return True
+
+
+def check_bytes(store: CaredStore, origin: str, files: list[Path]) -> None:
+    """A store has exactly the bytes of some files, each once."""
+    known = {source.path: source for session in store.list_known(LOCAL, origin) for source in session.sources}
+    for path in files:
+        source = known[os.fspath(path)]
+        kept = b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+        assert hashlib.sha256(kept).digest() == hashlib.sha256(path.read_bytes()).digest(), path
+
+
+@contextlib.contextmanager
+def opened(server: ServerProcess) -> Iterator[CaredStore]:
+    """Read a server's store."""
+    store = open_store(server.home / "turnlog.db", read_only=True)
+    try:
+        yield store
+    finally:
+        store.close()
