@@ -50,9 +50,13 @@ EXAMPLES = {
     "/api/sessions/{id}/timeline": f"/{TOOLS}/timeline?around=0&limit=1",
     "/api/sessions/{id}/actions": f"/{TOOLS}/actions?limit=1",
     "/api/sessions/{id}/hook-events": f"/{WAITING}/hook-events",
+    "/api/sessions/{id}/captures": f"/{TOOLS}/captures",
     "/api/sessions/{id}/forget": f"/{ODD}/forget",
     "/api/sessions/{id}/restore": f"/{ODD}/restore",
+    "/api/ingest/state": f"?origin={'0123456789abcdef' * 2}",
     "/api/search": "?q=comparison",
+    "/api/export": f"?id={TOOLS}&format=md",
+    "/api/export/preview": f"?id={TOOLS}&format=md",
     "/api/usage": "?by=model&since=2026-03-04&project=orchard",
 }
 """What is asked for; what is not here is asked for as it is. Of sessions, what stands behind /api/sessions."""
@@ -71,11 +75,14 @@ BODIES: dict[tuple[str, str], Any] = {
     },
 }
 NOT_SHOWN = {
+    ("GET", "/api/sessions/{id}/captures/{source}"),
     ("GET", "/api/archive/verify"),
     ("POST", "/api/archive/verify"),
     ("POST", "/api/archive/tombstones/{session_id}/lift"),
+    ("POST", "/api/ingest"),
+    ("POST", "/api/ingest/hooks"),
 }
-"""What would answer something else each time, or nothing here."""
+"""What would answer something else each time, or nothing here; and what is asked in no words."""
 
 
 def build_reference() -> str:

@@ -14,6 +14,8 @@ from turnlog.store.identity import LOCAL
 from turnlog.transcripts import locate_sessions
 
 HOOKED = "40010000-0000-4000-8000-00000000000a"
+HEARD = "4ea2d000-0000-4000-8000-00000000000a"
+"""A session without files."""
 AGENT = "a7e0"
 BEGINS = datetime(2026, 4, 1, 9, tzinfo=UTC)
 _USAGE = {"input_tokens": 10, "output_tokens": 20}
@@ -170,3 +172,24 @@ def fill_hooked(store: CaredStore, place: Path, config: Path) -> None:
     """Sync the session, and keep what its hooks delivered."""
     sync(store, place, locate_sessions([write_session(config)]).sessions, origin="test")
     store.add_deliveries(LOCAL, make_deliveries())
+
+
+def fill_heard(store: CaredStore) -> None:
+    """Keep what hooks told of a session that has no files."""
+    begin = int(BEGINS.timestamp() * 1_000_000_000)
+    store.add_deliveries(
+        LOCAL,
+        [
+            HookDelivery(
+                delivery_id=f"heard-{number}",
+                received_ns=begin + number,
+                payload=json.dumps({"hook_event_name": event}).encode(),
+                session_id=HEARD,
+                event_name=event,
+                label=label,
+            )
+            for number, (event, label) in enumerate(
+                [("SessionStart", "Session started (startup)"), ("UserPromptSubmit", "Look around")]
+            )
+        ],
+    )

@@ -29,4 +29,6 @@ def send_pieces(
     }
     if size <= WHOLE:
         return Response(b"".join(pieces), media_type=media_type, headers=every)
-    return Stream(pieces, media_type=media_type, headers={**every, "content-length": str(size)})
+    # Of a stream, Litestar would say what the route says.
+    told = {"content-type": media_type, "content-length": str(size)}
+    return Stream(pieces, headers={**every, **told})

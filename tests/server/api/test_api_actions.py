@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooked_session import AGENT, HOOKED, fill_hooked
+from hooked_session import AGENT, HEARD, HOOKED, fill_heard, fill_hooked
 from server_app import Served, serving
 from turnlog.store.opening import open_store
 
@@ -18,6 +18,7 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("acted")
     store = open_store(home / "turnlog.db")
     fill_hooked(store, home / "turnlog.db", home / "claude")
+    fill_heard(store)
     with serving(home / "home", store=store) as running:
         yield running
     store.close()
@@ -82,6 +83,24 @@ def test_calls_hook_events_and_other_events_come_in_one_order(hooked: Served) ->
         "failed": 4,
         "revision": 1,
     }
+
+
+def test_all_names_are_counted_whatever_is_asked_for(hooked: Served) -> None:
+    names = ask(hooked)["names"]
+    assert (names["Bash"], names["Grep"], names["PreToolUse"], names["api_error"]) == (2, 1, 3, 1)
+    assert sum(names.values()) == len(EVERYTHING)
+    assert ask(hooked, "?name=Grep&limit=1")["names"] == names
+
+
+def test_a_session_that_only_hooks_told_of_has_actions(hooked: Served) -> None:
+    answer = hooked.get(f"/api/sessions/{HEARD}/actions")
+    assert answer.status == 200, answer.body
+    assert [(item["kind"], item["name"], item["message"]) for item in answer.json["items"]] == [
+        ("hook", "SessionStart", None),
+        ("hook", "UserPromptSubmit", None),
+    ]
+    assert (answer.json["total"], answer.json["revision"]) == (2, 0)
+    assert hooked.get("/api/sessions/nobody-knows-it/actions").status == 404
 
 
 def test_an_action_says_where_it_stands(hooked: Served) -> None:

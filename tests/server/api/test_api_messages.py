@@ -61,6 +61,7 @@ def test_a_message_has_the_fields_of_spec_003_and_their_aliases(api: Served) -> 
         "created_at": "2026-03-01T09:00:02Z",
         "timestamp": "2026-03-01T09:00:02Z",
         "model": "claude-sonnet-4-5",
+        "permission_mode": None,
         "aborted": False,
         "usage": {
             "input_tokens": 10,

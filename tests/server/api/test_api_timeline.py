@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooked_session import AGENT, HOOKED, fill_hooked
+from hooked_session import AGENT, HEARD, HOOKED, fill_heard, fill_hooked
 from server_app import Served, serving
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
@@ -20,6 +20,7 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("hooked")
     store = open_store(home / "turnlog.db")
     fill_hooked(store, home / "turnlog.db", home / "claude")
+    fill_heard(store)
     with serving(home / "home", store=store) as running:
         yield running
     store.close()
@@ -154,6 +155,17 @@ def test_windows_are_refused_as_those_of_messages_are(hooked: Served) -> None:
     assert hooked.get(f"{path}?source=x&agent=y").status == 422
     assert hooked.get(f"{path}?agent=nobody").status == 404
     assert hooked.get("/api/sessions/nobody/timeline").status == 404
+
+
+def test_of_a_session_without_files_there_is_what_hooks_told(hooked: Served) -> None:
+    answer = hooked.get(f"/api/sessions/{HEARD}/timeline")
+    assert answer.status == 200, answer.body
+    assert outline(answer.json) == [(None, "SessionStart"), (None, "UserPromptSubmit")]
+    told = {name: answer.json[name] for name in ("total", "before", "after", "omitted", "revision")}
+    assert told == {"total": 0, "before": None, "after": None, "omitted": 0, "revision": 0}
+    etag = {**hooked.bearer, "If-None-Match": answer.headers["etag"]}
+    assert hooked.ask("GET", f"/api/sessions/{HEARD}/timeline", etag).status == 304
+    assert hooked.get(f"/api/sessions/{HEARD[:8]}/timeline").status == 404  # only by its whole id
 
 
 def test_what_has_not_changed_is_not_sent_again(tmp_path_factory: pytest.TempPathFactory) -> None:

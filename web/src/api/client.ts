@@ -124,7 +124,12 @@ export async function requestText(path: string, signal?: AbortSignal): Promise<s
   return response.text();
 }
 
-async function send(path: string, signal: AbortSignal | undefined, init: RequestInit): Promise<Response> {
+/** The answer as it comes. */
+export async function send(
+  path: string,
+  signal: AbortSignal | undefined,
+  init: RequestInit,
+): Promise<Response> {
   try {
     return await fetch(path, { ...init, signal: signal ?? null, credentials: "same-origin" });
   } catch (error) {

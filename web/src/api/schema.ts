@@ -24,6 +24,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/ready": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon
+         * @description Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
+         *
+         *     With `serve --drain`, a server that is told to end says so here for a while before it does.
+         */
+        readonly get: operations["get_ready"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/keys": {
         readonly parameters: {
             readonly query?: never;
@@ -221,7 +243,8 @@ export interface paths {
          *
          *     Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
          *     last one that is not later; those above the first message are in the first window. Lines that tell of a hook
-         *     event as well are its `commands`, and no messages of their own.
+         *     event as well are its `commands`, and no messages of their own. Of a session that only hooks have told of
+         *     there is what they told, and no message.
          */
         readonly get: operations["list_timeline"];
         readonly put?: never;
@@ -244,7 +267,7 @@ export interface paths {
          * @description List what was done and what happened in a session: calls of all agents, hook events, and other events.
          *
          *     A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
-         *     there is only what is known to have taken time.
+         *     there is only what is known to have taken time. Works for sessions that only hooks have told of, too.
          */
         readonly get: operations["list_actions"];
         readonly put?: never;
@@ -441,6 +464,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/sessions/{id}/captures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what was captured of a session: its stream with control traffic, or a mirror of its file
+         * @description List what was captured of a session: its stream with control traffic, or a mirror of its file.
+         */
+        readonly get: operations["list_captures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/captures/{source}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return the lines of a file that was captured, byte for byte
+         * @description Return the lines of a file that was captured, byte for byte.
+         */
+        readonly get: operations["get_capture"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/search": {
         readonly parameters: {
             readonly query?: never;
@@ -561,7 +624,8 @@ export interface paths {
          * Remove a session from the archive for good, or say what would go
          * @description Remove a session from the archive for good, or say what would go.
          *
-         *     It must be named by its whole id or key. Files outside of the archive are not touched.
+         *     It must be named by its whole id or key. Files outside of the archive are not touched, but for those that
+         *     turnlog captured itself.
          */
         readonly post: operations["forget_session"];
         readonly delete?: never;
@@ -584,9 +648,51 @@ export interface paths {
          * @description Put the files of a session back where Claude Code kept them, or say which would be.
          *
          *     It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
-         *     Code's own folders.
+         *     Code's own folders, but for what turnlog captured itself.
          */
         readonly post: operations["restore_files"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/export": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Give sessions out as a file; several of them in a ZIP file
+         * @description Give sessions out as a file; several of them in a ZIP file.
+         *
+         *     It is written while it is sent. If something fails on the way, the answer breaks off.
+         */
+        readonly get: operations["export_sessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/export/preview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tell what an export would be called, how long it would be, and what would be taken out of it
+         * @description Tell what an export would be called, how long it would be, and what would be taken out of it.
+         */
+        readonly get: operations["preview_export"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -656,6 +762,69 @@ export interface paths {
         readonly get: operations["list_hook_events"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/ingest/state": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what there is of the sessions of a machine, so that it goes on from there
+         * @description Say what there is of the sessions of a machine, so that it goes on from there.
+         */
+        readonly get: operations["get_ingest_state"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/ingest": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Keep what is new of a machine's sessions, of up to 8 MiB
+         * @description Keep what is new of a machine's sessions, of up to 8 MiB.
+         *
+         *     Each session in it is taken whole or not at all. When it is answered, what was taken is in the archive, and
+         *     on the disk. What does not follow on what is here is not taken, and what is here is told.
+         */
+        readonly post: operations["receive_upload"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/ingest/hooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Keep what hooks were given on a machine, each delivery once; or say which of some are not here
+         * @description Keep what hooks were given on a machine, each delivery once; or say which of some are not here.
+         */
+        readonly post: operations["receive_uploaded_hooks"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -772,6 +941,10 @@ export interface components {
             readonly next: string | null;
             /** @description How many actions of each category the session has, filters aside. */
             readonly counts: {
+                readonly [key: string]: number;
+            };
+            /** @description How many there are of each name, filters aside: of tools, hook events, types of lines. */
+            readonly names: {
                 readonly [key: string]: number;
             };
             /** @description How many of all have failed. */
@@ -1102,6 +1275,32 @@ export interface components {
             readonly seconds: number;
         };
         /**
+         * CapturedFile
+         * @description A file of lines that tell of the session once more.
+         */
+        readonly CapturedFile: {
+            readonly source: string;
+            /** @description `stream`, `mirror`, or `file` for Claude Code's own where a mirror tells more. */
+            readonly kind: string;
+            readonly path: string;
+            /** @description Whether it is still outside, too. */
+            readonly present: boolean;
+            readonly lines: number;
+            readonly bytes: number;
+            /** @description Whether the session's messages come from it. */
+            readonly tells: boolean;
+            /** @description Where its lines are. */
+            readonly href: string;
+        };
+        /**
+         * CapturedFiles
+         * @description All of them.
+         */
+        readonly CapturedFiles: {
+            readonly items: readonly components["schemas"]["CapturedFile"][];
+            readonly revision: number;
+        };
+        /**
          * Category
          * @description What sort of action a call or an event is (spec 002 §6).
          * @enum {string}
@@ -1174,6 +1373,19 @@ export interface components {
          */
         readonly Evidence: "hooks" | "transcript";
         /**
+         * ExportPreview
+         * @description What an export would be.
+         */
+        readonly ExportPreview: {
+            /** @description Of the file. */
+            readonly name: string;
+            readonly sessions: number;
+            /** @description In bytes; of several sessions together, before they are packed. */
+            readonly size: number;
+            /** @description By kind; nothing if nothing is to be. */
+            readonly taken_out: readonly components["schemas"]["TakenOut"][];
+        };
+        /**
          * Facet
          * @description A value, and how many sessions have it.
          */
@@ -1236,6 +1448,13 @@ export interface components {
             /** Format: date-time */
             readonly at: string;
         };
+        /**
+         * Format
+         * @description How to write them.
+         * @default html
+         * @enum {string}
+         */
+        readonly Format: "html" | "md" | "json" | "jsonl" | "csv";
         /**
          * Grouping
          * @description What a row stands for.
@@ -1370,6 +1589,18 @@ export interface components {
             readonly kept: "archive" | "aside";
         };
         /**
+         * HookReceipts
+         * @description What became of hook deliveries; they are on the disk.
+         */
+        readonly HookReceipts: {
+            readonly kept: number;
+            /**
+             * @description Which of those that were offered are not here.
+             * @default []
+             */
+            readonly missing: readonly string[];
+        };
+        /**
          * HookStatus
          * @description What is known of Claude Code's hooks.
          */
@@ -1401,6 +1632,36 @@ export interface components {
             /** @constant */
             readonly kind: "image";
         };
+        /**
+         * IngestReceipt
+         * @description What became of an upload; what was taken of it is on the disk.
+         */
+        readonly IngestReceipt: {
+            /** @description In the order of the upload. */
+            readonly sessions: readonly components["schemas"]["SessionAnswer"][];
+        };
+        /**
+         * IngestState
+         * @description A page of what there is of a machine's sessions, by key.
+         */
+        readonly IngestState: {
+            /** @description Which version of the protocol the server speaks. */
+            readonly protocol: number;
+            readonly sessions: readonly components["schemas"]["SessionState"][];
+            /** @description What to give as `after` for the next page; null with the last one. */
+            readonly next?: string | null;
+            /**
+             * @description With the first page: keys of sessions that are not taken any more.
+             * @default []
+             */
+            readonly forgotten: readonly string[];
+        };
+        /**
+         * Kind
+         * @description What is taken out.
+         * @enum {string}
+         */
+        readonly Kind: "private-key" | "token" | "password" | "email" | "home-directory" | "user-name" | "account-id" | "word" | "base64";
         /**
          * Lane
          * @description Where a message belongs on the page.
@@ -1536,6 +1797,8 @@ export interface components {
             /** @description The same. */
             readonly timestamp: string | null;
             readonly model: string | null;
+            /** @description The permission mode in which a prompt was typed; null for all else, and where the file does not say. */
+            readonly permission_mode: string | null;
             /** @description Whether it was stopped before its end. */
             readonly aborted: boolean;
             /** @description Of the answer; null for all else, and for answers that are not counted. */
@@ -1650,6 +1913,12 @@ export interface components {
             readonly kind: "other";
         };
         /**
+         * Outcome
+         * @description What became of a session in an upload.
+         * @enum {string}
+         */
+        readonly Outcome: "taken" | "mismatch" | "forgotten" | "damaged" | "busy" | "failed";
+        /**
          * PriceTable
          * @description Which prices are used.
          */
@@ -1719,6 +1988,18 @@ export interface components {
             readonly next: string | null;
         };
         /**
+         * Ready
+         * @description Whether requests should be sent here; everybody may know.
+         */
+        readonly Ready: {
+            readonly ready: boolean;
+            /**
+             * @description Why not.
+             * @enum {null|string}
+             */
+            readonly reason?: "ending" | "failing" | null;
+        };
+        /**
          * ReportedCost
          * @description What Claude Code itself says that a session cost, beside what its lines come to.
          */
@@ -1762,6 +2043,13 @@ export interface components {
             readonly target: string;
             readonly ok: boolean;
             readonly message: string;
+        };
+        /** SessionAnswer */
+        readonly SessionAnswer: {
+            readonly outcome: components["schemas"]["Outcome"];
+            readonly session?: components["schemas"]["SessionState"] | null;
+            /** @default  */
+            readonly reason: string;
         };
         /**
          * SessionDetail
@@ -1855,6 +2143,17 @@ export interface components {
             readonly next: string | null;
         };
         /**
+         * SessionState
+         * @description What a session does.
+         */
+        readonly SessionState: {
+            readonly key: string;
+            readonly revision: number;
+            readonly session_id: string;
+            readonly project_folder: string;
+            readonly sources: readonly components["schemas"]["SourceState"][];
+        };
+        /**
          * Sidechain
          * @description Operations under the answer that started them; they are loaded when it is opened.
          */
@@ -1885,6 +2184,26 @@ export interface components {
             /** @description Give it as `cursor` to go on; null at the end. */
             readonly next: string | null;
             readonly revision: number;
+        };
+        /**
+         * SourceKind
+         * @description What a file is for.
+         * @enum {string}
+         */
+        readonly SourceKind: "transcript" | "agent" | "agent-meta" | "journal" | "workflow" | "tool-result" | "meta" | "other" | "capture";
+        /** SourceState */
+        readonly SourceState: {
+            readonly source: string;
+            readonly kind: components["schemas"]["SourceKind"];
+            readonly path: string;
+            readonly present: boolean;
+            readonly generation: number;
+            readonly length: number;
+            readonly fingerprint: string;
+            readonly size: number;
+            readonly modified_ns: number;
+            readonly inode: number;
+            readonly device: number;
         };
         /**
          * SpanInterval
@@ -1964,6 +2283,18 @@ export interface components {
             readonly failing: boolean;
             /** @description When something was last found. */
             readonly last_at: string | null;
+        };
+        /**
+         * TakenOut
+         * @description What of one kind is taken out.
+         */
+        readonly TakenOut: {
+            readonly kind: components["schemas"]["Kind"];
+            readonly times: number;
+            /** @description How many distinct ones. */
+            readonly values: number;
+            /** @description A few of them; of secrets only how they begin. */
+            readonly examples: readonly string[];
         };
         /**
          * TestedNotifications
@@ -2243,6 +2574,35 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_ready: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Ready"];
                 };
             };
             /** @description Any failure */
@@ -3075,6 +3435,72 @@ export interface operations {
             };
         };
     };
+    readonly list_captures: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CapturedFiles"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_capture: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+                /** @description A file of the session, as `source` of what is in it. */
+                readonly source: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly search: {
         readonly parameters: {
             readonly query: {
@@ -3350,6 +3776,110 @@ export interface operations {
             };
         };
     };
+    readonly export_sessions: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Sessions: keys, ids, or beginnings of either. */
+                readonly id: readonly string[];
+                /** @description How to write them. */
+                readonly format?: components["schemas"]["Format"];
+                /** @description The first turn, from 1. */
+                readonly first_turn?: number | null;
+                /** @description The last turn, from 1. */
+                readonly last_turn?: number | null;
+                /** @description Only this branch, and what it grew from. */
+                readonly branch?: number | null;
+                /** @description With what was thought. */
+                readonly thinking?: boolean;
+                /** @description With what tools answered. */
+                readonly tool_output?: boolean;
+                /** @description With what sub-agents did. */
+                readonly agents?: boolean;
+                /** @description Without secrets, and without who and where you are. */
+                readonly redact?: boolean;
+                /** @description Words that are taken out, too. */
+                readonly word?: readonly string[] | null;
+                /** @description Fields of JSON documents as the API writes them. */
+                readonly snake?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "*/*": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly preview_export: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Sessions: keys, ids, or beginnings of either. */
+                readonly id: readonly string[];
+                /** @description How to write them. */
+                readonly format?: components["schemas"]["Format"];
+                /** @description The first turn, from 1. */
+                readonly first_turn?: number | null;
+                /** @description The last turn, from 1. */
+                readonly last_turn?: number | null;
+                /** @description Only this branch, and what it grew from. */
+                readonly branch?: number | null;
+                /** @description With what was thought. */
+                readonly thinking?: boolean;
+                /** @description With what tools answered. */
+                readonly tool_output?: boolean;
+                /** @description With what sub-agents did. */
+                readonly agents?: boolean;
+                /** @description Without secrets, and without who and where you are. */
+                readonly redact?: boolean;
+                /** @description Words that are taken out, too. */
+                readonly word?: readonly string[] | null;
+                /** @description Fields of JSON documents as the API writes them. */
+                readonly snake?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ExportPreview"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly open_stream: {
         readonly parameters: {
             readonly query?: {
@@ -3445,6 +3975,118 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": readonly components["schemas"]["HookEventItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_ingest_state: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The name of the machine that pushes. */
+                readonly origin: string;
+                /** @description A session's key: only what there is of it. */
+                readonly session?: string | null;
+                /** @description `next` of the page before. */
+                readonly after?: string | null;
+                /** @description How many sessions at most. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IngestState"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly receive_upload: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The name of the machine that pushes. */
+                readonly origin: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description MessagePack, compressed by zstd: docs/collectors.md says what is in it. */
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IngestReceipt"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly receive_uploaded_hooks: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The name of the machine that pushes. */
+                readonly origin: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description MessagePack, compressed by zstd: docs/collectors.md says what is in it. */
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HookReceipts"];
                 };
             };
             /** @description Any failure */

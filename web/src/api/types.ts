@@ -19,6 +19,7 @@ export type CallPage = Schemas["CallPage"];
 export type CallResult = Schemas["CallResult"];
 export type ErrorDetail = Schemas["ErrorDetail"];
 export type ErrorDocument = Schemas["ErrorDocument"];
+export type ExportPreview = Schemas["ExportPreview"];
 export type Hit = Schemas["Hit"];
 export type Hits = Schemas["Hits"];
 export type HookCommand = Schemas["HookCommand"];

@@ -5,8 +5,8 @@ import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
 
-/** Texts longer than this are shown as they are: parsing one would be felt. */
-export const LONGEST_PARSED = 100_000;
+/** A piece longer than this, that nothing divides, is shown as it is: parsing it would be felt. */
+export const LONGEST_PARSED = 20_000;
 const MOST_KEPT = 300;
 
 const kept = new Map<string, Root>();

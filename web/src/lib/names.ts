@@ -24,3 +24,17 @@ export function toolName(name: string): { readonly name: string; readonly server
   const [server, ...rest] = parts;
   return server && rest.length > 0 ? { name: rest.join("__"), server } : { name, server: null };
 }
+
+const MODES: Readonly<Record<string, string>> = {
+  default: "asks first",
+  acceptEdits: "accepts edits",
+  plan: "plans only",
+  bypassPermissions: "never asks",
+  dontAsk: "never asks, denies the rest",
+  auto: "decides by itself",
+};
+
+/** What Claude may do without asking, in words; a mode that is not known goes by its own name. */
+export function modeName(mode: string): string {
+  return Object.hasOwn(MODES, mode) ? (MODES[mode] ?? mode) : mode;
+}

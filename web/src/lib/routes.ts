@@ -101,6 +101,19 @@ export function opensAtEnd(search: string): boolean {
   return new URLSearchParams(search).get("at") === "end";
 }
 
+/** What is looked for in a conversation; null: nothing. */
+export function parseFind(search: string): string | null {
+  return new URLSearchParams(search).get("find");
+}
+
+/** The same query with another text to find. */
+export function findQueryOf(search: string, text: string | null): string {
+  const query = new URLSearchParams(search);
+  if (text === null) query.delete("find");
+  else query.set("find", text);
+  return query.size > 0 ? `?${query}` : "";
+}
+
 /** What an address says besides the message: the same uuid may stand in several files, and a call may be folded. */
 export interface MessagePlace {
   /** The file that the message is in: a sub-agent's own. Null: the transcript, or wherever the uuid stands. */

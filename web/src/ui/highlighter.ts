@@ -2,6 +2,8 @@
 
 import { useEffect, useState } from "react";
 
+import { drawing } from "@/lib/drawing";
+
 export interface Coloured {
   readonly text: string;
   readonly style: string;
@@ -35,18 +37,23 @@ function load(): Promise<Colour | null> {
 /** The lines of a text in colours; null where there are none (yet). It never changes how much room they take. */
 export function useColours(text: string, language: string | null): readonly CodeLine[] | null {
   const wanted = language !== null && text.length <= LONGEST ? `${language}\n${text}` : null;
-  const [, setLoaded] = useState(colour !== null);
+  const [done, setDone] = useState<string | null>(() => (wanted !== null && kept.has(wanted) ? wanted : null));
+  const { length } = text;
   useEffect(() => {
-    if (wanted === null || colour !== null) return;
-    let here = true;
-    void load().then(() => {
-      if (here) setLoaded(true);
+    if (wanted === null || wanted === done) return;
+    let stop: (() => void) | null = () => undefined;
+    void load().then((loaded) => {
+      if (!loaded || !stop) return;
+      stop = drawing.wait(length, () => {
+        setDone(wanted);
+      });
     });
     return () => {
-      here = false;
+      stop?.();
+      stop = null;
     };
-  }, [wanted]);
-  if (wanted === null || language === null || colour === null) return null;
+  }, [wanted, done, length]);
+  if (wanted === null || language === null || wanted !== done) return null;
   return keep(wanted, () => colour?.(text, language) ?? []);
 }
 

@@ -6,16 +6,32 @@
  */
 
 import type { Nodes, Parents, PhrasingContent, Table } from "mdast";
-import { memo } from "react";
+import { memo, useMemo } from "react";
 import type { ReactNode } from "react";
 
 import { parseMarkdown } from "@/lib/markdown";
+import { guessProse, splitMarkdown } from "@/lib/pieces";
 import { showControls } from "@/lib/visible";
 
 import { CodeBlock } from "./code";
+import { useDrawn } from "./use-drawn";
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  return <div className="prose">{childrenOf(parseMarkdown(text))}</div>;
+  const pieces = useMemo(() => splitMarkdown(text), [text]);
+  return (
+    <div className="prose">
+      {pieces.map((piece, at) => (
+        <Piece key={at} text={piece} />
+      ))}
+    </div>
+  );
+});
+
+/** What is long keeps its place until it is drawn. */
+const Piece = memo(function Piece({ text }: { readonly text: string }) {
+  const drawn = useDrawn(text.length);
+  if (!drawn) return <div className="undrawn" style={{ height: guessProse(text) }} />;
+  return childrenOf(parseMarkdown(text));
 });
 
 function childrenOf(node: Parents): ReactNode[] {

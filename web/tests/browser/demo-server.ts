@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,9 +14,26 @@ export interface Demo {
   readonly home: string;
 }
 
-export async function serveDemo(): Promise<Demo> {
+export function serveDemo(): Promise<Demo> {
+  return serve(["--demo"]);
+}
+
+/** The real server with sessions of one's own, by their names. */
+export function serveSessions(sessions: Readonly<Record<string, string>>): Promise<Demo> {
+  return serve([], async (home) => {
+    const folder = join(home, "claude", "projects", "-srv-shop");
+    await mkdir(folder, { recursive: true });
+    for (const [name, lines] of Object.entries(sessions)) await writeFile(join(folder, `${name}.jsonl`), lines);
+  });
+}
+
+async function serve(
+  options: readonly string[],
+  prepare: (home: string) => Promise<void> = () => Promise.resolve(),
+): Promise<Demo> {
   const home = await mkdtemp(join(tmpdir(), "turnlog-page-"));
-  const child = spawn("../.venv/bin/turnlog", ["serve", "--demo", "--no-browser", "--json", "--port", "0"], {
+  await prepare(home);
+  const child = spawn("../.venv/bin/turnlog", ["serve", ...options, "--no-browser", "--json", "--port", "0"], {
     env: {
       ...process.env,
       HOME: home,

@@ -7,60 +7,12 @@ import { promisify } from "node:util";
 
 import { type Page, expect, test } from "@playwright/test";
 
-import { MARKDOWN, MARKUP } from "../fixture/hostile";
+import { MARKUP } from "../fixture/hostile";
+import { hostileSession } from "../fixture/hostile-lines";
 
 // A session as one HTML file, written by the program itself, opened from disk.
 
 const run = promisify(execFile);
-const ALL = [...MARKUP, ...MARKDOWN].join("\n\n");
-const ESCAPES =
-  "\u001b[31mred\u001b[0m \u001b]8;;https://evil.example\u0007link\u001b]8;;\u0007 \u001b]0;title\u0007";
-
-function line(type: string, uuid: string, content: unknown, more: object = {}): string {
-  const said = {
-    role: type,
-    content,
-    ...(type === "assistant" ? { id: `msg_${uuid}`, model: "claude-opus-5" } : {}),
-  };
-  const at = "2026-10-01T10:00:00.000Z";
-  return JSON.stringify({
-    type,
-    uuid,
-    sessionId: "5d1c",
-    cwd: "/srv/shop",
-    timestamp: at,
-    message: said,
-    ...more,
-  });
-}
-
-function hostileSession(): string {
-  const call = {
-    type: "tool_use",
-    id: "t1",
-    name: MARKUP[0],
-    input: { command: ALL, [MARKUP[1] ?? ""]: ESCAPES },
-  };
-  const shell = { type: "tool_use", id: "t2", name: "Bash", input: { command: `echo ${ESCAPES}` } };
-  const answer = [{ type: "thinking", thinking: ALL }, { type: "text", text: ALL }, call, shell];
-  const image = {
-    type: "image",
-    source: { type: "base64", media_type: "image/svg+xml", data: btoa(MARKUP[2] ?? "") },
-  };
-  const results = [
-    { type: "tool_result", tool_use_id: "t1", content: ALL, is_error: true },
-    { type: "tool_result", tool_use_id: "t2", content: [{ type: "text", text: `${ESCAPES}\n${ALL}` }, image] },
-  ];
-  return [
-    line("user", `"><script>window.__run=20</script>`, ALL),
-    line("assistant", "a1", answer),
-    line("user", "r1", results),
-    line("user", "p2", "A second prompt, about ordinary\u202e things"),
-    line("assistant", "a2", [{ type: "text", text: "# Done\n\n- **one**\n- two\n\n```py\nprint('x')\n```" }]),
-    JSON.stringify({ type: "custom-title", customTitle: MARKUP[0], sessionId: "5d1c" }),
-  ].join("\n");
-}
-
 const exported = test.extend<{ address: string; complaints: string[]; opened: Page }>({
   address: async ({}, use) => {
     const folder = await mkdtemp(join(tmpdir(), "turnlog-export-"));

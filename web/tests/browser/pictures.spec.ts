@@ -13,6 +13,18 @@ const PHONE = { width: 390, height: 844 };
 /** The sample session with the most to see. */
 const SESSION = "Fix week numbers around New Year";
 
+/** Where it is afternoon while the pictures are made: a day that has just begun has little to show. */
+function findAfternoon(now = new Date()): string {
+  const zones = ["Pacific/Honolulu", "America/Denver", "America/New_York", "Europe/London", "Asia/Karachi"];
+  const away = (zone: string) => {
+    const hour = new Intl.DateTimeFormat("en", { hour: "numeric", hourCycle: "h23", timeZone: zone }).format(
+      now,
+    );
+    return Math.abs(Number(hour) - 16);
+  };
+  return [...zones, "Asia/Tokyo", "Pacific/Auckland"].sort((a, b) => away(a) - away(b))[0] ?? "UTC";
+}
+
 test.skip(TO === undefined, "pictures are made when asked for");
 test.describe.configure({ mode: "serial" });
 test.setTimeout(300_000);
@@ -50,11 +62,13 @@ for (const scheme of ["light", "dark"] as const) {
     const context = await browser.newContext({
       viewport: SIZE,
       colorScheme: scheme,
+      timezoneId: findAfternoon(),
       reducedMotion: "reduce",
       ...(entry === null ? {} : { storageState: JSON.parse(entry) as never }),
     });
     const page = await context.newPage();
-    await page.goto(entry === null ? demo.address : new URL("/sessions", demo.address).href);
+    if (entry === null) await page.goto(demo.address);
+    await page.goto(new URL("/sessions", demo.address).href);
     await patient(page.getByText(SESSION).first()).toBeVisible();
     entry = JSON.stringify(await context.storageState());
     const go = (path: string) => page.goto(new URL(path, demo.address).href);

@@ -215,3 +215,19 @@ test.describe("with no sessions", () => {
     await expect(page.getByRole("heading", { name: "Nothing kept yet." })).toBeVisible();
   });
 });
+
+test("where there is no room beside the list, the filters are drawn over it", async ({ page }) => {
+  await page.setViewportSize({ width: 1000, height: 800 });
+  await page.goto("/sessions");
+  const filters = page.getByRole("complementary", { name: "Narrow down" });
+  await expect(page.getByRole("row").nth(2)).toBeVisible();
+  await expect(filters).toBeHidden();
+  await page.getByRole("button", { name: "Filters" }).click();
+  await filters
+    .getByRole("button", { name: /harbour/ })
+    .first()
+    .click();
+  await expect(page).toHaveURL(/project=/);
+  await page.keyboard.press("Escape");
+  await expect(filters).toBeHidden();
+});

@@ -8,9 +8,10 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "@playwright/test";
 
 import { SILENT } from "../fixture/archive";
-import { LONG, longCalling, longMessage, longTurns } from "../fixture/long";
+import { LONG, longCalling, longMessage, longTurns, richMessage } from "../fixture/long";
 import type { Fixture } from "../fixture/server";
 import { test } from "../browser/page";
+import { watchTasks } from "./tasks";
 
 const PAGE =
   process.env["TURNLOG_PAGE"] ?? fileURLToPath(new URL("../../../src/turnlog/server/page", import.meta.url));
@@ -19,9 +20,9 @@ const print = (line: string) => {
   process.stdout.write(`${line}\n`);
 };
 
-function giveMessages(fixture: Fixture, total: number): void {
+function giveMessages(fixture: Fixture, total: number, at = longMessage): void {
   const turns = longTurns().filter((turn) => turn.prompt < total);
-  fixture.give(SILENT, { total, at: longMessage, turns, calling: longCalling });
+  fixture.give(SILENT, { total, at, turns, calling: longCalling });
 }
 
 /** From the request of the page to the frame in which its first message stands. */
@@ -39,18 +40,11 @@ async function watchPage(page: Page): Promise<void> {
       observer.disconnect();
       requestAnimationFrame(() => setTimeout(() => performance.mark("first-row")));
     }).observe(document, { childList: true, subtree: true });
-    const tasks: number[] = [];
-    Object.assign(window, { tasks });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) tasks.push(entry.duration);
-    }).observe({ type: "longtask", buffered: true });
   });
 }
 
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-const longest = (page: Page) =>
-  page.evaluate(() => Math.max(0, ...(window as unknown as { tasks: number[] }).tasks));
 
 for (const total of [100, 10_000, LONG]) {
   test(`time to the first paint of ${total} messages`, async ({ page, fixture }) => {
@@ -66,8 +60,17 @@ for (const total of [100, 10_000, LONG]) {
   });
 }
 
-test("scrolling through 100,000 messages", async ({ page, fixture }) => {
-  giveMessages(fixture, LONG);
+for (const [kind, at] of [
+  ["short", longMessage],
+  ["long", richMessage],
+] as const) {
+  test(`scrolling through 100,000 messages with ${kind} texts`, async ({ page, fixture }) => {
+    giveMessages(fixture, LONG, at);
+    await scrollThrough(page, kind);
+  });
+}
+
+async function scrollThrough(page: Page, kind: string): Promise<void> {
   await watchPage(page);
   await paintTime(page);
   const session = await page.context().newCDPSession(page);
@@ -78,9 +81,7 @@ test("scrolling through 100,000 messages", async ({ page, fixture }) => {
     return (metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? 0) / 1e6;
   };
   const before = await heap();
-  await page.evaluate(() => {
-    (window as unknown as { tasks: number[] }).tasks.length = 0;
-  });
+  const wheeled = await watchTasks(session);
   let nodes = 0;
   await page.locator(".scroll").hover();
   for (let step = 0; step < 300; step += 1) {
@@ -90,21 +91,32 @@ test("scrolling through 100,000 messages", async ({ page, fixture }) => {
     }
     await page.evaluate(() => new Promise(requestAnimationFrame));
   }
-  const wheel = await longest(page);
+  const wheel = await wheeled();
+  const jumped = await watchTasks(session);
   for (let part = 0; part <= 40; part += 1) {
     await page.locator(".scroll").evaluate((element, share) => {
       element.scrollTop = element.scrollHeight * share;
     }, part / 40);
-    await page.waitForFunction(() => document.querySelectorAll(".fl-row").length > 3);
+    await page.waitForFunction(isDrawn);
     nodes = Math.max(nodes, await page.evaluate(() => document.querySelectorAll("*").length));
   }
-  print(
-    `scrolling by wheel: longest task ${Math.round(wheel)} ms; jumping through all: ${Math.round(await longest(page))} ms`,
-  );
+  print(`${kind} texts, scrolling by wheel: ${wheel}`);
+  print(`${kind} texts, jumping through all: ${await jumped()}`);
   print(
     `most elements in the document: ${nodes}; heap ${before.toFixed(1)} MB before, ${(await heap()).toFixed(1)} MB after`,
   );
-});
+}
+
+/** Whether messages stand where one looks, and not gaps. */
+function isDrawn(): boolean {
+  const box = document.querySelector(".scroll")?.getBoundingClientRect();
+  const rows = [...document.querySelectorAll(".fl-row")].map((row) => row.getBoundingClientRect());
+  return (
+    box !== undefined &&
+    rows.some(({ top, bottom }) => top < box.top + box.height / 2 && bottom > box.top + 100) &&
+    document.querySelector(".undrawn") === null
+  );
+}
 
 test("what is loaded first", async ({ page, fixture }) => {
   giveMessages(fixture, 100);

@@ -162,9 +162,11 @@ describe("rows", () => {
     expect(heads.map((head) => head.actions)).toEqual([null]);
   });
 
-  test("names are those that are there, and the one that is chosen", () => {
-    expect(listNames(day, "Zap")[0]).toBe("Bash");
-    expect(listNames(day, "Zap")).toContain("Zap");
+  test("names are all there are, the most frequent first, and the one that is chosen", () => {
+    const { names } = listActions(day, new URLSearchParams("limit=1"));
+    expect(listNames(names, null)[0]?.[0]).toBe("Bash");
+    expect(listNames(names, null)).toHaveLength(Object.keys(names).length);
+    expect(listNames(names, "Zap").at(-1)).toEqual(["Zap", 0]);
   });
 });
 

@@ -94,3 +94,17 @@ test("a height of a gap tells which message stands there", () => {
     100, 100, 150, 199,
   ]);
 });
+
+test("where nothing stands above or below there is no gap, whatever the numbers", () => {
+  const own = [3, 4, 9].map((index) => buildMessage(index));
+  const layout = insertWindow([], { items: own, total: 1000, before: null, after: null, revision: 1 });
+  expect(draw(layout)).toBe("3-9");
+  const grown = insertWindow(layout, {
+    items: [buildMessage(12)],
+    total: 1010,
+    before: "12",
+    after: null,
+    revision: 1,
+  });
+  expect(draw(grown)).toBe("3-9 .10-11 12-12");
+});

@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 
 import {
   filterQuery,
+  findQueryOf,
   hitPath,
   NO_FILTER,
   parseFilter,
+  parseFind,
   parsePlace,
   parseSearch,
   parseUsage,
@@ -60,4 +62,11 @@ test("usage comes back from its address, and nonsense is the usual", () => {
   expect(parseUsage(usagePath(state).split("?")[1] ?? "")).toEqual(state);
   expect(usagePath(parseUsage("range=__proto__&by=constructor&since=2026-02-99"))).toBe("/usage");
   expect(parseUsage("since=2026-02-01").since).toBe("2026-02-01");
+});
+
+test("what is looked for stands in the address beside what else does", () => {
+  expect(parseFind("?at=end")).toBeNull();
+  expect(parseFind(findQueryOf("?at=end", "a & b"))).toBe("a & b");
+  expect(findQueryOf("?at=end", "")).toBe("?at=end&find=");
+  expect(findQueryOf("?find=x", null)).toBe("");
 });

@@ -125,3 +125,21 @@ test("keys are unique, and stay when windows come in before", () => {
   expect(part[0]).toMatchObject({ kind: "gap" });
   expect(all).toEqual(expect.arrayContaining(part.slice(1).map((row) => row.key)));
 });
+
+test("a permission mode that changes is marked once, before the prompt that was typed in it", () => {
+  const prompt = (index: number, mode: string | null, change: Partial<Message> = {}) =>
+    buildPrompt(index, "do", index, { permission_mode: mode, ...change });
+  const rows = rowsOf([
+    prompt(0, "default"),
+    prompt(1, "default"),
+    prompt(2, "plan"),
+    prompt(3, null),
+    prompt(4, "acceptEdits", { lane: "agent" }),
+    prompt(5, "acceptEdits"),
+  ]);
+  const marks = rows.flatMap((row) => (row.kind === "mark" ? [[row.index, row.change]] : []));
+  expect(marks).toEqual([
+    [2, { of: "mode", before: "default", now: "plan" }],
+    [5, { of: "mode", before: "plan", now: "acceptEdits" }],
+  ]);
+});

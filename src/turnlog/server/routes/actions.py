@@ -14,12 +14,11 @@ from msgspec import Struct
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.etags import check_unchanged
-from turnlog.server.finding import get_session
 from turnlog.server.parameters import FROM_ZERO, LARGEST, Categories, NamedSession
 from turnlog.server.shapes.actions import Action, ActionPage, ActionsOrder, ActionSpan
 from turnlog.server.views.actions import view_actions
-from turnlog.server.views.hook_items import HookSession
-from turnlog.server.views.lists import name_session
+from turnlog.server.views.heard import find_heard
+from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import moment
 from turnlog.server.views.tallies import find_tally
 from turnlog.store.actions import ActionFilter, ActionOutline, ActionPoint, TimeSpan
@@ -72,22 +71,22 @@ def list_actions(
     """List what was done and what happened in a session: calls of all agents, hook events, and other events.
 
     A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
-    there is only what is known to have taken time.
+    there is only what is known to have taken time. Works for sessions that only hooks have told of, too.
     """
-    session = get_session(store, visible, id)
+    asked, session = find_heard(store, visible, id)
     last_change = store.find_last_change(visible)
-    check_unchanged(request, session.key, session.revision, last_change)
+    revision = 0 if session is None else session.revision
+    check_unchanged(request, asked.key, revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if outcome is None else tuple(each.value for each in outcome),
         name=name,
         min_ms=0 if min_ms is None and sort is ActionsOrder.SLOWEST else min_ms,
     )
-    asked = HookSession(store, visible, session.key, session.row.session_id or name_session(session))
     begin = None if cursor is None else _read_cursor(cursor)
     outlines = store.list_actions(
         visible,
-        session.key,
+        asked.key,
         asked.id,
         where,
         after=None if begin is None else begin.point,
@@ -95,16 +94,18 @@ def list_actions(
         slowest=sort is ActionsOrder.SLOWEST,
         count=limit + 1,
     )
-    items = view_actions(asked, session.row.project, outlines[:limit], 0 if begin is None else begin.index)
+    project = None if session is None else session.row.project
+    items = view_actions(asked, project, outlines[:limit], 0 if begin is None else begin.index)
     tally = find_tally(asked, where, _MOST_SPANS, last_change)
     return ActionPage(
         items=items,
         total=tally.total,
         next=_write_cursor(items, outlines) if len(items) < len(outlines) else None,
         counts={Category(name): count for name, count in tally.counts.items()},
+        names={sayable(name): count for name, count in tally.names.items()},
         failed=tally.failed,
         overview=tuple(_view_spans(tally.spans)),
-        revision=session.revision,
+        revision=revision,
     )
 
 

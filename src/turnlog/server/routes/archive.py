@@ -9,6 +9,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
 
 from turnlog.export.raw import Outcome, restore_session
+from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import find_tombstones, list_holding
 from turnlog.server.bodies import decode_body
 from turnlog.server.dependencies import GivenScope, GivenStore
@@ -92,14 +93,24 @@ def lift_tombstone(
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
 def forget_session(
-    id: NamedSession, data: JSONBody[Wish], body: RawBody, store: GivenStore, visible: GivenScope
+    id: NamedSession,
+    data: JSONBody[Wish],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    surroundings: GivenSurroundings,
 ) -> Response[Forgetting]:
     """Remove a session from the archive for good, or say what would go.
 
-    It must be named by its whole id or key. Files outside of the archive are not touched.
+    It must be named by its whole id or key. Files outside of the archive are not touched, but for those that
+    turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
     wiped = store.weigh(visible, [known.key]) if wish.dry_run else store.forget(visible, [known.key])
+    captured = surroundings.captured_dir
+    own = [] if captured is None else list_own_files(known, captured)
+    if captured is not None and not wish.dry_run:
+        remove_captures([known], captured)
     backups = list_holding(store, [known.key], visible)
     told = Forgetting(
         done=not wish.dry_run,
@@ -107,7 +118,9 @@ def forget_session(
         files=wiped.files,
         bytes=wiped.bytes,
         deliveries=wiped.deliveries,
-        outside=tuple(path_text(source.path) for source in known.sources if source.present),
+        outside=tuple(
+            path_text(source.path) for source in known.sources if source.present and source.path not in own
+        ),
         backups=tuple(map(path_text, backups.holding)),
         unknown_backups=tuple(map(path_text, backups.unknown)),
         scrubbed=wiped.scrubbed and not wish.dry_run,
@@ -128,13 +141,13 @@ def restore_files(
     """Put the files of a session back where Claude Code kept them, or say which would be.
 
     It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
-    Code's own folders.
+    Code's own folders, but for what turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
+    captured = surroundings.captured_dir
+    places = [*surroundings.config_dirs, *([] if captured is None else [captured])]
     try:
-        found = restore_session(
-            store, visible, known, dry_run=wish.dry_run, within=list_roots(surroundings.config_dirs)
-        )
+        found = restore_session(store, visible, known, dry_run=wish.dry_run, within=list_roots(places))
     except OSError as error:
         problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
         raise RequestError(409, "not_written", "A file could not be written", details=(problem,)) from error

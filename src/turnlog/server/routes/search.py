@@ -16,6 +16,7 @@ from turnlog.errors import SearchCancelledError
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import RequestError
 from turnlog.server.shapes.search import Hit, Hits, Mark
+from turnlog.server.views.escapes import strip_escapes
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.moments import moment
 from turnlog.store.search.hits import Hit as Found
@@ -77,6 +78,7 @@ def _view_page(page: SearchPage) -> Hits:
 
 
 def _view(hit: Found) -> Hit:
+    snippet = strip_escapes(hit.snippet)
     return Hit(
         kind=hit.kind,
         session=hit.session,
@@ -93,8 +95,8 @@ def _view(hit: Found) -> Hit:
         agent_id=say(hit.agent_id),
         is_error=hit.is_error,
         created_at=moment(hit.time),
-        snippet=sayable(hit.snippet.text),
-        marks=tuple(Mark(start=start, end=end) for start, end in hit.snippet.marks),
+        snippet=sayable(snippet.text),
+        marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
     )
 
 

@@ -8,7 +8,6 @@ from litestar import Request, get
 
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
-from turnlog.server.finding import get_session
 from turnlog.server.parameters import (
     Active,
     After,
@@ -24,8 +23,7 @@ from turnlog.server.parameters import (
     WindowLimit,
 )
 from turnlog.server.shapes.timeline import TimelineWindow
-from turnlog.server.views.hook_items import HookSession
-from turnlog.server.views.lists import name_session
+from turnlog.server.views.heard import find_heard
 from turnlog.server.views.timeline import view_timeline
 from turnlog.server.views.walks import Asked, ask_window, build_filter
 from turnlog.server.views.windows import view_window
@@ -55,10 +53,15 @@ def list_timeline(
 
     Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
     last one that is not later; those above the first message are in the first window. Lines that tell of a hook
-    event as well are its `commands`, and no messages of their own.
+    event as well are its `commands`, and no messages of their own. Of a session that only hooks have told of
+    there is what they told, and no message.
     """
-    session = get_session(store, visible, id)
-    check_unchanged(request, session.key, session.revision, store.find_last_change(visible))
+    hooks, session = find_heard(store, visible, id)
+    revision = 0 if session is None else session.revision
+    check_unchanged(request, hooks.key, revision, store.find_last_change(visible))
+    if session is None:
+        items, omitted = view_timeline(hooks, (), (), None, above=True)
+        return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
     where = build_filter(lane, role, category, branch, active)
     asked = Asked(source, agent, around, before, after, limit)
     found = ask_window(store, visible, session.key, asked, where)
@@ -67,14 +70,13 @@ def list_timeline(
     above = messages[0].index if messages else found.at
     below = messages[-1].index + 1 if messages else found.at
     is_first = not chapter.list_before(above, 1)
-    hooks = HookSession(store, visible, session.key, session.row.session_id or name_session(session))
     items, omitted = view_timeline(hooks, found.rows, messages, chapter.source, is_first)
     return TimelineWindow(
         items=items,
         total=chapter.count(),
         before=None if is_first else str(above),
         after=str(below - 1) if chapter.list_after(below, 1) else None,
-        revision=session.revision,
+        revision=revision,
         omitted=omitted,
     )
 

@@ -72,6 +72,8 @@ class ActionPage(Struct, frozen=True, gc=False, kw_only=True):
     """Give it as `cursor` to go on; None at the end."""
     counts: dict[Category, int]
     """How many actions of each category the session has, filters aside."""
+    names: dict[str, int]
+    """How many there are of each name, filters aside: of tools, hook events, types of lines."""
     failed: int
     """How many of all have failed."""
     overview: tuple[ActionSpan, ...]

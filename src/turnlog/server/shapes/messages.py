@@ -122,6 +122,8 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     timestamp: datetime | None
     """The same."""
     model: str | None
+    permission_mode: str | None
+    """The permission mode in which a prompt was typed; null for all else, and where the file does not say."""
     aborted: bool
     """Whether it was stopped before its end."""
     usage: MessageUsage | None

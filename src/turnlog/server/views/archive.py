@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import (
     Endangered,
     list_all_endangered,
@@ -28,6 +29,7 @@ from turnlog.store.care import Backup, CaredStore, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.lists import StoredSession
 from turnlog.store.opening import measure_store
+from turnlog.store.places import home_of
 from turnlog.transcripts.files.paths import path_text
 
 __all__ = ["view_archive"]
@@ -42,8 +44,10 @@ def view_archive(
     """Return what the archive holds, and what it is kept from."""
     counts = store.count_files(scope)
     managed = list_managed_settings()
+    machine = None if around.place is None else peek_origin(home_of(around.place))
+    known = store.list_known(scope, machine)
     endangered = list_all_endangered(
-        around.config_dirs, store.list_known(scope), datetime.now(UTC), managed, Exclusion(around.exclude)
+        around.config_dirs, known, datetime.now(UTC), managed, Exclusion(around.exclude)
     )
     tombstones = store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)

@@ -40,7 +40,7 @@ from turnlog.transcripts.conversation.message import Message as Built
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
 from turnlog.transcripts.lines.texts import text_of
 
-__all__ = ["Answer", "Window", "tell", "view_message"]
+__all__ = ["Answer", "Window", "build_messages", "tell", "view_message"]
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
@@ -58,6 +58,8 @@ class Window(Struct, frozen=True, kw_only=True):
     project: str | None
     lines: Mapping[Place, Line]
     """All lines of all messages in it."""
+    built: Mapping[int, Built]
+    """The messages, by their indexes."""
     calls: Mapping[int, Sequence[CallRow]]
     """The calls of each message."""
     ids: Mapping[int, str]
@@ -71,7 +73,7 @@ def view_message(row: MessageRow, window: Window) -> Message:
     """Return a message with what it says."""
     places = {id(window.lines[place]): place for place in row.lines if place in window.lines}
     own = [window.lines[place] for place in row.lines[: row.own_lines] if place in window.lines]
-    built = _build(row, window.lines)
+    built = window.built.get(row.index)
     text, _ = cut("\n\n".join(_list_texts(own)) if built is None else built.text, LONGEST_SAID)
     answer = None if built is None or built.message_id is None else window.answers.get(built.message_id)
     parent = None if row.parent is None else say(window.ids.get(row.parent))
@@ -102,6 +104,7 @@ def view_message(row: MessageRow, window: Window) -> Message:
         created_at=time,
         timestamp=time,
         model=say(row.model),
+        permission_mode=say(_told_mode(own)),
         aborted=row.aborted,
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
@@ -118,6 +121,26 @@ def tell(row: MessageRow, lines: Mapping[Place, Line]) -> str:
     built = _build(row, lines)
     own = [lines[place] for place in row.lines[: row.own_lines] if place in lines]
     return "\n\n".join(_list_texts(own)) if built is None else built.text
+
+
+def build_messages(rows: Sequence[MessageRow], lines: Mapping[Place, Line]) -> dict[int, Built]:
+    """Put messages together from their own lines; those of which there is nothing are left out.
+
+    All at once, which is quicker; one that comes out otherwise, as lines between it and others are missing, by
+    itself.
+    """
+    places = {place for row in rows for place in row.lines if place in lines}
+    found = sorted(places, key=lambda place: (place.offset, place))
+    together = {id(each.lines[0]): each for each in Conversation([lines[place] for place in found]).messages}
+    built = {row.index: _find_same(row, lines, together) or _build(row, lines) for row in rows}
+    return {index: message for index, message in built.items() if message is not None}
+
+
+def _find_same(row: MessageRow, lines: Mapping[Place, Line], built: Mapping[int, Built]) -> Built | None:
+    """Return the message that has exactly the lines that a row has."""
+    own = [id(lines[place]) for place in row.lines[: row.own_lines] if place in lines]
+    message = built.get(own[0]) if own else None
+    return message if message is not None and [id(line) for line in message.lines] == own else None
 
 
 def _build(row: MessageRow, lines: Mapping[Place, Line]) -> Built | None:
@@ -192,6 +215,11 @@ def _name_block(block: ContentBlock) -> str:
 
 def _list_texts(lines: Sequence[Line]) -> Iterator[str]:
     return filter(None, (text_of(line.entry) for line in lines))
+
+
+def _told_mode(own: Sequence[Line]) -> str | None:
+    mode = getattr(own[0].entry, "permission_mode", UNSET) if own else UNSET
+    return str(mode) if isinstance(mode, str) else None
 
 
 def _told_parent(own: Sequence[Line]) -> str | None:

@@ -9,7 +9,7 @@ from turnlog.server.errors import NotFoundError
 from turnlog.server.shapes.messages import Message, MessageUsage
 from turnlog.server.views.limits import head_of
 from turnlog.server.views.lists import name_session
-from turnlog.server.views.messages import Answer, Window, tell, view_message
+from turnlog.server.views.messages import Answer, Window, build_messages, tell, view_message
 from turnlog.server.views.offloaded import OffloadedResults
 from turnlog.server.views.stretches import fit
 from turnlog.store.identity import Place, Scope
@@ -39,6 +39,7 @@ def view_window(
         session_id=name_session(session),
         project=session.row.project,
         lines=lines,
+        built=build_messages(rows, lines),
         calls=calls,
         ids=_list_ids(store, scope, session.key, rows),
         answers=_find_answers(store, scope, lines),

@@ -16,7 +16,8 @@ interface BarProps {
   readonly session: SessionItem | null;
   readonly total: number | null;
   readonly filter: ActionFilter;
-  readonly names: readonly string[];
+  /** All there are in the session, with how often. */
+  readonly names: readonly (readonly [name: string, count: number])[];
   readonly onChange: (change: Partial<ActionFilter>) => void;
   /** What is being gathered for a file, if any. */
   readonly gathering: string | null;
@@ -36,7 +37,7 @@ export function Bar({ session, total, filter, names, onChange, gathering, onSave
         label="Tool"
         any="Any tool"
         value={filter.name}
-        options={names.map((name) => [name, toolName(name).name])}
+        options={names.map(([name, count]) => [name, `${toolName(name).name} (${formatCount(count)})`])}
         onChange={(name) => {
           onChange({ name });
         }}

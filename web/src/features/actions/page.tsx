@@ -53,7 +53,7 @@ function Log({ session }: { readonly session: string }) {
     () => buildLogRows(state.items, turns, byTurn, state.complete),
     [state.items, state.complete, turns, byTurn],
   );
-  const names = useMemo(() => listNames(state.items, filter.name), [state.items, filter.name]);
+  const names = useMemo(() => listNames(state.names, filter.name), [state.names, filter.name]);
   const current = useActionKeys({ rows, filter, onChange: change, onTurns: toggleTurns });
   const scroller = useRef<HTMLElement>(null);
   const { gathering, error, save } = useSaving(session, filter);

@@ -1,11 +1,12 @@
 /** The cover and the contents: what the session is, its turns, and its sub-agents. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import type { Agent, SessionDetail, Turn } from "@/api/types";
 import { formatCount, formatCounted, formatDuration } from "@/lib/format";
+import { plainTitle } from "@/lib/plain";
 import { agentPath, sessionPath } from "@/lib/routes";
 import type { Store } from "@/lib/store";
 import { showControls } from "@/lib/visible";
@@ -25,6 +26,7 @@ interface ContentsProps {
   readonly passed: Store<Row | null>;
   readonly drawn: boolean;
   readonly onStar: () => void;
+  readonly onExport: () => void;
   readonly onChoose: () => void;
 }
 
@@ -40,7 +42,7 @@ export function Contents(props: ContentsProps) {
   ] as const;
   return (
     <aside ref={scroller} className={drawn ? "side left drawn" : "side left"} aria-label="Session and turns">
-      <Cover detail={detail} onStar={props.onStar} />
+      <Cover detail={detail} onStar={props.onStar} onExport={props.onExport} />
       <div className="toc-tabs">
         <div className="tabs" role="tablist" aria-label="Contents">
           {choices
@@ -75,7 +77,7 @@ function AgentList({ agents, session, onChoose }: ContentsProps) {
             <Icon name="agent" className="i-s" />
           </span>
           <span>
-            <span className="clip2">{showControls(agent.description ?? agent.id)}</span>
+            <span className="clip2">{showControls(plainTitle(agent.description ?? agent.id))}</span>
             <span className="meta dot-sep">
               <span>{showControls(agent.type ?? "sub-agent")}</span>
               {agent.depth > 1 && <span>level {agent.depth}</span>}
@@ -92,24 +94,27 @@ const TURN_HEIGHT = 70;
 
 /** A long session has thousands of turns: these, too, are in the document only where one looks. */
 function Turns({
+  detail,
   turns,
   session,
   passed,
   onChoose,
   scroller,
 }: ContentsProps & { readonly scroller: React.RefObject<HTMLElement | null> }) {
-  const currentTurn = usePart(passed, turnOf);
+  // It follows what is read, but never at its expense.
+  const currentTurn = useDeferredValue(usePart(passed, turnOf));
   const list = useRef<HTMLElement>(null);
-  const margin = useRef(0);
-  useEffect(() => {
-    margin.current = list.current?.offsetTop ?? 0;
-  });
+  // Only with what stands above: to measure it with every turn that is passed would cost a layout each time.
+  const [margin, setMargin] = useState(0);
+  useLayoutEffect(() => {
+    setMargin(list.current?.offsetTop ?? 0);
+  }, [detail]);
   // eslint-disable-next-line react-hooks/incompatible-library -- rows are memoised by themselves
   const virtual = useVirtualizer<HTMLElement, HTMLDivElement>({
     count: turns.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => TURN_HEIGHT,
-    scrollMargin: margin.current,
+    scrollMargin: margin,
     scrollPaddingStart: 48,
     scrollPaddingEnd: 96,
     overscan: 8,
@@ -136,7 +141,7 @@ function Turns({
             >
               <span className="no">{turn.index + 1}</span>
               <span>
-                <span className="clip2">{showControls(turn.title)}</span>
+                <span className="clip2">{showControls(plainTitle(turn.title))}</span>
                 <span className="row">
                   <Strip bars={turn.strip} />
                   <span className="sr">

@@ -33,6 +33,7 @@ export interface KeyOptions {
   readonly copyTurn: (turn: Turn) => void;
   readonly choose: (fork: number, branch: number) => void;
   readonly showRaw: (message: Message) => void;
+  readonly onExport: () => void;
   readonly onFind: () => void;
   readonly onSidechain: () => void;
   readonly onFailed: () => void;
@@ -45,7 +46,7 @@ const SKIPPED = new Set<Row["kind"]>(["gap", "turn-end", "hooks"]);
 
 export function useConversationKeys(options: KeyOptions): void {
   const { session, rows, turns, passed, current, setCurrent, goTo, handle, folds, runs } = options;
-  const { copy, copyTurn, choose, showRaw, onFind, onSidechain, onFailed, onBack } = options;
+  const { copy, copyTurn, choose, showRaw, onExport, onFind, onSidechain, onFailed, onBack } = options;
   const table = useMemo<readonly Binding[]>(() => {
     const at = rows.findIndex((row) => row.key === current);
     const chosen = rows[at];
@@ -150,6 +151,7 @@ export function useConversationKeys(options: KeyOptions): void {
           showRaw(row.message);
         }),
       },
+      { keys: "x", label: "export it", run: onExport },
       { keys: "Escape", label: "back out one step", run: onBack },
     ];
   }, [
@@ -167,6 +169,7 @@ export function useConversationKeys(options: KeyOptions): void {
     copyTurn,
     choose,
     showRaw,
+    onExport,
     onFind,
     onSidechain,
     onFailed,

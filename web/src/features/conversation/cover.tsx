@@ -21,7 +21,13 @@ const STATES = {
   idle: ["idle", "Idle"],
 } as const;
 
-export function Cover({ detail, onStar }: { readonly detail: SessionDetail; readonly onStar: () => void }) {
+interface CoverProps {
+  readonly detail: SessionDetail;
+  readonly onStar: () => void;
+  readonly onExport: () => void;
+}
+
+export function Cover({ detail, onStar, onExport }: CoverProps) {
   const { session } = detail;
   const { marks } = session;
   return (
@@ -43,6 +49,7 @@ export function Cover({ detail, onStar }: { readonly detail: SessionDetail; read
           </>
         )}
         <span className="grow" />
+        <IconButton icon="dl" label="Export…" aria-keyshortcuts="x" onClick={onExport} />
         <IconButton
           icon="star"
           className="star"

@@ -14,6 +14,9 @@ import { Icon } from "@/ui/icons";
 
 interface FindProps {
   readonly session: string;
+  /** What the address says is looked for; told when something else is. */
+  readonly sought: string;
+  readonly onSeek: (text: string) => void;
   /** The message that is read. */
   readonly reading: () => number;
   readonly onGo: (place: Place) => void;
@@ -23,9 +26,18 @@ interface FindProps {
 const NAME = "find";
 const TYPING_MS = 120;
 
-export function FindBar({ session, reading, onGo, onClose }: FindProps) {
-  const [text, setText] = useState("");
+export function FindBar({ session, sought, onSeek, reading, onGo, onClose }: FindProps) {
+  const [text, setText] = useState(sought);
   const [at, setAt] = useState(-1);
+  // Somebody went back or forward, or followed a link: what is looked for is what the address says.
+  const [told, setTold] = useState(sought);
+  if (sought !== told) {
+    setTold(sought);
+    if (sought !== text.trim()) {
+      setText(sought);
+      setAt(-1);
+    }
+  }
   const field = useRef<HTMLInputElement>(null);
   const settled = useSettled(text.trim(), TYPING_MS);
   const query = useQuery(findQuery(session, settled));
@@ -37,6 +49,10 @@ export function FindBar({ session, reading, onGo, onClose }: FindProps) {
     field.current?.focus();
   }, []);
   useMarks(settled);
+  const seek = useEffectEvent(onSeek);
+  useEffect(() => {
+    seek(settled);
+  }, [settled]);
   // Whoever is faster than the answer goes on when it has come.
   const ready = settled === text.trim() && query.data !== undefined && !query.isPlaceholderData;
   const waiting = useRef<1 | -1 | null>(null);
@@ -130,7 +146,8 @@ function counted(text: string, { isPending, isPlaceholderData, error, data }: As
 /** Marks the words wherever they are drawn, as rows come and go. */
 function useMarks(text: string): void {
   useEffect(() => {
-    const root = document.querySelector(".flow");
+    // The flow itself may not be there yet.
+    const root = document.getElementById("main");
     const words = wordsIn(text);
     if (!root || words.length === 0) {
       clearHighlight(NAME);
@@ -140,7 +157,8 @@ function useMarks(text: string): void {
     const mark = () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
-        highlightWords(root, words, NAME);
+        const flow = root.querySelector(".flow");
+        if (flow) highlightWords(flow, words, NAME);
       });
     };
     mark();

@@ -13,7 +13,7 @@ import type { Flow } from "@/state/flow/flow";
 import type { Row } from "@/state/flow/rows";
 import { guessHeight, spaceBefore } from "@/state/flow/spacing";
 
-import { RowContent } from "./rows";
+import { FlowRow } from "./flow-row";
 import { usePin } from "./use-pin";
 
 const TOP = 24;
@@ -62,7 +62,7 @@ export function FlowView(props: FlowViewProps) {
     count: rows.length,
     getScrollElement: () => scroller.current,
     // New functions with new rows: only so the virtualizer asks again for the heights of gaps.
-    estimateSize: useCallback((at: number) => guess(rows[at]), [rows]),
+    estimateSize: useCallback((at: number) => guess(rows, at), [rows]),
     getItemKey: useCallback((at: number) => rows[at]?.key ?? at, [rows]),
     paddingStart: TOP,
     paddingEnd: FOOT,
@@ -108,6 +108,14 @@ export function FlowView(props: FlowViewProps) {
     onPass(passed);
   }, [passed, onPass]);
 
+  const pick = useCallback(
+    (key: string) => {
+      // What is opened at the end grows downwards: it stays where it was pointed at.
+      pin.release();
+      onPick(key);
+    },
+    [pin, onPick],
+  );
   useFilling({ flow, rows, virtual, scroller, filling });
   useFocus(scroller, current);
 
@@ -118,38 +126,23 @@ export function FlowView(props: FlowViewProps) {
         {items.map((item) => {
           const row = rows[item.index];
           if (!row) return null;
-          const place = { transform: `translateY(${item.start}px)` };
           if (row.kind === "gap") {
-            return (
-              <div
-                key={item.key}
-                className="fl-gap"
-                style={{ ...place, height: item.size }}
-                aria-hidden="true"
-              />
-            );
+            const place = { transform: `translateY(${item.start}px)`, height: item.size };
+            return <div key={item.key} className="fl-gap" style={place} aria-hidden="true" />;
           }
           return (
-            // Pointing at a row makes it the one that keys act on; keys themselves do so by `j` and `k`.
-            // eslint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events
-            <div
+            <FlowRow
               key={item.key}
-              ref={virtual.measureElement}
-              data-index={item.index}
-              data-row={row.key}
-              data-current={row.key === current || undefined}
-              data-lit={row.index === lit || undefined}
-              className={`fl-row gap-${spaceBefore(row, rows[item.index - 1])}${row.nested ? " nested" : ""}`}
-              style={place}
-              tabIndex={-1}
-              onClick={() => {
-                // What is opened at the end grows downwards: it stays where it was pointed at.
-                pin.release();
-                onPick(row.key);
-              }}
-            >
-              <RowContent row={row} />
-            </div>
+              row={row}
+              at={item.index}
+              start={item.start}
+              size={item.size}
+              space={spaceBefore(row, rows[item.index - 1])}
+              current={row.key === current}
+              lit={row.index === lit}
+              measure={virtual.measureElement}
+              onPick={pick}
+            />
           );
         })}
         {tail}
@@ -158,8 +151,9 @@ export function FlowView(props: FlowViewProps) {
   );
 }
 
-function guess(row: Row | undefined): number {
-  return row ? guessHeight(row) : 0;
+function guess(rows: readonly Row[], at: number): number {
+  const row = rows[at];
+  return row ? guessHeight(row, rows[at - 1]) : 0;
 }
 
 interface Filling {
@@ -211,9 +205,9 @@ function trim(flow: Flow, rows: readonly Row[], virtual: Rows): void {
   flow.trim(first, last, (from, to) => {
     const sizes = new Map(virtual.takeSnapshot().map((item) => [item.key, item.size]));
     return rows.reduce(
-      (sum, row) =>
+      (sum, row, at) =>
         row.kind !== "gap" && from <= row.index && row.index <= to
-          ? sum + (sizes.get(row.key) ?? guessHeight(row))
+          ? sum + (sizes.get(row.key) ?? guess(rows, at))
           : sum,
       0,
     );

@@ -1,8 +1,10 @@
 /** A conversation: its contents at the left, all that was said in the middle, what was done for it at the right. */
 
+import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 
-import type { Agent } from "@/api/types";
+import { ApiError } from "@/api/errors";
+import type { Agent, SessionDetail } from "@/api/types";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 
@@ -12,10 +14,15 @@ import { FindBar } from "./find";
 import { FlowView } from "./flow-view";
 import { NewsPill, TailLine } from "./follow";
 import { PhoneHead, PhoneTabs, Place, Silent } from "./frame";
+import { Heard } from "./heard";
 import { RawDialog } from "./raw";
 import { SidechainPanel } from "./sidechain/panel";
 import { usePage } from "./use-page";
 import type { PageProps, PageState } from "./use-page";
+
+const ExportDialog = lazy(() =>
+  import("@/features/exporting/dialog").then((part) => ({ default: part.ExportDialog })),
+);
 
 export function ConversationPage(props: PageProps) {
   const page = usePage(props);
@@ -29,7 +36,9 @@ export function ConversationPage(props: PageProps) {
         page.start();
       });
     };
-    return <Unreadable message={failure.message} onRetry={retry} />;
+    const unreadable = <Unreadable message={failure.message} onRetry={retry} />;
+    const unknown = failure instanceof ApiError && failure.status === 404;
+    return unknown ? <Heard session={session} onRetry={retry} otherwise={unreadable} /> : unreadable;
   }
   return (
     <ConversationProvider value={context}>
@@ -44,9 +53,7 @@ export function ConversationPage(props: PageProps) {
       <PhoneTabs
         news={news}
         onTurns={panels.toggleTurns}
-        onFind={() => {
-          page.setFinding(true);
-        }}
+        onFind={page.finding.open}
         onEnd={() => handle.current?.scrollToEnd()}
         onSidechain={panels.toggleSidechain}
       />
@@ -59,6 +66,19 @@ export function ConversationPage(props: PageProps) {
             page.setRaw(null);
           }}
         />
+      )}
+      {page.exporting && detail.data && (
+        <Suspense fallback={null}>
+          <ExportDialog
+            sessions={[{ key: detail.data.session.key, name: nameOf(detail.data) }]}
+            turns={page.turns.length}
+            branches={conversation.branches}
+            onDone={announce}
+            onClose={() => {
+              page.setExporting(false);
+            }}
+          />
+        </Suspense>
       )}
       <div className="sr" role="status">
         {said}
@@ -89,6 +109,9 @@ function Left({ page }: PartProps) {
       passed={stores.passed}
       drawn={panels.drawn === "turns"}
       onStar={star}
+      onExport={() => {
+        page.setExporting(true);
+      }}
       onChoose={() => {
         panels.setDrawn(null);
       }}
@@ -97,7 +120,7 @@ function Left({ page }: PartProps) {
 }
 
 function Middle({ page }: PartProps) {
-  const { session, turns, conversation, panels, stores, finding, setFinding, news, handle } = page;
+  const { session, turns, conversation, panels, stores, finding, news, handle } = page;
   const { agents, alone, state } = conversation;
   return (
     <>
@@ -106,25 +129,23 @@ function Middle({ page }: PartProps) {
         passed={stores.passed}
         alone={alone ? { agent: agentOf(agents, page.agent, state.source), session } : null}
         drawn={panels.drawn === "turns"}
-        finding={finding}
-        sidechain={panels.beside || panels.drawn === "sidechain"}
+        finding={finding.text !== null}
+        sidechain={panels.besideSeen}
         onDraw={panels.toggleTurns}
-        onFind={() => {
-          setFinding(!finding);
-        }}
+        onFind={finding.text === null ? finding.open : finding.close}
         onSidechain={panels.toggleSidechain}
       />
-      {finding && (
+      {finding.text !== null && (
         <FindBar
           session={page.detail.data?.session.key ?? session}
+          sought={finding.text}
+          onSeek={finding.change}
           reading={() => {
             const row = stores.passed.get();
             return row && row.kind !== "gap" ? row.index : 0;
           }}
           onGo={page.goToPlace}
-          onClose={() => {
-            setFinding(false);
-          }}
+          onClose={finding.close}
         />
       )}
       <Troubles page={page} />
@@ -209,6 +230,10 @@ function Right({ page: { session, turns, conversation, panels, stores, target } 
       }}
     />
   );
+}
+
+function nameOf({ session }: SessionDetail): string {
+  return session.title ?? session.first_prompt ?? session.session_id;
 }
 
 function agentOf(

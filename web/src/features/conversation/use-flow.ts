@@ -30,8 +30,11 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
   const agents = useMemo(() => new Map(listed.map((each) => [each.id, each])), [listed]);
   const ways = useMemo(() => (branches.length > 1 ? findWays(branches, choices) : null), [branches, choices]);
   const placed = useMemo(
-    () => new Set(listed.filter((each) => each.inline && each.call !== null).map((each) => each.id)),
-    [listed],
+    () =>
+      new Set(
+        listed.filter((each) => each.inline && each.call !== null && each.id !== agent).map((each) => each.id),
+      ),
+    [listed, agent],
   );
   const state = useStore(flow.state);
   const shown = useStore(level);
@@ -63,5 +66,17 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
   const choose = useCallback((fork: number, branch: number) => {
     setChoices((before) => new Map(before).set(fork, branch));
   }, []);
-  return { flow, folds, runs, state, rows, agents, ways: alone ? null : ways, choose, setChoices, alone };
+  return {
+    flow,
+    folds,
+    runs,
+    state,
+    rows,
+    agents,
+    branches,
+    ways: alone ? null : ways,
+    choose,
+    setChoices,
+    alone,
+  };
 }

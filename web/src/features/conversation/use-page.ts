@@ -17,12 +17,15 @@ import { callKey } from "@/state/flow/rows";
 import type { Row } from "@/state/flow/rows";
 import { sidechain } from "@/state/settings";
 import type { Shown } from "@/state/sidechain";
+import { useMedia } from "@/state/use-media";
 
 import type { Landing } from "./context";
 import { useConversationKeys } from "./conversation-keys";
 import type { FlowHandle } from "./flow-view";
 import { useNews } from "./follow";
 import { useCopy } from "./use-copy";
+import { useFinding } from "./use-finding";
+import type { Finding } from "./use-finding";
 import { useFlow } from "./use-flow";
 import { useLanding } from "./use-landing";
 import { useStart } from "./use-start";
@@ -45,7 +48,8 @@ export function usePage({ session, message, agent = null }: PageProps) {
   const stores = useStores();
   const [said, announce] = useState("");
   const [raw, setRaw] = useState<Message | null>(null);
-  const [finding, setFinding] = useState(false);
+  const [exporting, setExporting] = useState(false);
+  const finding = useFinding();
   const panels = usePanels();
   const conversation = useFlow(session, agent, turns);
   const { flow, folds, runs, state, rows, ways, setChoices, choose, agents } = conversation;
@@ -67,14 +71,15 @@ export function usePage({ session, message, agent = null }: PageProps) {
   useTitle(detail.data?.session.title, detail.data?.session.project && baseName(detail.data.session.project));
   useBodyClass("page-conv");
   const { copy, copyTurn } = useCopy(session, announce);
-  const back = useBack(finding, setFinding, panels);
+  const back = useBack(finding, panels);
   useConversationKeys({
     ...{ session, turns, handle, rows, folds, runs, copy, copyTurn, choose },
     ...{ passed: stores.passed, current: target.current, setCurrent: target.setCurrent, goTo },
     showRaw: setRaw,
-    onFind: useCallback(() => {
-      setFinding(true);
+    onExport: useCallback(() => {
+      setExporting(true);
     }, []),
+    onFind: finding.open,
     onSidechain: panels.toggleSidechain,
     onFailed: useFailed(stores.shown, panels.showSidechain),
     onBack: back,
@@ -98,7 +103,7 @@ export function usePage({ session, message, agent = null }: PageProps) {
   const news = useNews(state.total, state.status === "open", following);
   return {
     ...{ session, agent, detail, turns, handle, stores, panels, conversation, target, context },
-    ...{ said, announce, raw, setRaw, finding, setFinding, goToPlace, start, following, news },
+    ...{ said, announce, raw, setRaw, exporting, setExporting, finding, goToPlace, start, following, news },
     live: isLive(detail.data) || news > 0,
     star: useStarOf(detail.data),
   };
@@ -126,6 +131,8 @@ function usePanels() {
   const [asked, setAsked] = useState<number | null>(null);
   const [lit, setLit] = useState<number | null>(null);
   const beside = useStore(sidechain) === "shown";
+  /** Whether it is seen; where it is a drawer, only while it is drawn. */
+  const besideSeen = useMedia(WIDE) ? beside : drawn === "sidechain";
   const showSidechain = useCallback((now: boolean) => {
     if (window.matchMedia(WIDE).matches) sidechain.set(now ? "shown" : "hidden");
     else setDrawn(now ? "sidechain" : null);
@@ -145,7 +152,7 @@ function usePanels() {
     setDrawn((now) => (now === "turns" ? null : "turns"));
   }, []);
   return {
-    ...{ drawn, setDrawn, asked, setAsked, lit, setLit, beside },
+    ...{ drawn, setDrawn, asked, setAsked, lit, setLit, beside, besideSeen },
     ...{ showSidechain, toggleSidechain, showOperations, toggleTurns },
   };
 }
@@ -153,17 +160,13 @@ function usePanels() {
 type Panels = ReturnType<typeof usePanels>;
 
 /** One step back: what was opened last is closed first. */
-function useBack(
-  finding: boolean,
-  setFinding: (now: boolean) => void,
-  { drawn, setDrawn }: Panels,
-): () => void {
+function useBack({ text, close }: Finding, { drawn, setDrawn }: Panels): () => void {
   const [, navigate] = useLocation();
   return useCallback(() => {
-    if (finding) setFinding(false);
+    if (text !== null) close();
     else if (drawn) setDrawn(null);
     else navigate("/sessions");
-  }, [finding, setFinding, drawn, setDrawn, navigate]);
+  }, [text, close, drawn, setDrawn, navigate]);
 }
 
 function useFailed(

@@ -22,13 +22,16 @@ interface StartOptions {
 export function useStart({ message, goTo, land, handle, flow }: StartOptions): () => void {
   const search = useSearch();
   const ending = useRef(false);
+  // What else the address says, such as what is looked for, is no reason to go anywhere.
+  const { source, call } = parsePlace(search);
+  const atEnd = opensAtEnd(search);
   const start = useCallback(() => {
-    if (message !== null) void land(message, parsePlace(search));
-    else if (opensAtEnd(search)) {
+    if (message !== null) void land(message, { source, call });
+    else if (atEnd) {
       ending.current = true;
       void flow.openEnd();
     } else void goTo(null);
-  }, [message, search, goTo, land, flow]);
+  }, [message, source, call, atEnd, goTo, land, flow]);
   useEffect(start, [start]);
   // The rows are there one render after their messages.
   useEffect(() => {

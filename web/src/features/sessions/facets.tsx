@@ -19,14 +19,16 @@ export const TITLE_FIELD = "find-session";
 
 interface FacetsProps {
   readonly filter: SessionFilter;
+  /** Whether it is drawn over the list, where there is no room beside it. */
+  readonly drawn: boolean;
   readonly onChange: (change: Partial<SessionFilter>, replace?: boolean) => void;
 }
 
-export function Facets({ filter, onChange }: FacetsProps) {
+export function Facets({ filter, drawn, onChange }: FacetsProps) {
   const projects = useQuery(projectsQuery()).data?.items ?? [];
   const facets = useQuery(facetsQuery(filter)).data;
   return (
-    <aside className="facets" aria-label="Narrow down">
+    <aside className={drawn ? "facets drawn" : "facets"} aria-label="Narrow down">
       <TitleField
         text={filter.text ?? ""}
         onChange={(text) => {

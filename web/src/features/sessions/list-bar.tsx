@@ -16,9 +16,12 @@ interface ListBarProps {
   readonly filter: SessionFilter;
   readonly onChange: (change: Partial<SessionFilter>) => void;
   readonly total: number | null;
+  /** Whether the other filters are drawn over the list, where there is no room beside it. */
+  readonly drawn: boolean;
+  readonly onDraw: () => void;
 }
 
-export function ListBar({ filter, onChange, total }: ListBarProps) {
+export function ListBar({ filter, onChange, total, drawn, onDraw }: ListBarProps) {
   const rowHeight = useStore(density);
   const onlyHere = useQuery(statusQuery()).data?.only_here ?? 0;
   const off = (part: Partial<SessionFilter>, name: string) => (
@@ -36,6 +39,9 @@ export function ListBar({ filter, onChange, total }: ListBarProps) {
       <h1>
         Sessions <span>{total !== null && formatCount(total)}</span>
       </h1>
+      <Chip className="to-facets" icon="queue" pressed={drawn} onToggle={onDraw}>
+        Filters
+      </Chip>
       <Chip
         icon="star"
         pressed={filter.starred}
@@ -112,11 +118,12 @@ interface SelectionBarProps {
   readonly count: number;
   readonly onStar: () => void;
   readonly onTag: () => void;
+  readonly onExport: () => void;
   readonly onPutAway: () => void;
   readonly onClear: () => void;
 }
 
-export function SelectionBar({ count, onStar, onTag, onPutAway, onClear }: SelectionBarProps) {
+export function SelectionBar({ count, onStar, onTag, onExport, onPutAway, onClear }: SelectionBarProps) {
   return (
     <div className="bar" role="group" aria-label="Selected sessions">
       <h1>
@@ -127,6 +134,9 @@ export function SelectionBar({ count, onStar, onTag, onPutAway, onClear }: Selec
       </Button>
       <Button className="btn-s" onClick={onTag}>
         <Icon name="tag" className="i-s" /> Tag…
+      </Button>
+      <Button className="btn-s" onClick={onExport}>
+        <Icon name="dl" className="i-s" /> Export…
       </Button>
       <Button className="btn-s" onClick={onPutAway}>
         Put away

@@ -20,6 +20,9 @@ import { useListKeys } from "./use-list-keys";
 import { useFilter, useMarks, useSessions } from "./use-sessions";
 
 const Peek = lazy(() => import("./peek").then((part) => ({ default: part.Peek })));
+const ExportDialog = lazy(() =>
+  import("@/features/exporting/dialog").then((part) => ({ default: part.ExportDialog })),
+);
 const TagsDialog = lazy(() => import("./tags-dialog").then((part) => ({ default: part.TagsDialog })));
 
 export function SessionsPage() {
@@ -48,7 +51,7 @@ export function SessionsPage() {
   }
   return (
     <div className="wrap">
-      <Facets filter={filter} onChange={change} />
+      <Facets filter={filter} drawn={keys.drawn} onChange={change} />
       <main
         id="main"
         ref={scroller}
@@ -65,6 +68,9 @@ export function SessionsPage() {
             onTag={() => {
               keys.setTagging(true);
             }}
+            onExport={() => {
+              keys.setExporting(true);
+            }}
             onPutAway={() => {
               mark(keys.marked, { archived: true });
               keys.clear();
@@ -72,7 +78,13 @@ export function SessionsPage() {
             onClear={keys.clear}
           />
         ) : (
-          <ListBar filter={filter} onChange={change} total={query.isSuccess ? total : null} />
+          <ListBar
+            filter={filter}
+            onChange={change}
+            total={query.isSuccess ? total : null}
+            drawn={keys.drawn}
+            onDraw={keys.toggleDrawn}
+          />
         )}
         {query.isError && sessions.length === 0 ? (
           <Notice title="The sessions could not be listed." detail={query.error.message}>
@@ -111,6 +123,18 @@ export function SessionsPage() {
       </main>
       <Suspense fallback={null}>
         {keys.peeked && <Peek session={keys.peeked} onClose={keys.closePeek} />}
+        {keys.exporting && keys.marked.length > 0 && (
+          <ExportDialog
+            sessions={keys.marked.map(({ key, title, first_prompt, session_id }) => ({
+              key,
+              name: title ?? first_prompt ?? session_id,
+            }))}
+            onDone={() => undefined}
+            onClose={() => {
+              keys.setExporting(false);
+            }}
+          />
+        )}
         {keys.tagging && keys.marked.length > 0 && (
           <TagsDialog
             sessions={keys.marked}

@@ -17,6 +17,8 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
   const [current, setCurrent] = useState<string | null>(null);
   const [selected, select] = useState<ReadonlySet<string>>(NONE);
   const [tagging, setTagging] = useState(false);
+  const [exporting, setExporting] = useState(false);
+  const [drawn, setDrawn] = useState(false);
   const [peeking, setPeeking] = useState(false);
   const [, navigate] = useLocation();
   const at = sessions.findIndex((session) => session.key === current);
@@ -78,12 +80,13 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
         label: "back out one step",
         run: () => {
           if (peeking) setPeeking(false);
+          else if (drawn) setDrawn(false);
           else if (selected.size > 0) select(NONE);
           else setCurrent(null);
         },
       },
     ];
-  }, [sessions, at, chosen, selected, peeking, navigate, star]);
+  }, [sessions, at, chosen, selected, peeking, drawn, navigate, star]);
   useKeys(table);
   const marked = useMemo(
     () =>
@@ -100,6 +103,13 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
     marked,
     tagging,
     setTagging,
+    exporting,
+    setExporting,
+    /** Whether the filters are drawn over the list. */
+    drawn,
+    toggleDrawn: () => {
+      setDrawn((now) => !now);
+    },
     peeked: peeking ? chosen : undefined,
     closePeek: () => {
       setPeeking(false);

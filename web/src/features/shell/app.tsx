@@ -1,7 +1,7 @@
 /** All places of the page, and what stands around them. */
 
 import { lazy, Suspense, useEffect } from "react";
-import { Redirect, Route, Switch } from "wouter";
+import { Route, Switch } from "wouter";
 
 import { WaitToast } from "@/features/mission-control/toast";
 import { Boundary } from "@/ui/boundary";
@@ -12,7 +12,8 @@ import { DemoBanner } from "./demo-banner";
 import { Help } from "./help";
 import { KeyLine } from "./key-line";
 import { NotFound } from "./not-found";
-import { HOME, PAGES } from "./pages";
+import { Home } from "./home";
+import { PAGES } from "./pages";
 import { useShellKeys } from "./shell-keys";
 import { startAgain } from "./start-again";
 import { TabBar } from "./tab-bar";
@@ -46,7 +47,7 @@ export function App() {
         <Suspense fallback={null}>
           <Switch>
             <Route path="/">
-              <Redirect to={HOME} replace />
+              <Home />
             </Route>
             {PAGES.map((page) => (
               <Route key={page.path} path={page.route ?? page.path} component={page.show} />

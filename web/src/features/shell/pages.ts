@@ -72,6 +72,3 @@ export const PAGES: readonly Page[] = [
     show: later(() => import("@/features/archive/page").then((part) => part.ArchivePage)),
   },
 ];
-
-/** Where the address alone leads to. */
-export const HOME = "/sessions";

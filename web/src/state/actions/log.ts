@@ -14,6 +14,7 @@ export interface LogState {
   /** What is known of all of them, with the first page. */
   readonly total: number;
   readonly counts: ActionPage["counts"];
+  readonly names: ActionPage["names"];
   readonly failed: number;
   readonly overview: ActionPage["overview"];
   /** Whether these are all. */
@@ -37,6 +38,7 @@ const NOTHING: LogState = {
   items: [],
   total: 0,
   counts: {},
+  names: {},
   failed: 0,
   overview: [],
   complete: false,
@@ -124,7 +126,7 @@ export class ActionLog {
     }
   }
 
-  #keep(pages: readonly KeptPage[], { total, counts, failed, overview }: ActionPage): void {
+  #keep(pages: readonly KeptPage[], { total, counts, names, failed, overview }: ActionPage): void {
     if (this.#over.signal.aborted) return;
     this.#pages = pages;
     const items = pages.flatMap(({ page }) => page.items);
@@ -132,6 +134,7 @@ export class ActionLog {
       items,
       total: Math.max(total, items.length),
       counts,
+      names,
       failed,
       overview,
       complete: pages.at(-1)?.page.next === null,

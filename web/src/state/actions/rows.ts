@@ -67,10 +67,12 @@ function sumUp(items: readonly Action[]): Map<number | null, { actions: number; 
   return sums;
 }
 
-/** The tools and events that are among those loaded, the most frequent first; one that is chosen always is. */
-export function listNames(items: readonly Action[], chosen: string | null): string[] {
-  const counts = new Map<string, number>();
-  for (const { name } of items) counts.set(name, (counts.get(name) ?? 0) + 1);
+/** The tools and events of the session, the most frequent first; one that is chosen always is among them. */
+export function listNames(
+  names: Readonly<Record<string, number>>,
+  chosen: string | null,
+): readonly (readonly [name: string, count: number])[] {
+  const counts = new Map(Object.entries(names));
   if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
-  return [...counts].sort(([a, m], [b, n]) => n - m || a.localeCompare(b)).map(([name]) => name);
+  return [...counts].sort(([a, m], [b, n]) => n - m || a.localeCompare(b));
 }

@@ -36,7 +36,11 @@ export function emptyLayout(total: number): Layout {
   return total === 0 ? [] : [{ kind: "gap", first: 0, last: total - 1, height: total * GUESSED_HEIGHT }];
 }
 
-/** Puts a window in its place. What it overlaps is replaced by it; neighbours that touch become one stretch. */
+/**
+ * Puts a window in its place. What it overlaps is replaced by it; neighbours that touch become one stretch. Where it
+ * says that nothing stands above or below there is no gap either, whatever the numbers: of a sub-agent that speaks in
+ * the transcript, only some of its messages are meant.
+ */
 export function insertWindow(layout: Layout, window: MessageWindow): Layout {
   const fitted = fitTotal(layout, window.total);
   const first = window.items[0]?.index;
@@ -50,8 +54,8 @@ export function insertWindow(layout: Layout, window: MessageWindow): Layout {
     before: window.before,
     after: window.after,
   };
-  const above = fitted.flatMap((part) => clip(part, 0, first - 1));
-  const below = fitted.flatMap((part) => clip(part, last + 1, window.total - 1));
+  const above = window.before === null ? [] : fitted.flatMap((part) => clip(part, 0, first - 1));
+  const below = window.after === null ? [] : fitted.flatMap((part) => clip(part, last + 1, window.total - 1));
   return join([...above, middle, ...below]);
 }
 

@@ -4,6 +4,8 @@ import type { Block, Call, HookItem, Message, Turn } from "@/api/types";
 import type { Level } from "@/state/settings";
 
 import type { Fork, Ways } from "./branches";
+import { Changes } from "./changes";
+import type { Change } from "./changes";
 import { placeHooks } from "./hooks";
 import type { Gap, Layout } from "./layout";
 
@@ -28,7 +30,7 @@ export type ContentRow = Common &
     | { readonly kind: "image"; readonly block: Extract<Block, { kind: "image" }> }
     | { readonly kind: "unknown"; readonly type: string; readonly json: unknown }
     | { readonly kind: "hooks"; readonly hooks: readonly HookItem[] }
-    | { readonly kind: "mark"; readonly models: readonly [before: string, now: string] | null }
+    | { readonly kind: "mark"; readonly change: Change | null }
     | { readonly kind: "compaction"; readonly before: number | null; readonly after: number | null }
     | { readonly kind: "summary" }
     | { readonly kind: "error" }
@@ -87,7 +89,7 @@ function stretchRows(messages: readonly Message[], options: RowOptions): Content
   const { scope = "", level } = options;
   let turn: number | null = null;
   let clock = "";
-  let model: string | null = null;
+  const changes = new Changes();
   for (const message of messages) {
     if (!isShown(message, options)) continue;
     const ended = message.turn !== turn && turn !== null ? options.turns[turn] : undefined;
@@ -96,11 +98,9 @@ function stretchRows(messages: readonly Message[], options: RowOptions): Content
       rows.push({ ...common(last.message, "end", scope), kind: "turn-end", turn: ended });
     }
     turn = message.turn ?? turn;
-    const now = modelOf(message);
-    if (now !== null && model !== null && now !== model) {
-      rows.push({ ...common(message, "model", scope), kind: "mark", models: [model, now] });
+    for (const change of changes.take(message)) {
+      rows.push({ ...common(message, change.of, scope), kind: "mark", change });
     }
-    model = now ?? model;
     const minute = message.created_at?.slice(0, 16) ?? "";
     const own = messageRows(message, options, minute !== clock);
     if (own.some((row) => row.kind === "text" && row.timed)) clock = minute;
@@ -113,11 +113,6 @@ function stretchRows(messages: readonly Message[], options: RowOptions): Content
 function isShown(message: Message, { ways, placed }: RowOptions): boolean {
   if (message.agent_id !== null && placed?.has(message.agent_id)) return false;
   return ways?.isShown(message.branch) ?? true;
-}
-
-/** The model that answered; sub-agents have their own. */
-function modelOf({ model, author, rule }: Message): string | null {
-  return author === "claude" && rule === "answer" && model?.startsWith("claude") ? model : null;
 }
 
 /** How much a compaction left: what the answers before and after it were given to read. */
@@ -157,7 +152,7 @@ function messageRows(message: Message, options: RowOptions, timed: boolean): Con
   if (PROMPTS.has(message.rule)) {
     return [{ ...base(), kind: "prompt", fork: ways?.forkOf(message.branch, message.index) ?? null }];
   }
-  if (message.rule === "interruption") return [{ ...base(), kind: "mark", models: null }];
+  if (message.rule === "interruption") return [{ ...base(), kind: "mark", change: null }];
   if (message.rule === "compaction") return [{ ...base(), kind: "compaction", before: null, after: null }];
   if (SUMMARIES.has(message.rule)) return [{ ...base(), kind: "summary" }];
   if (message.category === "error") return [{ ...base(), kind: "error" }];

@@ -1,5 +1,7 @@
 /** How far a row stands from the one before, and how tall it is likely to be. */
 
+import { guessProse } from "@/lib/pieces";
+
 import type { Row } from "./rows";
 
 export type Space = "none" | "s" | "m" | "l";
@@ -17,25 +19,37 @@ export function spaceBefore(row: Row, previous: Row | undefined): Space {
   return "m";
 }
 
+const SPACES: Readonly<Record<Space, number>> = { none: 0, s: 8, m: 16, l: 40 };
+
+/** Without what is written in them; those of one line are exact, so that nothing is moved when they are drawn. */
 const HEIGHTS: Readonly<Record<Exclude<Row["kind"], "gap">, number>> = {
-  prompt: 130,
-  text: 100,
-  thinking: 34,
-  call: 31,
+  prompt: 24,
+  text: 0,
+  thinking: 30,
+  call: 30,
   more: 28,
-  stub: 34,
+  stub: 30,
   image: 240,
-  unknown: 40,
-  mark: 40,
-  compaction: 140,
-  summary: 46,
-  error: 80,
-  system: 26,
-  branch: 40,
-  hooks: 30,
-  "turn-end": 46,
+  unknown: 32,
+  mark: 20,
+  compaction: 168,
+  summary: 30,
+  error: 60,
+  system: 24,
+  branch: 24,
+  hooks: 22,
+  "turn-end": 43,
 };
 
-export function guessHeight(row: Row): number {
-  return row.kind === "gap" ? row.gap.height : HEIGHTS[row.kind];
+/** How tall a row is, with the space before it. */
+export function guessHeight(row: Row, previous: Row | undefined): number {
+  if (row.kind === "gap") return row.gap.height;
+  const own = SPACES[spaceBefore(row, previous)] + HEIGHTS[row.kind];
+  if (row.kind === "prompt") return own + guessProse(row.message.content);
+  return row.kind === "text" ? own + guessProse(row.text) : own;
+}
+
+/** What drawing a row costs, beside the Markdown in it, in the weight of so many characters of it. */
+export function weighRow(row: Row): number {
+  return row.kind === "call" || row.kind === "prompt" ? 300 : 150;
 }

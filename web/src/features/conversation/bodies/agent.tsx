@@ -165,7 +165,7 @@ function AgentHead({ id, agent, messages, whole }: HeadProps) {
         {agent?.background && <span>in the background</span>}
       </span>
       <span className="grow" />
-      {agent?.source != null && (
+      {agent && (
         <Link className="btn btn-s btn-bare" href={agentPath(session, id)}>
           Open alone <Icon name="ext" />
         </Link>

@@ -3,9 +3,11 @@
 import { rawUrl } from "@/api/client";
 import { formatClock, formatCounted, formatDuration, formatMoney, formatTokens } from "@/lib/format";
 import { printJson } from "@/lib/json";
-import { modelName } from "@/lib/names";
+import { modelName, modeName } from "@/lib/names";
+import { plainTitle } from "@/lib/plain";
 import { showControls, stripTerminal } from "@/lib/visible";
 import { toggle } from "@/state/flow/folds";
+import type { Change } from "@/state/flow/changes";
 import type { ContentRow } from "@/state/flow/rows";
 import { Output } from "@/ui/code";
 import { Icon } from "@/ui/icons";
@@ -22,11 +24,12 @@ export function MarkRow({ row }: { readonly row: RowOf<"mark"> }) {
   const clock = formatClock(row.message.created_at);
   return (
     <div className="markline">
-      {row.models ? (
+      {row.change ? (
         <span>
-          <Icon name="half" />
+          <Icon name={row.change.of === "model" ? "half" : "plan"} />
           <span>
-            <b>Model</b> {modelName(row.models[0])} → {modelName(row.models[1])}, {clock}
+            <b>{row.change.of === "model" ? "Model" : "Mode"}</b> {nameIn(row.change, row.change.before)} →{" "}
+            {nameIn(row.change, row.change.now)}, {clock}
           </span>
         </span>
       ) : (
@@ -39,6 +42,10 @@ export function MarkRow({ row }: { readonly row: RowOf<"mark"> }) {
       )}
     </div>
   );
+}
+
+function nameIn({ of }: Change, name: string): string {
+  return showControls(of === "model" ? modelName(name) : modeName(name));
 }
 
 /** Two bars: what was read before, and what was left. */
@@ -86,7 +93,7 @@ export function SummaryRow({ row }: { readonly row: RowOf<"summary"> }) {
             <Icon name="compact" />
           </span>
           <span>Summary</span>
-          <span className="gist clip">{showControls(firstLine(row.message.content))}</span>
+          <span className="gist clip">{showControls(plainTitle(firstLine(row.message.content)))}</span>
           <span className="dur">{formatCounted(row.message.content.length, "character")}</span>
         </>
       }

@@ -1,6 +1,7 @@
 /** What was said: prompts and answers, and what was thought. */
 
 import { formatClock, formatMoment } from "@/lib/format";
+import { plainTitle } from "@/lib/plain";
 import type { Fork } from "@/state/flow/branches";
 import type { ContentRow } from "@/state/flow/rows";
 import { Icon } from "@/ui/icons";
@@ -45,7 +46,7 @@ function Asked({ row }: { readonly row: RowOf<"prompt"> }) {
             <Icon name="right" />
           </span>
           <span>Asked</span>
-          <span className="gist clip">{showControls(content.trim().split("\n", 1)[0] ?? "")}</span>
+          <span className="gist clip">{showControls(plainTitle(content.trim().split("\n", 1)[0] ?? ""))}</span>
           <span className="dur" />
         </>
       }
@@ -177,7 +178,7 @@ export function ThinkingRow({ row }: { readonly row: RowOf<"thinking"> }) {
             <Icon name="think" />
           </span>
           <span>Thought</span>
-          <span className="gist clip">{showControls(gist)}</span>
+          <span className="gist clip">{showControls(plainTitle(gist))}</span>
           <span className="dur" />
         </>
       }

@@ -6,6 +6,7 @@ import { agentCallsQuery } from "@/api/conversation";
 import { callsOfQuery } from "@/api/queries";
 import type { Call, Sidechain } from "@/api/types";
 import { formatCounted, formatDuration } from "@/lib/format";
+import { plainTitle } from "@/lib/plain";
 import { showControls } from "@/lib/visible";
 import { nameOf } from "@/state/call-names";
 import { outcomeOf } from "@/state/calls";
@@ -50,7 +51,7 @@ export function Group(props: GroupProps) {
         }}
       >
         <Icon name="right" className="chev" />
-        <span className="q clip2">{showControls(title)}</span>
+        <span className="q clip2">{showControls(plainTitle(title))}</span>
         <span className="meta dot-sep">
           <span>{formatCounted(group.operations, "operation")}</span>
           {group.failed > 0 && <span className="fail">{group.failed} failed</span>}

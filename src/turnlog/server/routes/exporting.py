@@ -1,0 +1,127 @@
+"""`/api/export`: sessions as files to read, to share, or to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from litestar import Response, get
+from litestar.di import NamedDependency, Provide
+from litestar.params import QueryParameter, SkipValidation
+from litestar.response import Stream
+
+from turnlog.export.formats import Format
+from turnlog.export.redaction import RedactionRules
+from turnlog.export.selection import Selection
+from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.finding import get_session
+from turnlog.server.parameters import FROM_ZERO, LARGEST
+from turnlog.server.security.headers import UNTRUSTED_POLICY
+from turnlog.server.shapes.exporting import ExportPreview
+from turnlog.server.surroundings import GivenSurroundings
+from turnlog.server.views.exporting import MEDIA_TYPES, Wanted, name_export, preview, render
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import Scope
+from turnlog.store.interface import StoredSession
+
+__all__ = ["HANDLERS", "export_sessions", "preview_export"]
+
+_MOST = 500
+_Ids = Annotated[
+    list[str],
+    QueryParameter(min_items=1, max_items=_MOST, description="Sessions: keys, ids, or beginnings of either."),
+]
+_GivenWanted = NamedDependency[SkipValidation[Wanted]]
+
+
+def _build_wanted(
+    surroundings: GivenSurroundings,
+    form: Annotated[Format, QueryParameter(name="format", description="How to write them.")] = Format.HTML,
+    first_turn: Annotated[
+        int | None, QueryParameter(ge=1, le=LARGEST, description="The first turn, from 1.")
+    ] = None,
+    last_turn: Annotated[
+        int | None, QueryParameter(ge=1, le=LARGEST, description="The last turn, from 1.")
+    ] = None,
+    branch: Annotated[
+        int | None,
+        QueryParameter(
+            ge=0,
+            le=LARGEST,
+            description="Only this branch, and what it grew from.",
+            schema_extra=FROM_ZERO,
+        ),
+    ] = None,
+    thinking: Annotated[bool, QueryParameter(description="With what was thought.")] = True,
+    tool_output: Annotated[bool, QueryParameter(description="With what tools answered.")] = True,
+    agents: Annotated[bool, QueryParameter(description="With what sub-agents did.")] = True,
+    redact: Annotated[
+        bool, QueryParameter(description="Without secrets, and without who and where you are.")
+    ] = True,
+    word: Annotated[
+        list[str] | None, QueryParameter(max_items=100, description="Words that are taken out, too.")
+    ] = None,
+    snake: Annotated[
+        bool, QueryParameter(description="Fields of JSON documents as the API writes them.")
+    ] = False,
+) -> Wanted:
+    if first_turn is not None and last_turn is not None and first_turn > last_turn:
+        raise InvalidRequestError("The first turn comes after the last one")
+    words = (*surroundings.redact_words, *(word or ()))
+    return Wanted(
+        form=form,
+        selection=Selection(
+            first_turn=first_turn,
+            last_turn=last_turn,
+            branch=branch,
+            thinking=thinking,
+            tool_output=tool_output,
+            agents=agents,
+        ),
+        rules=RedactionRules(words=words) if redact else None,
+        camel=not snake,
+    )
+
+
+_WANTED: Mapping[str, Provide] = {"wanted": Provide(_build_wanted, sync_to_thread=False)}
+
+
+@get("/api/export", dependencies=_WANTED, sync_to_thread=True, media_type="*/*")
+def export_sessions(id: _Ids, store: GivenStore, visible: GivenScope, wanted: _GivenWanted) -> Response[Any]:
+    """Give sessions out as a file; several of them in a ZIP file.
+
+    It is written while it is sent. If something fails on the way, the answer breaks off.
+    """
+    sessions = _list_sessions(store, visible, id, wanted)
+    name = name_export(sessions, wanted)
+    return Stream(
+        render(store, visible, sessions, wanted),
+        headers={
+            # Of a stream, Litestar would say what the route says.
+            "content-type": MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
+            "content-security-policy": UNTRUSTED_POLICY,
+            "content-disposition": f'attachment; filename="{_to_ascii(name)}"',
+            "cache-control": "no-store",
+        },
+    )
+
+
+@get("/api/export/preview", dependencies=_WANTED, sync_to_thread=True)
+def preview_export(id: _Ids, store: GivenStore, visible: GivenScope, wanted: _GivenWanted) -> ExportPreview:
+    """Tell what an export would be called, how long it would be, and what would be taken out of it."""
+    return preview(store, visible, _list_sessions(store, visible, id, wanted), wanted)
+
+
+def _list_sessions(store: CaredStore, visible: Scope, ids: list[str], wanted: Wanted) -> list[StoredSession]:
+    found = {session.key: session for session in (get_session(store, visible, each) for each in ids)}
+    if len(found) > 1 and wanted.selection.is_part:
+        raise InvalidRequestError("Turns and branches are those of one session")
+    return list(found.values())
+
+
+def _to_ascii(name: str) -> str:
+    return name.encode("ascii", "replace").decode().replace("?", "-")
+
+
+HANDLERS = (export_sessions, preview_export)

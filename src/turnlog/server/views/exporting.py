@@ -1,0 +1,195 @@
+"""Sessions given out as files: rendered while they are sent, so that none is in memory as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from msgspec import Struct
+
+from turnlog.errors import SelectionError
+from turnlog.export.formats import Format, render_session
+from turnlog.export.naming import name_file
+from turnlog.export.redaction import RedactionRules, Redactor
+from turnlog.export.redaction.findings import Kind
+from turnlog.export.selection import Selection, select
+from turnlog.ingest.archived import load_session
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.shapes.exporting import ExportPreview, TakenOut
+from turnlog.server.views.limits import sayable
+from turnlog.server.views.lists import name_session
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import Scope
+from turnlog.store.interface import StoredSession
+
+__all__ = ["MEDIA_TYPES", "Wanted", "name_export", "preview", "render"]
+
+MEDIA_TYPES = {
+    Format.HTML: "text/html; charset=utf-8",
+    Format.MARKDOWN: "text/markdown; charset=utf-8",
+    Format.JSON: "application/json",
+    Format.JSONL: "application/x-ndjson",
+    Format.CSV: "text/csv; charset=utf-8",
+}
+_EXAMPLES = 3
+_LONGEST_EXAMPLE = 60
+_SHOWN_OF_SECRET = 6
+_OPEN_KINDS = frozenset({Kind.EMAIL, Kind.HOME, Kind.USER, Kind.WORD})
+"""What may stand on a screen: it says who and where somebody is, and lets nobody in."""
+_PACKED = 1 << 18
+"""Pieces are sent when there is so much of them."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be given out, and how."""
+
+    form: Format
+    selection: Selection
+    rules: RedactionRules | None
+    """None if nothing is to be taken out."""
+    camel: bool = True
+
+
+def name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
+    """Return what the file is called."""
+    if len(sessions) == 1:
+        return name_file(_name(sessions[0]), wanted.form)
+    return name_file(f"{len(sessions)}-sessions-{wanted.form}", "zip")
+
+
+def render(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> Iterator[bytes]:
+    """Return the bytes of the file, the first of which are made at once; raises `RequestError`.
+
+    Several sessions come in a ZIP file. What fails later breaks off, so that nobody takes a part for the whole.
+    """
+    if len(sessions) == 1:
+        pieces = _render(store, scope, sessions[0], wanted, _build_redactor(wanted))
+    else:
+        pieces = _pack(store, scope, sessions, wanted)
+    return chain((next(pieces, b""),), pieces)
+
+
+def preview(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> ExportPreview:
+    """Return what an export would be, and what it would take out; raises `RequestError`."""
+    size = 0
+    taken = _Taken()
+    for session in sessions:
+        redactor = _build_redactor(wanted)
+        size += sum(map(len, _render(store, scope, session, wanted, redactor)))
+        if redactor is not None:
+            taken.add(redactor)
+    return ExportPreview(
+        name=name_export(sessions, wanted), sessions=len(sessions), size=size, taken_out=taken.list()
+    )
+
+
+class _Taken:
+    """What was taken out of sessions, together."""
+
+    def __init__(self) -> None:
+        self._times: Counter[Kind] = Counter()
+        self._values: dict[Kind, dict[str, None]] = {}
+
+    def add(self, redactor: Redactor) -> None:
+        for each in redactor.replaced:
+            self._times[each.kind] += each.times
+            self._values.setdefault(each.kind, {}).update(dict.fromkeys(redactor.list_values(each.kind)))
+
+    def list(self) -> tuple[TakenOut, ...]:
+        return tuple(
+            TakenOut(
+                kind=kind,
+                times=self._times[kind],
+                values=len(values),
+                examples=tuple(_show(kind, value) for value in tuple(values)[:_EXAMPLES]),
+            )
+            for kind in Kind
+            if (values := self._values.get(kind))
+        )
+
+
+def _show(kind: Kind, value: str) -> str:
+    """Return what may be shown of a value."""
+    line = " ".join(sayable(value).split())
+    most = _LONGEST_EXAMPLE if kind in _OPEN_KINDS else min(_SHOWN_OF_SECRET, len(line) // 3)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+def _render(
+    store: CaredStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
+) -> Iterator[bytes]:
+    session = load_session(store, scope, stored.key)
+    try:
+        select(session, wanted.selection)
+    except SelectionError as error:
+        raise InvalidRequestError(_capitalize(error)) from None
+    return render_session(
+        session,
+        wanted.form,
+        selection=wanted.selection,
+        redactor=redactor,
+        name=stored.marks.name,
+        camel=wanted.camel,
+    )
+
+
+def _build_redactor(wanted: Wanted) -> Redactor | None:
+    return None if wanted.rules is None else Redactor(wanted.rules)
+
+
+class _Outlet:
+    """A file that can only be written to, and hands on what was."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        self._written.append(bytes(data))
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: what is written is handed on when it is taken."""
+
+    def take(self) -> bytes:
+        data = b"".join(self._written)
+        self._written.clear()
+        self.size = 0
+        return data
+
+
+def _pack(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> Iterator[bytes]:
+    outlet = _Outlet()
+    used: Counter[str] = Counter()
+    with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
+        for session in sessions:
+            name = _name(session)
+            used[name] += 1
+            told = name if used[name] == 1 else f"{name}-{used[name]}"
+            entry = ZipInfo(name_file(told, wanted.form))
+            entry.compress_type = ZIP_DEFLATED
+            entry.external_attr = 0o600 << 16
+            with archive.open(entry, "w", force_zip64=True) as file:
+                for piece in _render(store, scope, session, wanted, _build_redactor(wanted)):
+                    file.write(piece)
+                    if outlet.size >= _PACKED:
+                        yield outlet.take()
+    yield outlet.take()
+
+
+def _name(session: StoredSession) -> str:
+    return session.marks.name or name_session(session)
+
+
+def _capitalize(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]
