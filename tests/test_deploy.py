@@ -107,7 +107,7 @@ def test_what_is_installed_serves_sessions_from_a_database(prefix: Path, tmp_pat
         assert "<script" in ask(url, "/", token), "the page is in the wheel"
         for server in ((url, token), other):
             assert json.loads(ask(server[0], "/api/sessions", server[1]))["total"] == 1
-            assert json.loads(ask(server[0], "/api/search?q=kettle", server[1]))["hits"]
+            assert json.loads(ask(server[0], "/api/search?q=kettle", server[1]))["items"]
 
 
 def test_the_unit_of_systemd_is_sound(tmp_path: Path) -> None:

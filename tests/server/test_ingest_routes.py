@@ -33,7 +33,7 @@ from turnlog.ingest.uploads.protocol import (
     digest_of,
     encode_upload,
 )
-from turnlog.ingest.uploads.state import SessionState, learn_session
+from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
 from turnlog.server.uploading import Uploading
 from turnlog.store.care import CaredStore
@@ -86,7 +86,7 @@ class Machine:
 
 
 def learn(state: object, origin: str) -> KnownSession:
-    return learn_session(msgspec.json.decode(json.dumps(state), type=SessionState), origin)
+    return learn_session(msgspec.json.decode(json.dumps(state), type=KeptSession), origin)
 
 
 def read_results(answer: Answer) -> list[dict[str, Any]]:

@@ -70,6 +70,7 @@ class CatchingUp:
                 on_progress(done, total)
 
         report = self._sync(sessions, self._list_there(), on_progress=go_on)
+        self._store.settle()  # what came line by line since the last time may be much by now
         self.known.load()
         return report
 

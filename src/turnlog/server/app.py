@@ -103,14 +103,7 @@ def build_app(
             **{name: _give(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
-        openapi_config=OpenAPIConfig(
-            title="turnlog",
-            version=version("turnlog"),
-            path="/api/schema",
-            render_plugins=[SchemaPlugin()],
-            use_handler_docstrings=True,
-            operation_id_creator=lambda handler, _method, _path: handler.handler_name,
-        ),
+        openapi_config=_describe(),
         logging_config=None,
         debug=False,
         on_startup=[notifier.start, hooks.start, live.start],
@@ -119,17 +112,22 @@ def build_app(
 
     def on_seen(seen: Seen) -> None:
         metrics.observe(seen)
-        logger.info(
-            "%s %s %d %.1f ms",
-            seen.method,
-            seen.route,
-            seen.status,
-            seen.seconds * 1000,
-            extra={"request": seen},
-        )
+        told = seen.method, seen.route, seen.status, seen.seconds * 1000
+        logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
     return Application(
         api, Gate(Compression(Pages(Heads(cast(App, api)), page)), hosts, limits, on_seen), live, hooks
+    )
+
+
+def _describe() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="turnlog",
+        version=version("turnlog"),
+        path="/api/schema",
+        render_plugins=[SchemaPlugin()],
+        use_handler_docstrings=True,
+        operation_id_creator=lambda handler, _method, _path: handler.handler_name,
     )
 
 

@@ -26,7 +26,7 @@ __all__ = ["SchemaPlugin", "build_schema"]
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _NONE = re.compile(r"\bNone\b")
-_SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.")
+_SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.", "turnlog.ingest.uploads.")
 """Where the classes are that the API answers."""
 _REFERENCE = "#/components/schemas/{name}"
 

@@ -1647,7 +1647,7 @@ export interface components {
         readonly IngestState: {
             /** @description Which version of the protocol the server speaks. */
             readonly protocol: number;
-            readonly sessions: readonly components["schemas"]["SessionState"][];
+            readonly sessions: readonly components["schemas"]["KeptSession"][];
             /** @description What to give as `after` for the next page; null with the last one. */
             readonly next?: string | null;
             /**
@@ -1655,6 +1655,34 @@ export interface components {
              * @default []
              */
             readonly forgotten: readonly string[];
+        };
+        /**
+         * KeptSession
+         * @description What a server has of a session.
+         */
+        readonly KeptSession: {
+            readonly key: string;
+            readonly revision: number;
+            readonly session_id: string;
+            readonly project_folder: string;
+            readonly sources: readonly components["schemas"]["KeptSource"][];
+        };
+        /**
+         * KeptSource
+         * @description What a server has of a file.
+         */
+        readonly KeptSource: {
+            readonly source: string;
+            readonly kind: components["schemas"]["SourceKind"];
+            readonly path: string;
+            readonly present: boolean;
+            readonly generation: number;
+            readonly length: number;
+            readonly fingerprint: string;
+            readonly size: number;
+            readonly modified_ns: number;
+            readonly inode: number;
+            readonly device: number;
         };
         /**
          * Kind
@@ -2044,10 +2072,14 @@ export interface components {
             readonly ok: boolean;
             readonly message: string;
         };
-        /** SessionAnswer */
+        /**
+         * SessionAnswer
+         * @description What became of a session, and what there is of it now.
+         */
         readonly SessionAnswer: {
             readonly outcome: components["schemas"]["Outcome"];
-            readonly session?: components["schemas"]["SessionState"] | null;
+            /** @description null if there is nothing of it. */
+            readonly session?: components["schemas"]["KeptSession"] | null;
             /** @default  */
             readonly reason: string;
         };
@@ -2143,17 +2175,6 @@ export interface components {
             readonly next: string | null;
         };
         /**
-         * SessionState
-         * @description What a session does.
-         */
-        readonly SessionState: {
-            readonly key: string;
-            readonly revision: number;
-            readonly session_id: string;
-            readonly project_folder: string;
-            readonly sources: readonly components["schemas"]["SourceState"][];
-        };
-        /**
          * Sidechain
          * @description Operations under the answer that started them; they are loaded when it is opened.
          */
@@ -2191,20 +2212,6 @@ export interface components {
          * @enum {string}
          */
         readonly SourceKind: "transcript" | "agent" | "agent-meta" | "journal" | "workflow" | "tool-result" | "meta" | "other" | "capture";
-        /** SourceState */
-        readonly SourceState: {
-            readonly source: string;
-            readonly kind: components["schemas"]["SourceKind"];
-            readonly path: string;
-            readonly present: boolean;
-            readonly generation: number;
-            readonly length: number;
-            readonly fingerprint: string;
-            readonly size: number;
-            readonly modified_ns: number;
-            readonly inode: number;
-            readonly device: number;
-        };
         /**
          * SpanInterval
          * @description A while in which a session did the same.

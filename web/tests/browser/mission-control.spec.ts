@@ -2,11 +2,14 @@ import type { Page } from "@playwright/test";
 
 import { buildCard, buildCards } from "../fixture/board";
 import { iso } from "../fixture/builders";
+import { findAfternoon } from "./afternoon";
 import { findViolations } from "./axe";
 import { expect, test } from "./page";
 
 const card = (page: Page, name: string) => page.getByRole("article", { name });
 const column = (page: Page, name: string) => page.getByRole("region", { name });
+
+test.use({ timezoneId: findAfternoon() });
 
 test.beforeEach(({ fixture }) => {
   fixture.cards = buildCards(Date.now());

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 
 import { type Page, expect, test } from "@playwright/test";
 
+import { findAfternoon } from "./afternoon";
 import { type Demo, serveDemo, stopDemo } from "./demo-server";
 import { shrink } from "./png";
 
@@ -12,18 +13,6 @@ const SIZE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 /** The sample session with the most to see. */
 const SESSION = "Fix week numbers around New Year";
-
-/** Where it is afternoon while the pictures are made: a day that has just begun has little to show. */
-function findAfternoon(now = new Date()): string {
-  const zones = ["Pacific/Honolulu", "America/Denver", "America/New_York", "Europe/London", "Asia/Karachi"];
-  const away = (zone: string) => {
-    const hour = new Intl.DateTimeFormat("en", { hour: "numeric", hourCycle: "h23", timeZone: zone }).format(
-      now,
-    );
-    return Math.abs(Number(hour) - 16);
-  };
-  return [...zones, "Asia/Tokyo", "Pacific/Auckland"].sort((a, b) => away(a) - away(b))[0] ?? "UTC";
-}
 
 test.skip(TO === undefined, "pictures are made when asked for");
 test.describe.configure({ mode: "serial" });

@@ -21,7 +21,7 @@ from msgspec import Struct
 from turnlog.errors import PushError
 from turnlog.ingest.push.pace import Pace
 from turnlog.ingest.uploads.protocol import MEDIA_TYPE, PROTOCOL, HookUpload, Upload, encode_upload
-from turnlog.ingest.uploads.state import SessionState, learn_session
+from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.store.interface import KnownSession
 
 __all__ = ["PushClient", "ServerKnows", "SessionResult", "parse_server"]
@@ -42,7 +42,7 @@ class ServerKnows(Struct, frozen=True):
 
 class _State(Struct, frozen=True):
     protocol: int
-    sessions: tuple[SessionState, ...]
+    sessions: tuple[KeptSession, ...]
     next: str | None = None
     forgotten: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ class SessionResult(Struct, frozen=True):
     outcome: str
     """One of `upload_taking.Outcome`, or what a newer server says."""
     reason: str = ""
-    session: SessionState | None = None
+    session: KeptSession | None = None
 
 
 class _Receipt(Struct, frozen=True):

@@ -10,10 +10,10 @@ from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.fingerprints import Checkpoint
 
-__all__ = ["SessionState", "SourceState", "learn_session", "tell_session"]
+__all__ = ["KeptSession", "KeptSource", "learn_session", "tell_session"]
 
 
-class SourceState(Struct, frozen=True, gc=False, kw_only=True):
+class KeptSource(Struct, frozen=True, gc=False, kw_only=True):
     """What a server has of a file."""
 
     source: str
@@ -29,19 +29,19 @@ class SourceState(Struct, frozen=True, gc=False, kw_only=True):
     device: int
 
 
-class SessionState(Struct, frozen=True, gc=False, kw_only=True):
+class KeptSession(Struct, frozen=True, gc=False, kw_only=True):
     """What a server has of a session."""
 
     key: str
     revision: int
     session_id: bytes
     project_folder: bytes
-    sources: tuple[SourceState, ...]
+    sources: tuple[KeptSource, ...]
 
 
-def tell_session(known: KnownSession) -> SessionState:
+def tell_session(known: KnownSession) -> KeptSession:
     """Return what a server has of a session, for the machine that it comes from."""
-    return SessionState(
+    return KeptSession(
         key=known.key,
         revision=known.revision,
         session_id=name_bytes(known.session_id),
@@ -50,9 +50,9 @@ def tell_session(known: KnownSession) -> SessionState:
     )
 
 
-def _tell_source(known: KnownSource) -> SourceState:
+def _tell_source(known: KnownSource) -> KeptSource:
     last = known.checkpoint or Checkpoint(known.source, known.length, known.length, "")
-    return SourceState(
+    return KeptSource(
         source=known.source,
         kind=known.kind,
         path=name_bytes(known.path),
@@ -67,7 +67,7 @@ def _tell_source(known: KnownSource) -> SourceState:
     )
 
 
-def learn_session(state: SessionState, origin: str) -> KnownSession:
+def learn_session(state: KeptSession, origin: str) -> KnownSession:
     """Return what a server has of a session as a sync takes it."""
     return KnownSession(
         key=state.key,
@@ -80,7 +80,7 @@ def learn_session(state: SessionState, origin: str) -> KnownSession:
     )
 
 
-def _learn_source(state: SourceState) -> KnownSource:
+def _learn_source(state: KeptSource) -> KnownSource:
     return KnownSource(
         source=state.source,
         kind=state.kind,

@@ -20,7 +20,7 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import Look
 from turnlog.ingest.uploads.protocol import SessionUpload, Upload, decode_upload, name_text
 from turnlog.ingest.uploads.received import find_key, look_at_upload
-from turnlog.ingest.uploads.state import SessionState, tell_session
+from turnlog.ingest.uploads.state import KeptSession, tell_session
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 
@@ -60,7 +60,7 @@ class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
     """What became of a session, and what there is of it now."""
 
     outcome: Outcome
-    session: SessionState | None = None
+    session: KeptSession | None = None
     """null if there is nothing of it."""
     reason: str = ""
 
@@ -195,7 +195,7 @@ class UploadTaker:
         self._unsettled += asked.size
         return SessionAnswer(outcome=Outcome.TAKEN, session=self._tell(asked.key))
 
-    def _tell(self, key: str) -> SessionState | None:
+    def _tell(self, key: str) -> KeptSession | None:
         known = self._store.find_known(self._scope, key)
         return None if known is None else tell_session(known)
 

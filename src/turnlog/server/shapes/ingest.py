@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from turnlog.ingest.uploads.state import SessionState
+from turnlog.ingest.uploads.state import KeptSession
 from turnlog.ingest.uploads.taking import SessionAnswer
 
 __all__ = ["HookReceipts", "IngestReceipt", "IngestState"]
@@ -15,7 +15,7 @@ class IngestState(Struct, frozen=True, gc=False, kw_only=True):
 
     protocol: int
     """Which version of the protocol the server speaks."""
-    sessions: tuple[SessionState, ...]
+    sessions: tuple[KeptSession, ...]
     next: str | None = None
     """What to give as `after` for the next page; null with the last one."""
     forgotten: tuple[str, ...] = ()

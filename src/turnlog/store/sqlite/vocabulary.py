@@ -58,13 +58,13 @@ def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[s
 def settle(connection: apsw.Connection) -> bool:
     """Put the index in order after much was written, in the transaction of the caller; else do nothing.
 
-    Return whether most of what there is was written since that was last done.
+    Return whether much of what there is was written since that was last done.
     """
     state = dict(connection.execute("SELECT name, value FROM search_state"))
     last = int(state["next-cell"]) - 1
     fresh = last - int(state.get("merged-cell", 0))
+    is_much = fresh > max(_UNLISTED, last // 4)
     if fresh > _UNLISTED:
-        is_much = fresh > last // 4
         _merge(connection, -_PAGES if is_much else _PAGES)
         if is_much:
             connection.execute("DELETE FROM search_state WHERE name = 'merged-cell'")
@@ -72,7 +72,7 @@ def settle(connection: apsw.Connection) -> bool:
     unlisted = last - _find_listed(connection)
     if unlisted > min(_UNLISTED, last // 4):
         rebuild_words(connection)
-    return fresh > max(_UNLISTED, last // 2)
+    return is_much
 
 
 def _merge(connection: apsw.Connection, pages: int) -> None:
