@@ -158,9 +158,15 @@ def _push(home: Path, claude: Path, args: tuple[str, ...]) -> None:
     main(args)
 
 
+PATIENCE = 180.0
+"""Seconds."""
+
+
 def await_that(condition: Callable[[], bool]) -> None:
-    """Wait for something that must come, for as long as it takes."""
+    """Wait for something that must come; a slow machine has time enough."""
+    end = time.monotonic() + PATIENCE
     while not condition():
+        assert time.monotonic() < end, "it did not come"
         time.sleep(0.02)
 
 

@@ -16,18 +16,28 @@ _FORM = re.compile(r"[0-9a-f]{32}")
 def find_origin(home: Path) -> str:
     """Return the name of this machine, made when it is first asked for; raises `OSError`."""
     path = home / _NAME
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(path)
+    name = path.read_text("ascii").strip()
+    if _FORM.fullmatch(name):
+        return name
+    raise OSError(f"{path} does not hold the name of a machine")
+
+
+def _make(path: Path) -> None:
+    """Make the file, there all at once, unless another process just did."""
+    new = path.with_name(f".{_NAME}.{uuid4().hex}")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(f"{uuid4().hex}\n")
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.link(new, path)
     except FileExistsError:
-        name = path.read_text("ascii").strip()
-        if _FORM.fullmatch(name):
-            return name
-        raise OSError(f"{path} does not hold the name of a machine") from None
-    with os.fdopen(file, "w", encoding="ascii") as new:
-        name = uuid4().hex
-        new.write(f"{name}\n")
-    return name
+        pass
+    except OSError:  # a file system without links
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def peek_origin(home: Path) -> str | None:
