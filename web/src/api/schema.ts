@@ -2016,10 +2016,10 @@ export interface components {
             readonly next: string | null;
         };
         /**
-         * Ready
+         * ReadyState
          * @description Whether requests should be sent here; everybody may know.
          */
-        readonly Ready: {
+        readonly ReadyState: {
             readonly ready: boolean;
             /**
              * @description Why not.
@@ -2609,7 +2609,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Ready"];
+                    readonly "application/json": components["schemas"]["ReadyState"];
                 };
             };
             /** @description Any failure */

@@ -10,7 +10,7 @@ from turnlog.errors import StoreError
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.readiness import GivenReadiness
 from turnlog.server.security.guard import PUBLIC
-from turnlog.server.shapes.status import Health, Ready
+from turnlog.server.shapes.status import Health, ReadyState
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 
@@ -29,16 +29,16 @@ def get_health(store: GivenStore, visible: GivenScope) -> Response[Health]:
 
 
 @get("/api/ready", opt=PUBLIC, sync_to_thread=True)
-def get_ready(store: GivenStore, visible: GivenScope, readiness: GivenReadiness) -> Response[Ready]:
+def get_ready(store: GivenStore, visible: GivenScope, readiness: GivenReadiness) -> Response[ReadyState]:
     """Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
 
     With `serve --drain`, a server that is told to end says so here for a while before it does.
     """
     if readiness.is_ending:
-        return Response(Ready(ready=False, reason="ending"), status_code=503)
+        return Response(ReadyState(ready=False, reason="ending"), status_code=503)
     if not _answers(store, visible):
-        return Response(Ready(ready=False, reason="failing"), status_code=503)
-    return Response(Ready(ready=True))
+        return Response(ReadyState(ready=False, reason="failing"), status_code=503)
+    return Response(ReadyState(ready=True))
 
 
 def _answers(store: Store, visible: Scope) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from turnlog.server.sync_state import SyncPhase
 
-__all__ = ["Health", "HookStatus", "OpeningKey", "Ready", "Status", "SyncStatus"]
+__all__ = ["Health", "HookStatus", "OpeningKey", "ReadyState", "Status", "SyncStatus"]
 
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
@@ -19,7 +19,7 @@ class Health(Struct, frozen=True, gc=False, kw_only=True):
     version: str
 
 
-class Ready(Struct, frozen=True, gc=False, kw_only=True):
+class ReadyState(Struct, frozen=True, gc=False, kw_only=True):
     """Whether requests should be sent here; everybody may know."""
 
     ready: bool
