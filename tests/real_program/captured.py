@@ -27,6 +27,7 @@ from real_program.launcher import (
     network_of,
     program_environment,
 )
+from real_program.replies import FILES, READ_BOTH, SEND_AGENT
 from real_program.stand_in_api import Reply, StandIn, call, text
 from turnlog.config import Settings
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
@@ -39,34 +40,10 @@ MIRRORED, PIPED, ASKED, UNATTENDED = (
 )
 _TURNLOG = (sys.executable, "-m", "turnlog")
 _MODEL = "claude-opus-5-5"
-_FILES = {"a.txt": b"alpha\n", "b.txt": b"beta\n"}
 _REPLIES = (
     Reply("", (text("Yes."),)),  # to the program, which tries a model before it takes it
-    Reply(
-        "Read both files.",
-        (
-            text("I read both."),
-            call("toolu_read", "Read", file_path="a.txt"),
-            call("toolu_shell", "Bash", command="cat b.txt", description="Show b"),
-        ),
-    ),
-    Reply("toolu_shell", (text("Alpha and beta."),)),
-    Reply(
-        "Send an agent.",
-        (
-            call(
-                "toolu_agent",
-                "Agent",
-                description="Echo",
-                prompt="Echo one.",
-                subagent_type="general-purpose",
-                run_in_background=False,
-            ),
-        ),
-    ),
-    Reply("Echo one.", (call("toolu_one", "Bash", command="echo one"),)),
-    Reply("toolu_one", (text("One was echoed."),)),
-    Reply("toolu_agent", (text("It is back."),)),
+    *READ_BOTH,
+    *SEND_AGENT,
     Reply("Make a file.", (call("toolu_make", "Bash", command="echo made > made.txt", description="Make it"),)),
     Reply("toolu_make", (text("That was that."),)),
 )
@@ -79,7 +56,7 @@ def main(folder: Path, program: str) -> None:
     bring_loopback_up()
     for part in ("project", "config", "home", "tmp", "hooks"):
         (folder / part).mkdir()
-    for file, content in _FILES.items():
+    for file, content in FILES.items():
         (folder / "project" / file).write_bytes(content)
     try:
         with StandIn(_REPLIES) as stand_in:

@@ -24,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from real_program.launcher import Performance, bring_loopback_up, end_leftovers, network_of
+from real_program.replies import FILES, READ_BOTH, SEND_AGENT
 from real_program.script import Run, Say, Scenario
 from real_program.stand_in_api import Reply, StandIn, call, text
 
@@ -36,39 +37,15 @@ _WORK = (
     Say("Run what fails."),
 )
 _REPLIES = (
-    Reply(
-        "Read both files.",
-        (
-            text("I read both."),
-            call("toolu_read", "Read", file_path="a.txt"),
-            call("toolu_shell", "Bash", command="cat b.txt", description="Show b"),
-        ),
-    ),
-    Reply("toolu_shell", (text("Alpha and beta."),)),
+    *READ_BOTH,
     Reply("Run what fails.", (call("toolu_fails", "Bash", command="echo oh no >&2; exit 3"),)),
     Reply("toolu_fails", (text("It failed."),)),
-    Reply(
-        "Send an agent.",
-        (
-            call(
-                "toolu_agent",
-                "Agent",
-                description="Echo",
-                prompt="Echo one.",
-                subagent_type="general-purpose",
-                run_in_background=False,
-            ),
-        ),
-    ),
-    Reply("Echo one.", (call("toolu_one", "Bash", command="echo one"),)),
-    Reply("toolu_one", (text("One was echoed."),)),
-    Reply("toolu_agent", (text("It is back."),)),
+    *SEND_AGENT,
 )
-_FILES = {"a.txt": b"alpha\n", "b.txt": b"beta\n"}
 
-UP = Scenario("hooks while the server runs", (Run((*_WORK, Say("Send an agent."))),), _REPLIES, _FILES)
-DOWN = Scenario("hooks while no server runs", (Run(_WORK),), _REPLIES, _FILES)
-HANGING = Scenario("hooks while a server never answers", (Run(_WORK),), _REPLIES, _FILES)
+UP = Scenario("hooks while the server runs", (Run((*_WORK, Say("Send an agent."))),), _REPLIES, FILES)
+DOWN = Scenario("hooks while no server runs", (Run(_WORK),), _REPLIES, FILES)
+HANGING = Scenario("hooks while a server never answers", (Run(_WORK),), _REPLIES, FILES)
 
 
 def main(folder: Path, program: str) -> None:
@@ -78,7 +55,7 @@ def main(folder: Path, program: str) -> None:
     bring_loopback_up()
     for part in ("project", "config", "home", "tmp", "hooks"):
         (folder / part).mkdir()
-    for file, content in _FILES.items():
+    for file, content in FILES.items():
         (folder / "project" / file).write_bytes(content)
     try:
         _run_all(_Hooked(folder, program))
