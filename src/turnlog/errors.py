@@ -4,6 +4,7 @@
     ├── DecodeError          a line that `strict=True` refuses; carries the `Problem`
     │   ├── MalformedError   not one JSON object
     │   └── UnknownTypeError a type, subtype or block nobody declared
+    ├── AccountError         a user, a token or a link that cannot be what was asked for
     ├── ChangeError          a change or a value that cannot be written
     ├── ConfigError          a configuration file that says something wrong; carries its path
     ├── CursorError          a place in a list that is none, or of another list
@@ -24,6 +25,8 @@
         ├── NewerStoreError  a store that a newer version made; it was not touched
         ├── OlderStoreError  a store that an older version made, and that is only to be read
         ├── BusyStoreError   another process is writing
+        ├── LostStoreError   a database that cannot be reached for now
+        ├── TakenMachineError a machine that is another person's
         └── RestoreError     a file that may not be put where it was; carries its path
 
 Bad data is a value (`turnlog.messages.Problem`), misuse is an exception: without `strict=True` no input
@@ -33,6 +36,7 @@ raises any of these from `decode`.
 from __future__ import annotations
 
 __all__ = [
+    "AccountError",
     "ArchiveError",
     "BusyStoreError",
     "ChangeError",
@@ -41,6 +45,7 @@ __all__ = [
     "DecodeError",
     "ExportError",
     "HookError",
+    "LostStoreError",
     "MalformedError",
     "MarkError",
     "MigrationError",
@@ -55,6 +60,7 @@ __all__ = [
     "ServerError",
     "ServiceError",
     "StoreError",
+    "TakenMachineError",
     "TurnlogError",
     "UnknownTypeError",
     "UploadError",
@@ -63,6 +69,10 @@ __all__ = [
 
 class TurnlogError(Exception):
     """The root of turnlog's exceptions."""
+
+
+class AccountError(TurnlogError):
+    """A user, a token or a link cannot be what was asked for; the text says why, for people to read."""
 
 
 class DecodeError(TurnlogError):
@@ -227,6 +237,10 @@ class BusyStoreError(StoreError):
     """Another process is writing, and did not end in time."""
 
 
+class LostStoreError(StoreError):
+    """The database cannot be reached, or was gone in the middle; it may be tried again."""
+
+
 class RestoreError(StoreError):
     """A file may not be written where it was: another one is there, or that is no place for it."""
 
@@ -237,3 +251,7 @@ class RestoreError(StoreError):
 
     def __str__(self) -> str:
         return f"{self.path} {self.reason}"
+
+
+class TakenMachineError(StoreError):
+    """A machine's sessions are another person's already."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from store.memory_marks import find_marks
+from store.memory_seeing import find_state
 from store.memory_state import Session, State
 from turnlog.store.lists import (
     Cursor,
@@ -22,6 +23,8 @@ from turnlog.store.lists import (
     sort_projects,
 )
 from turnlog.store.marks import Marks
+from turnlog.store.people import Visibility
+from turnlog.store.visibility import AccessState
 
 __all__ = ["find_sessions", "list_facets", "list_projects", "list_sessions"]
 
@@ -65,6 +68,8 @@ def list_facets(state: State, owner: str, asked: SessionFilter) -> Facets:
         models=count_facets((stored.row.models, 1) for stored in found),
         branches=count_facets((stored.row.branches, 1) for stored in found),
         tags=count_facets((stored.marks.tags, 1) for stored in found),
+        persons=count_facets(([stored.person or ""], 1) for stored in found),
+        machines=count_facets(([stored.origin], 1) for stored in found),
     )
 
 
@@ -90,10 +95,11 @@ def _build_project(path: str | None, group: list[StoredSession]) -> StoredProjec
 def _list_all(state: State, owner: str) -> Iterator[tuple[StoredSession, str]]:
     """Yield all sessions, each with the id by which its file is called."""
     for key, session in state.owners.get(owner, {}).items():
-        yield _store(session, find_marks(state, owner, key) or Marks()), session.session_id
+        access = find_state(state, owner, session)
+        yield _store(session, find_marks(state, owner, key) or Marks(), access), session.session_id
 
 
-def _store(session: Session, marks: Marks) -> StoredSession:
+def _store(session: Session, marks: Marks, access: AccessState) -> StoredSession:
     transcript = session.sources.get(session.key)
     assert session.derived is not None
     return StoredSession(
@@ -106,6 +112,9 @@ def _store(session: Session, marks: Marks) -> StoredSession:
         only_here=not any(source.present for source in session.sources.values()),
         marks=marks,
         copied_from=transcript.copied_from if transcript else None,
+        origin=session.origin,
+        person=access.person,
+        visibility=Visibility.TEAM if access.shared else Visibility.PRIVATE,
     )
 
 
@@ -127,6 +136,9 @@ def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
             _has(asked.model, row.models),
             _has(asked.branch, row.branches),
             set(asked.tags) <= set(marks.tags),
+            not asked.persons or (stored.person or "") in asked.persons,
+            not asked.machines or stored.origin in asked.machines,
+            asked.visibility in (None, stored.visibility),
             asked.starred in (None, marks.starred),
             asked.archived in (None, marks.archived),
             asked.only_here in (None, stored.only_here),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from store.memory_seeing import is_own
 from store.memory_state import MarkEntry, State
+from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
 
 __all__ = ["find_marks", "list_tags", "mark", "undo_mark"]
 
@@ -23,34 +25,46 @@ def list_tags(state: State, owner: str) -> dict[str, int]:
     return dict(sorted(counted.items()))
 
 
-def mark(state: State, owner: str, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
-    operation = _next_operation(state)
+def mark(state: State, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
+    operation, owner = _next_operation(state), scope.owner
     done = []
     for key in keys:
-        if key in state.owners.get(owner, {}):
+        if is_own(state, scope, key):
             before = find_marks(state, owner, key) or Marks()
             after = change.apply(before)
             if after != before:
-                _add(state, MarkEntry(owner, key, operation, None, after))
+                _add(state, MarkEntry(owner, key, operation, None, after, _name_author(scope)))
                 done.append(MarkedSession(key=key, before=before, after=after))
     return done
 
 
-def undo_mark(state: State, owner: str) -> list[MarkedSession]:
+def undo_mark(state: State, scope: Scope) -> list[MarkedSession]:
+    owner, author = scope.owner, _name_author(scope)
     own = [entry for entry in state.marks if entry.owner == owner]
     undone = {entry.undoes for entry in own}
-    standing = [entry.operation for entry in own if entry.undoes is None and entry.operation not in undone]
+    standing = [
+        entry.operation
+        for entry in own
+        if entry.undoes is None
+        and entry.operation not in undone
+        and entry.author == author
+        and is_own(state, scope, entry.session)
+    ]
     if not standing:
         return []
     operation, done = _next_operation(state), []
     for entry in own:
-        if entry.operation == max(standing):
+        if entry.operation == max(standing) and is_own(state, scope, entry.session):
             earlier = [each.marks for each in own[: own.index(entry)] if each.session == entry.session]
-            after = earlier[-1] if earlier else Marks()
-            before = find_marks(state, owner, entry.session) or Marks()
-            _add(state, MarkEntry(owner, entry.session, operation, entry.operation, after))
-            done.append(MarkedSession(key=entry.session, before=before, after=after))
+            now = find_marks(state, owner, entry.session) or Marks()
+            after = take_back(earlier[-1] if earlier else Marks(), entry.marks, now)
+            _add(state, MarkEntry(owner, entry.session, operation, entry.operation, after, author))
+            done.append(MarkedSession(key=entry.session, before=now, after=after))
     return done
+
+
+def _name_author(scope: Scope) -> str | None:
+    return None if scope.viewer is None else scope.viewer.person
 
 
 def _next_operation(state: State) -> int:

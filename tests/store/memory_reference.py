@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from secrets import token_hex
 from typing import TypeVar
 
 from store.memory_lists import find_sessions, list_facets, list_projects, list_sessions
 from store.memory_marks import find_marks, list_tags, mark, undo_mark
+from store.memory_people import MemoryPeople, Shared
 from store.memory_search import search
-from store.memory_state import Generation, Session, State, apply_batch
+from store.memory_seeing import see
+from store.memory_state import Generation, Session, apply_batch
 from store.memory_windows import MemoryWindows
 from turnlog.store.batch import ChapterRows, SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
@@ -40,16 +41,7 @@ __all__ = ["MemoryStore", "Shared"]
 _Row = TypeVar("_Row", LineFact, MessageRow, PlacementRow, TurnRow)
 
 
-class Shared:
-    """What all handles of one store look at."""
-
-    def __init__(self) -> None:
-        self.state = State()
-        self.writes = 0
-        self.epoch = token_hex(8)
-
-
-class MemoryStore(MemoryWindows):
+class MemoryStore(MemoryPeople, MemoryWindows):
     """A handle."""
 
     def __init__(self, shared: Shared) -> None:
@@ -99,7 +91,7 @@ class MemoryStore(MemoryWindows):
         return [twin for twin in found if twin is not None]
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        return find_sessions(self._shared.state, scope.owner, prefix)
+        return find_sessions(see(self._shared.state, scope), scope.owner, prefix)
 
     def list_sessions(
         self,
@@ -110,30 +102,30 @@ class MemoryStore(MemoryWindows):
         limit: int = 100,
         cursor: str | None = None,
     ) -> SessionPage:
-        return list_sessions(self._shared.state, scope.owner, asked, order, limit, cursor)
+        return list_sessions(see(self._shared.state, scope), scope.owner, asked, order, limit, cursor)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
     ) -> list[StoredProject]:
-        return list_projects(self._shared.state, scope.owner, text, order)
+        return list_projects(see(self._shared.state, scope), scope.owner, text, order)
 
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
-        return list_facets(self._shared.state, scope.owner, asked)
+        return list_facets(see(self._shared.state, scope), scope.owner, asked)
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
-        return find_marks(self._shared.state, scope.owner, key)
+        return find_marks(see(self._shared.state, scope), scope.owner, key)
 
     def list_tags(self, scope: Scope) -> dict[str, int]:
-        return list_tags(self._shared.state, scope.owner)
+        return list_tags(see(self._shared.state, scope), scope.owner)
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         state = deepcopy(self._shared.state)
-        done = mark(state, scope.owner, keys, change)
+        done = mark(state, scope, keys, change)
         self._shared.state = state
         return done
 
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
-        return undo_mark(self._shared.state, scope.owner)
+        return undo_mark(self._shared.state, scope)
 
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
@@ -187,7 +179,7 @@ class MemoryStore(MemoryWindows):
         return RecountedUsage(self, scope)
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
-        own = [entry for owner, entry in self._shared.state.entries if owner == scope.owner]
+        own = [entry for owner, entry in see(self._shared.state, scope).entries if owner == scope.owner]
         return [entry for entry in own if entry.seq > after][:limit]
 
     def find_last_change(self, scope: Scope) -> int:
@@ -226,7 +218,7 @@ class MemoryArchive:
 
 
 def _sessions(shared: Shared, scope: Scope) -> dict[str, Session]:
-    return shared.state.owners.get(scope.owner, {})
+    return see(shared.state, scope).owners.get(scope.owner, {})
 
 
 def _generations(shared: Shared, scope: Scope, source: str) -> list[Generation]:

@@ -11,6 +11,7 @@ from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import Marks
+from turnlog.store.people import Machine, Visibility
 from turnlog.store.rows import DerivedRow, LineFact
 from turnlog.testing.merging import merge_rows
 from turnlog.transcripts.files.reader import Change, Checkpoint
@@ -59,12 +60,18 @@ class MarkEntry(Struct):
     operation: int
     undoes: int | None
     marks: Marks
+    author: str | None = None
 
 
 class State(Struct):
     owners: dict[str, dict[str, Session]] = field(default_factory=dict)
     entries: list[tuple[str, ChangeEntry]] = field(default_factory=list)
     marks: list[MarkEntry] = field(default_factory=list)
+    audiences: dict[int, tuple[str | None, str | None, bool]] = field(default_factory=dict)
+    """Of entries: whose session it is, whose it was, and whether others see or saw it."""
+    machines: dict[tuple[str, str], Machine] = field(default_factory=dict)
+    rules: dict[tuple[str, str], Visibility] = field(default_factory=dict)
+    chosen: dict[tuple[str, str], Visibility] = field(default_factory=dict)
 
 
 def apply_batch(state: State, batch: SessionBatch) -> int:
@@ -73,6 +80,9 @@ def apply_batch(state: State, batch: SessionBatch) -> int:
     is_new = batch.key not in sessions
     new = Session(batch.key, batch.session_id, batch.project_folder, batch.origin)
     session = sessions.setdefault(batch.key, new)
+    if is_new:
+        machine = Machine(origin=batch.origin, first_ns=batch.seen_ns, last_ns=batch.seen_ns)
+        state.machines.setdefault((batch.owner, batch.origin), machine)
     was_there = any(source.present for source in session.sources.values())
     writes = sum([_apply_source(session, source) for source in batch.sources])
     if batch.derived is not None:

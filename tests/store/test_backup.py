@@ -199,7 +199,7 @@ def test_what_is_no_backup_is_refused_and_nothing_is_changed(
     newer = tmp_path / "newer.db"
     shutil.copy(place, newer)
     connection = apsw.Connection(str(newer))
-    connection.execute("INSERT INTO migrations VALUES ('add_wonders', 1)")
+    connection.execute("INSERT INTO migrations (name, applied_ns) VALUES ('add_wonders', 1)")
     connection.close()
     for wrong, kind in (
         (text, StoreError),

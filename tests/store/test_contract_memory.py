@@ -6,10 +6,10 @@ from pathlib import Path
 
 from store.memory_reference import MemoryStore, Shared
 from turnlog.store.interface import Store
-from turnlog.testing.store_contract import StoreContract
+from turnlog.testing.store_contract import PeopleContract, StoreContract
 
 
-class TestContract(StoreContract):
+class TestContract(PeopleContract, StoreContract):
     def make_store(self, tmp_path: Path) -> Store:
         self.shared = {**getattr(self, "shared", {}), tmp_path: Shared()}
         return self.reopen(tmp_path)

@@ -19,7 +19,7 @@ from turnlog.errors import CursorError, StoreError
 from turnlog.store.actions import ActionFilter, ActionPoint
 from turnlog.store.batch import DerivedRows
 from turnlog.store.hooks import HookDelivery
-from turnlog.store.identity import LOCAL, Place
+from turnlog.store.identity import LOCAL, Place, Scope, Viewer
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.postgres.store import PostgresStore
@@ -37,14 +37,17 @@ MIDDLE = COUNT // 2
 SOME = range(MIDDLE, MIDDLE + 20)
 _WORK = 1000
 """More rows than any of these queries needs to look at, and much fewer than the session has."""
+MACHINE = make_batch({}).origin
+SCOPES = {"everything": LOCAL, "of a person": Scope(LOCAL.owner, Viewer(person="ada", team=True))}
 _Statement = tuple[str, Any]
-Ask = Callable[[PostgresStore], object]
+Ask = Callable[[PostgresStore, Scope], object]
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[PostgresStore]:
     """A store with a long session and hooks of it, and with others, before and after that."""
     store = PostgresStore.open(make_database())
+    store.note_machine(LOCAL, MACHINE, person="ada", host="host", user="ada", at_ns=1)
     store.apply([make_batch({f"{ID}.jsonl": make_lines(COUNT)})])
     for month in (1, 2, 3):
         name = f"other-{month}"
@@ -57,6 +60,7 @@ def store() -> Iterator[PostgresStore]:
             payload=b"{}",
             session_id=session,
             event_name="PreToolUse" if at % 2 else "Stop",
+            origin=MACHINE,
             tool_use_id=f"call-session-1-main-{2 * at + 1}" if at % 2 else None,
         )
         for session, month, count in ((ID, 0, MIDDLE), ("other-2", 1, 9), ("other-3", 2, 9))
@@ -71,30 +75,31 @@ def store() -> Iterator[PostgresStore]:
 def either(store: PostgresStore, request: pytest.FixtureRequest) -> PostgresStore:
     """The store before and after the server has looked at what is in the tables."""
     if request.param == "counted":
-        with store._asking() as connection:
+        with store._database.asking() as connection:
             connection.execute("ANALYZE")
     return store
 
 
-def list_statements(store: PostgresStore, ask: Ask) -> list[_Statement]:
-    """Return what a store asks the server for."""
+def list_statements(store: PostgresStore, ask: Ask, scope: Scope = LOCAL) -> list[_Statement]:
+    """Return what a store asks the server for, but for beginnings and ends of transactions."""
     asked: list[_Statement] = []
     execute = psycopg.Cursor.execute
 
     def note(self: Any, query: Any, values: Any = None, **more: Any) -> Any:
-        asked.append((query, values))
+        if isinstance(query, str) and query != "COMMIT":
+            asked.append((query, values))
         return execute(self, query, values, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(psycopg.Cursor, "execute", note)
-        ask(store)
+        assert ask(store, scope) not in (0, [], None)
     return asked
 
 
-def explain(store: PostgresStore, statement: _Statement) -> Iterator[dict[str, Any]]:
+def explain(store: PostgresStore, statement: _Statement, scope: Scope = LOCAL) -> Iterator[dict[str, Any]]:
     """Yield the steps that the server takes."""
     query, values = statement
-    with store._asking() as connection:
+    with store._reading(scope) as connection:
         [(plan,)] = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", values).fetchall()
     steps = [plan[0]["Plan"]]
     while steps:
@@ -105,35 +110,37 @@ def explain(store: PostgresStore, statement: _Statement) -> Iterator[dict[str, A
 
 
 ACTIONS: dict[str, Ask] = {
-    "a page": lambda store: store.list_actions(LOCAL, KEY, ID, after=_point(), count=20),
-    "of a sort": lambda store: store.list_actions(
-        LOCAL, KEY, ID, ActionFilter(categories=("builtin",)), after=_point(), count=20
+    "a page": lambda store, scope: store.list_actions(scope, KEY, ID, after=_point(), count=20),
+    "of a sort": lambda store, scope: store.list_actions(
+        scope, KEY, ID, ActionFilter(categories=("builtin",)), after=_point(), count=20
     ),
 }
 WINDOWS: dict[str, Ask] = {
-    "count_messages": lambda store: store.count_messages(LOCAL, KEY),
-    "find_message": lambda store: store.find_message(LOCAL, KEY, f"session-1-main-{MIDDLE}"),
-    "list_at": lambda store: store.list_at(LOCAL, KEY, SOME),
-    "list_after": lambda store: store.list_after(LOCAL, KEY, first=MIDDLE, count=20),
-    "list_after, some": lambda store: store.list_after(
-        LOCAL, KEY, first=MIDDLE, count=20, where=MessageFilter(roles=("user",))
+    "count_messages": lambda store, scope: store.count_messages(scope, KEY),
+    "find_message": lambda store, scope: store.find_message(scope, KEY, f"session-1-main-{MIDDLE}"),
+    "list_at": lambda store, scope: store.list_at(scope, KEY, SOME),
+    "list_after": lambda store, scope: store.list_after(scope, KEY, first=MIDDLE, count=20),
+    "list_after, some": lambda store, scope: store.list_after(
+        scope, KEY, first=MIDDLE, count=20, where=MessageFilter(roles=("user",))
     ),
-    "list_before": lambda store: store.list_before(LOCAL, KEY, last=MIDDLE, count=20),
-    "list_calls_of": lambda store: store.list_calls_of(LOCAL, KEY, SOME),
-    "list_calls_at": lambda store: store.list_calls_at(LOCAL, KEY, range(700, 720)),
-    "list_outline": lambda store: store.list_outline(LOCAL, KEY, first=MIDDLE, count=20),
-    "list_turns": lambda store: store.list_turns(LOCAL, KEY, first=700, count=20),
-    "count_turns": lambda store: store.count_turns(LOCAL, KEY),
-    "list_turn_calls": lambda store: store.list_turn_calls(LOCAL, KEY, first=700, count=20),
-    "measure_lines": lambda store: store.measure_lines(LOCAL, _list_places()),
-    "list_hooks_under": lambda store: store.list_hooks_under(LOCAL, KEY, ID, SOME),
-    "list_hooks_under, agents": lambda store: store.list_hooks_under(LOCAL, KEY, ID, SOME, source="nobody's"),
-    "list_hooks_at": lambda store: store.list_hooks_at(LOCAL, ID, range(700, 720)),
-    "find_hook_places": lambda store: store.find_hook_places(LOCAL, KEY, ID, range(700, 720)),
-    "list_hooks_near": lambda store: store.list_hooks_near(LOCAL, ID, _list_told()),
-    "list_hook_lines": lambda store: store.list_hook_lines(LOCAL, KEY, _list_told()),
-    "list_events_at": lambda store: store.list_events_at(LOCAL, KEY, [(KEY, at) for at in SOME]),
-    "find_turns": lambda store: store.find_turns(LOCAL, KEY, [BEGIN + at * 1_000_000 for at in SOME]),
+    "list_before": lambda store, scope: store.list_before(scope, KEY, last=MIDDLE, count=20),
+    "list_calls_of": lambda store, scope: store.list_calls_of(scope, KEY, SOME),
+    "list_calls_at": lambda store, scope: store.list_calls_at(scope, KEY, range(700, 720)),
+    "list_outline": lambda store, scope: store.list_outline(scope, KEY, first=MIDDLE, count=20),
+    "list_turns": lambda store, scope: store.list_turns(scope, KEY, first=700, count=20),
+    "count_turns": lambda store, scope: store.count_turns(scope, KEY),
+    "list_turn_calls": lambda store, scope: store.list_turn_calls(scope, KEY, first=700, count=20),
+    "measure_lines": lambda store, scope: store.measure_lines(scope, _list_places()),
+    "list_hooks_under": lambda store, scope: store.list_hooks_under(scope, KEY, ID, SOME),
+    "list_hooks_under, agents": lambda store, scope: store.list_hooks_under(
+        scope, KEY, ID, SOME, source="nobody's"
+    ),
+    "list_hooks_at": lambda store, scope: store.list_hooks_at(scope, ID, range(700, 720)),
+    "find_hook_places": lambda store, scope: store.find_hook_places(scope, KEY, ID, range(700, 720)),
+    "list_hooks_near": lambda store, scope: store.list_hooks_near(scope, ID, _list_told()),
+    "list_hook_lines": lambda store, scope: store.list_hook_lines(scope, KEY, _list_told()),
+    "list_events_at": lambda store, scope: store.list_events_at(scope, KEY, [(KEY, at) for at in SOME]),
+    "find_turns": lambda store, scope: store.find_turns(scope, KEY, [BEGIN + at * 1_000_000 for at in SOME]),
 }
 
 
@@ -155,12 +162,13 @@ def _list_places() -> list[Place]:
     return [Place(KEY, 0, begins[at]) for at in SOME]
 
 
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 @pytest.mark.parametrize("name", WINDOWS)
-def test_of_a_long_session_only_the_window_is_looked_at(either: PostgresStore, name: str) -> None:
-    for statement in list_statements(either, WINDOWS[name]):
+def test_of_a_long_session_only_the_window_is_looked_at(either: PostgresStore, name: str, scope: Scope) -> None:
+    for statement in list_statements(either, WINDOWS[name], scope):
         looked = sum(
             (step["Actual Rows"] + step.get("Rows Removed by Filter", 0)) * step["Actual Loops"]
-            for step in explain(either, statement)
+            for step in explain(either, statement, scope)
             if "Relation Name" in step
         )
         assert looked < _WORK, statement[0]
@@ -168,7 +176,7 @@ def test_of_a_long_session_only_the_window_is_looked_at(either: PostgresStore, n
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_of_a_long_action_log_only_the_page_is_looked_at(store: PostgresStore, name: str) -> None:
-    with store._asking() as connection:
+    with store._database.asking() as connection:
         connection.execute("ANALYZE")
     for statement in list_statements(store, ACTIONS[name]):
         looked = {
@@ -179,17 +187,20 @@ def test_of_a_long_action_log_only_the_page_is_looked_at(store: PostgresStore, n
         assert max(looked.values(), default=0) < _WORK, statement[0]
 
 
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 @pytest.mark.parametrize("name", [*WINDOWS, *ACTIONS])
-def test_of_all_months_only_that_of_the_session_is_looked_at(store: PostgresStore, name: str) -> None:
-    for query, values in list_statements(store, (WINDOWS | ACTIONS)[name]):
-        with store._asking() as connection:
+def test_of_all_months_only_that_of_the_session_is_looked_at(
+    store: PostgresStore, name: str, scope: Scope
+) -> None:
+    for query, values in list_statements(store, (WINDOWS | ACTIONS)[name], scope):
+        with store._reading(scope) as connection:
             plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN {query}", values))
         months = re.findall(r" on (?:messages|calls|placements|lines|turns|hook_deliveries)_(\d{6})", plan)
         assert set(months) <= {"202601"}, query
 
 
 def test_there_are_other_months(store: PostgresStore) -> None:
-    with store._asking() as connection:
+    with store._database.asking() as connection:
         [(plan,)] = connection.execute("EXPLAIN (FORMAT JSON) SELECT * FROM messages").fetchall()
     assert len(plan[0]["Plan"]["Plans"]) >= 3
 
@@ -221,13 +232,14 @@ def test_a_page_of_sessions_is_one_statement(
 ) -> None:
     page = store.list_sessions(LOCAL, asked, order=order, limit=2)
     for cursor in {None, page.next}:
-        asking: Ask = lambda store: store.list_sessions(LOCAL, asked, order=order, cursor=cursor)  # noqa: B023, E731
-        assert len(list_statements(store, asking)) == 1
+        asking: Ask = lambda store, scope: store.list_sessions(scope, asked, order=order, cursor=cursor)  # noqa: B023, E731
+        for scope in SCOPES.values():
+            assert len(list_statements(store, asking, scope)) == 1
 
 
 def test_projects_and_facets_are_one_statement_each(store: PostgresStore) -> None:
-    assert len(list_statements(store, lambda store: store.list_projects(LOCAL, text="ada"))) == 1
-    assert len(list_statements(store, lambda store: store.list_facets(LOCAL, EVERY_FILTER))) == 1
+    assert len(list_statements(store, lambda store, scope: store.list_projects(scope, text="ada"))) == 1
+    assert len(list_statements(store, lambda store, scope: store.list_facets(scope, EVERY_FILTER))) == 1
 
 
 def test_a_cursor_with_a_value_of_another_kind_is_refused(store: PostgresStore) -> None:
@@ -317,9 +329,9 @@ def test_when_hooks_told_of_a_session_is_forgotten_with_it() -> None:
     stop = HookDelivery(delivery_id="1", received_ns=5, payload=b"{}", session_id="s", event_name="Stop")
     store.add_deliveries(LOCAL, [stop, replace(stop, delivery_id="2", session_id="other", received_ns=7)])
     query = "SELECT first_ns, last_ns FROM hook_spans ORDER BY 1"
-    with store._asking() as connection:
+    with store._database.asking() as connection:
         assert connection.execute(query).fetchall() == [(5, 5), (7, 7)]
     store.forget(LOCAL, [make_key("s")])
-    with store._asking() as connection:
+    with store._database.asking() as connection:
         assert connection.execute(query).fetchall() == [(7, 7)]
     store.close()

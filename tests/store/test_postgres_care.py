@@ -167,11 +167,11 @@ def test_tables_that_others_use_are_scrubbed_later(monkeypatch: pytest.MonkeyPat
     address = make_database()
     with closing(PostgresStore.open(address)) as store, closing(PostgresStore.open(address)) as other:
         key = keep(store, _FILES).key
-        with other._reading() as connection:
+        with other._reading(LOCAL) as connection:
             connection.execute("SELECT 1 FROM lines").fetchall()
             assert not store.forget(LOCAL, [key]).scrubbed
         assert store.scrub()
-        assert store._ask(lambda each: each.execute("SHOW lock_timeout").fetchall()) == [("2min",)]
+        assert store._database.ask(lambda each: each.execute("SHOW lock_timeout").fetchall()) == [("2min",)]
 
 
 def test_what_the_tables_take_is_measured() -> None:
@@ -214,7 +214,7 @@ def test_spec_002s_view_tells_events_as_text() -> None:
         query = (
             "SELECT session_id, timestamp, event_name, label, group_name, context FROM hook_events ORDER BY id"
         )
-        rows = store._ask(lambda connection: connection.execute(query).fetchall())
+        rows = store._database.ask(lambda connection: connection.execute(query).fetchall())
         assert rows == [
             ("session-1", 2, "Notification", "Notification", "autonomous", None),
             ("a\\000b", 3, "Stop", "Stop", "autonomous", "\\355\\240\\275"),

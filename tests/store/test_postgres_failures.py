@@ -64,9 +64,9 @@ def test_reading_goes_on_when_its_connection_breaks(address: str) -> None:
             [(found,)] = connection.execute("SELECT 7").fetchall()
             return int(found)
 
-        assert store._read(read) == 7
+        assert store._read(LOCAL, read) == 7
         times.clear()
-        assert store._ask(read) == 7
+        assert store._ask(LOCAL, read) == 7
         assert len(times) == 2
 
 

@@ -63,11 +63,11 @@ def test_a_session_is_of_the_month_of_its_first_line_but_of_none_to_come() -> No
 
 def test_partitions_are_made_for_the_months_of_sessions_and_deliveries() -> None:
     with closing(PostgresStore.open(_make_bare())) as store:
-        assert store._ask(list_months) == []
+        assert store._database.ask(list_months) == []
         for date in ("2025-11-30T23:59:59.999Z", "2025-12-01T00:00:00.000Z", "2025-12-31T00:00:00.000Z"):
             _keep(store, date)
         store.add_deliveries(LOCAL, [_deliver("early", 1), _deliver("late", (_YEAR_2026 - 1) * 1000 + 999)])
-        assert store._ask(list_months) == [202401, 202511, 202512]
+        assert store._database.ask(list_months) == [202401, 202511, 202512]
         rows = _execute(store, "SELECT tableoid::regclass::text, count(*) FROM lines GROUP BY 1 ORDER BY 1")
         assert rows == [("lines_202511", 1), ("lines_202512", 2)]
         rows = _execute(store, "SELECT tableoid::regclass::text FROM hook_deliveries ORDER BY received_ns")
@@ -83,7 +83,7 @@ def test_a_session_stays_in_its_month() -> None:
         lines = make_line(0, timestamp="2026-02-03T10:00:00.000Z") * 2
         store.apply([make_batch({"2025-11-30.jsonl": lines}, session_id="2025-11-30", known=known)])
         assert len(store.list_lines(LOCAL, key, 1)) == 2
-        assert store._ask(list_months) == [202511]
+        assert store._database.ask(list_months) == [202511]
 
 
 def test_writers_that_need_a_new_month_at_once_make_it_once() -> None:
@@ -97,7 +97,7 @@ def test_writers_that_need_a_new_month_at_once_make_it_once() -> None:
         ]
     for each in under_way:
         each.result()
-    assert stores[0]._ask(list_months) == [202510, 202511]
+    assert stores[0]._database.ask(list_months) == [202510, 202511]
     assert len(list(stores[0].list_known(LOCAL))) == 4
     for store in stores:
         store.close()
@@ -144,7 +144,7 @@ def test_who_knows_the_session_looks_at_one_month(name: str, monkeypatch: pytest
         with monkeypatch.context() as patched:
             patched.setattr(psycopg.Cursor, "execute", note)
             _ask(store, keys[1], name)
-        plans = [plan for statement in asked for plan in store._ask(_explain, *statement)]
+        plans = [plan for statement in asked for plan in store._database.ask(_explain, *statement)]
         assert set(re.findall(r"_(20\d{4})\b", "\n".join(plans))) == {"202511"}
 
 
@@ -197,4 +197,4 @@ def _deliver(name: str, received_ns: int) -> HookDelivery:
 
 
 def _execute(store: PostgresStore, query: str) -> list[tuple[object, ...]]:
-    return store._ask(lambda connection: list(connection.execute(query).fetchall()))
+    return store._database.ask(lambda connection: list(connection.execute(query).fetchall()))

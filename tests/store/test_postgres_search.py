@@ -16,6 +16,7 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.postgres.partitions import make_month
 from turnlog.store.postgres.search_engine import Searcher
 from turnlog.store.postgres.search_walk import Proposal, Walk
+from turnlog.store.postgres.seen import SEEN
 from turnlog.store.postgres.store import PostgresStore
 from turnlog.store.postgres.texts import delete_texts, write_texts
 from turnlog.store.postgres.wire import connect
@@ -143,6 +144,23 @@ def test_the_newest_are_found_by_time_and_others_by_word(many: Connection) -> No
     with walking(many, COMMON) as walk:
         many.execute("SET LOCAL enable_sort TO off")  # as the walk itself does it
         scans = [step for step in explain(many, walk, is_listed=False) if step.get("Relation Name")]
+        assert {step["Node Type"] for step in scans} == {"Index Scan"}
+        assert all("time" in step["Index Name"] for step in scans)
+
+
+def test_who_does_not_see_everything_is_answered_by_the_same_indexes(many: Connection) -> None:
+    with walking(many, RARE) as walk:
+        many.execute(f"SET LOCAL search_path TO {SEEN}, turnlog, public")
+        steps = explain(many, walk, is_listed=True)
+        indexes = {step["Index Name"] for step in steps if step["Node Type"] == "Bitmap Index Scan"}
+        assert indexes >= {f"texts_{month}_words_idx" for month in MONTHS}
+    with walking(many, COMMON) as walk:
+        many.execute(f"SET LOCAL search_path TO {SEEN}, turnlog, public; SET LOCAL enable_sort TO off")
+        scans = [
+            step
+            for step in explain(many, walk, is_listed=False)
+            if step.get("Relation Name", "").startswith("texts")
+        ]
         assert {step["Node Type"] for step in scans} == {"Index Scan"}
         assert all("time" in step["Index Name"] for step in scans)
 

@@ -156,7 +156,7 @@ def test_who_waits_for_another_writer_of_the_session_then_sees_what_that_one_wro
             for title in ("one", "two")
         )
         with ThreadPoolExecutor(1) as pool:
-            with store._writing() as connection:
+            with store._database.writing() as connection:
                 write_batches(connection, store.archive, [one])
                 waiting = pool.submit(other.apply, [two])
                 _wait_until_blocked(address)
@@ -171,7 +171,7 @@ def test_a_delivery_to_a_session_that_is_forgotten_meanwhile_is_not_kept() -> No
     with closing(PostgresStore.open(address)) as store, closing(PostgresStore.open(address)) as other:
         deliveries = [_deliver(1, 1, "session-1"), _deliver(2, 1, "session-2")]
         with ThreadPoolExecutor(1) as pool:
-            with store._writing() as connection:
+            with store._database.writing() as connection:
                 lock_feed(connection)
                 waiting = pool.submit(other.add_deliveries, LOCAL, deliveries)
                 _wait_until_blocked(address)

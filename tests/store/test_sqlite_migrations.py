@@ -175,7 +175,7 @@ def test_a_newer_database_is_refused_unharmed(tmp_path: Path, read_only: bool) -
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
     store.close()
     connection = apsw.Connection(str(path))
-    connection.execute("INSERT INTO migrations VALUES ('add_wonders', 1)")
+    connection.execute("INSERT INTO migrations (name, applied_ns) VALUES ('add_wonders', 1)")
     connection.close()
     path.chmod(0o644)
     before = read_folder(tmp_path)

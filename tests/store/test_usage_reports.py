@@ -63,7 +63,10 @@ messages = st.builds(
     complete=st.booleans(),
     source=st.sampled_from(["f-1", "f-2"]),
 )
-HOMES = {"f-1": Home("k-1", "/home/ada/tea", "Tea"), "f-2": Home("k-2", "/home/ada/milk", None)}
+HOMES = {
+    "f-1": Home("k-1", "/home/ada/tea", "Tea", "ada", "laptop"),
+    "f-2": Home("k-2", "/home/ada/milk", None),
+}
 calls = st.builds(
     CallUse,
     message=st.none(),
@@ -128,6 +131,8 @@ def name_of(message: MessageUsage, by: str, zone: str) -> str | None:
         "agent": lambda: behalf.agent or behalf.agent_id,
         "skill": lambda: behalf.skill,
         "mcp": lambda: behalf.mcp_server,
+        "person": lambda: HOMES[message.source].person,
+        "machine": lambda: HOMES[message.source].machine,
     }
     return names[by]() or None
 
@@ -181,7 +186,8 @@ def group(found: Iterable[MessageUsage], by: str, zone: str) -> dict[str | None,
 
 
 @pytest.mark.parametrize(
-    "by", ["daily", "weekly", "monthly", "session", "project", "model", "agent", "skill", "mcp"]
+    "by",
+    ["daily", "weekly", "monthly", "session", "project", "model", "agent", "skill", "mcp", "person", "machine"],
 )
 @given(
     found=st.lists(messages, max_size=12),

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.actions import ActionStore
 from turnlog.store.batch import DerivedRows
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
@@ -51,8 +52,12 @@ class Tombstone(Struct, frozen=True, gc=False):
 
     key: str
     session_id: str | None
-    """None if another session has the same."""
+    """None if another session of the same person has the same."""
     at_ns: int
+    person: str | None = None
+    """Whose it was."""
+    origin: str = ""
+    """The machine that it came from."""
 
 
 class Backup(Struct, frozen=True, gc=False):
@@ -71,6 +76,8 @@ class Restored(Struct, frozen=True, gc=False):
     """Where the store is that was there before."""
     forgotten: int
     """Sessions that the backup had, and that were forgotten since."""
+    accounts: CarriedAccounts | None = None
+    """What became of the accounts; None if the backup had none, and they are as they were."""
 
 
 class CaredStore(Store, TimelineStore, ActionStore, Protocol):

@@ -30,6 +30,8 @@ class HookDelivery(Struct, frozen=True, gc=False, kw_only=True):
     """The call that it is about."""
     agent_id: str | None = None
     """The sub-agent in which it happened; None for the main agent."""
+    origin: str = ""
+    """The machine that it comes from; empty for the one that the store is kept on."""
 
 
 class HookEvent(Struct, frozen=True, gc=False, kw_only=True):

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-__all__ = ["LOCAL", "Place", "Scope", "SourceKind", "name_source"]
+__all__ = ["LOCAL", "Place", "Scope", "SourceKind", "Viewer", "name_source"]
 
 
 class SourceKind(StrEnum):
@@ -44,10 +44,23 @@ class SourceKind(StrEnum):
 _LINES = frozenset({SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL, SourceKind.CAPTURE})
 
 
+class Viewer(Struct, frozen=True, gc=False, kw_only=True):
+    """Who looks, where not all of an owner's sessions may be seen: those of which any of this is true."""
+
+    person: str | None = None
+    """Sees what is this person's."""
+    team: bool = False
+    """Sees what is shared with the team."""
+    session: str | None = None
+    """Sees the session with this key, whosever it is."""
+
+
 class Scope(Struct, frozen=True, gc=False):
-    """Whose data may be seen. Every query takes one."""
+    """Whose data may be seen. Every query takes one, and answers as if there were nothing else."""
 
     owner: str
+    viewer: Viewer | None = None
+    """None if all of the owner's data may be seen."""
 
 
 LOCAL = Scope("local")

@@ -26,6 +26,7 @@ from turnlog.store.lists import (
     StoredSession,
 )
 from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.people import PeopleStore
 from turnlog.store.rows import (
     AgentRow,
     CallRow,
@@ -118,6 +119,8 @@ class ChangeKind(StrEnum):
     SESSION_FORGOTTEN = "session-forgotten"
     SESSION_MARKED = "session-marked"
     """Somebody said something about it; it is in the revision that it was in."""
+    SESSION_ACCESS = "session-access"
+    """Others may see it from now on, or may no longer; told to those who could see it before or can now."""
     HOOK_DELIVERED = "hook-delivered"
 
 
@@ -155,7 +158,7 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Store(WindowedStore, Protocol):
+class Store(WindowedStore, PeopleStore, Protocol):
     """Facts and derived rows, by session and revision."""
 
     @property

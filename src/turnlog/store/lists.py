@@ -19,6 +19,7 @@ from msgspec import DecodeError, Meta, Struct, json
 
 from turnlog.errors import CursorError
 from turnlog.store.marks import Marks
+from turnlog.store.people import Visibility
 from turnlog.store.rows import SessionRow
 
 __all__ = [
@@ -87,6 +88,11 @@ class SessionFilter(Struct, frozen=True, gc=False, kw_only=True):
     """A part of the name of one of its git branches."""
     tags: tuple[str, ...] = ()
     """It has all of them."""
+    persons: tuple[str, ...] = ()
+    """It is one of theirs; an empty name stands for nobody."""
+    machines: tuple[str, ...] = ()
+    """It comes from one of them."""
+    visibility: Visibility | None = None
     starred: bool | None = None
     archived: bool | None = False
     """Those that were put away: not at all, only those, or (None) as well."""
@@ -122,6 +128,11 @@ class StoredSession(Struct, frozen=True, gc=False, kw_only=True):
     marks: Marks = Marks()
     copied_from: str | None = None
     """The key of the session that its transcript began as a copy of."""
+    origin: str = ""
+    """The machine that it comes from."""
+    person: str | None = None
+    """Whose it is, as far as anybody said."""
+    visibility: Visibility = Visibility.PRIVATE
 
 
 class SessionPage(Struct, frozen=True, gc=False):
@@ -164,6 +175,9 @@ class Facets(Struct, frozen=True, gc=False, kw_only=True):
     models: tuple[tuple[str, int], ...]
     branches: tuple[tuple[str, int], ...]
     tags: tuple[tuple[str, int], ...]
+    persons: tuple[tuple[str, int], ...] = ()
+    """An empty name stands for nobody."""
+    machines: tuple[tuple[str, int], ...] = ()
 
 
 def count_facets(lists: Iterable[tuple[Iterable[str], int]]) -> tuple[tuple[str, int], ...]:

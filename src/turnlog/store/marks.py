@@ -24,6 +24,7 @@ __all__ = [
     "MarkChange",
     "MarkedSession",
     "Marks",
+    "take_back",
 ]
 
 LONGEST_NAME = 200
@@ -95,6 +96,18 @@ class MarkedSession(Struct, frozen=True, gc=False, kw_only=True):
     key: str
     before: Marks
     after: Marks
+
+
+def take_back(before: Marks, after: Marks, now: Marks) -> Marks:
+    """Return marks without what one change made of them; what others changed since then stays."""
+    added, removed = {*after.tags} - {*before.tags}, {*before.tags} - {*after.tags}
+    return Marks(
+        name=before.name if now.name == after.name else now.name,
+        tags=tuple(sorted(({*now.tags} - added) | removed)),
+        starred=before.starred if now.starred == after.starred else now.starred,
+        note=before.note if now.note == after.note else now.note,
+        archived=before.archived if now.archived == after.archived else now.archived,
+    )
 
 
 def _normalise(text: str) -> str:

@@ -7,7 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from msgspec.structs import replace
+
 from turnlog.errors import StoreError
+from turnlog.store.accounts.file_copies import check_copy, restore_accounts
 from turnlog.store.care import Backup, CaredStore, Restored
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
@@ -76,11 +79,20 @@ def check_quickly(place: StorePlace) -> list[str]:
 def check_backup(place: StorePlace, source: Path) -> None:
     """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
     _find_engine(place).check_backup(place, source)
+    if isinstance(place, Path):
+        check_copy(source)
 
 
 def restore_store(place: StorePlace, source: Path) -> Restored:
-    """Put a backup in the place of a store, which is kept as it was; raises `StoreError`."""
-    return _find_engine(place).restore_store(place, source)
+    """Put a backup in the place of a store, which is kept as it was; raises `StoreError`.
+
+    Accounts are restored along, as far as they are not newer than the backup.
+    """
+    if not isinstance(place, Path):
+        return _find_engine(place).restore_store(place, source)
+    check_copy(source)
+    restored = _find_engine(place).restore_store(place, source)
+    return replace(restored, accounts=restore_accounts(place, source))
 
 
 def flush_store(place: StorePlace) -> None:

@@ -57,6 +57,8 @@ class _Chapter:
             if call.result_at is not None and call.result_block is not None:
                 self.calls.setdefault(("tool-output", call.result_at, call.result_block), call)
         self.agent_types = {agent.id: agent.type for agent in store.list_agents(scope, key)}
+        machines = _Machines(store, scope)
+        self.person, self.machine = machines.find_person(session.origin), machines.name(session.origin)
         found = [each for each in store.find_sessions(scope, key) if each.key == key]
         self.stored: StoredSession | None = found[0] if found else None
 
@@ -65,6 +67,21 @@ class _Chapter:
             return ()
         name = self.agent_types.get(agent_id)
         return (agent_id,) if name is None else (agent_id, name)
+
+
+class _Machines:
+    """What is known of machines."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        listed = cast(CaredStore, store).list_machines(scope) if hasattr(store, "list_machines") else []
+        self._known = {machine.origin: machine for machine in listed}
+
+    def find_person(self, origin: str) -> str | None:
+        return self._known[origin].person if origin in self._known else None
+
+    def name(self, origin: str) -> tuple[str, ...]:
+        host = self._known[origin].host if origin in self._known else ""
+        return (origin, host) if host else (origin,)
 
 
 class Scan:
@@ -155,6 +172,8 @@ def _build(
         kind=str(kind),
         project=project,
         session_ids=tuple(names),
+        person=chapter.person,
+        machine=chapter.machine,
         tool=tool,
         model=model,
         role=role,
@@ -190,9 +209,12 @@ def _build(
 
 
 def _list_of_hooks(store: CaredStore, scope: Scope) -> Iterator[tuple[_Text, int]]:
-    sessions = {each.row.session_id: each for each in _list_sessions(store, scope)}
+    sessions, machines = _list_sessions(store, scope), _Machines(store, scope)
     for delivery in store.list_deliveries(scope, count=1 << 30):
-        stored = sessions.get(delivery.session_id)
+        person = machines.find_person(delivery.origin)
+        same = [each for each in sessions if each.row.session_id == delivery.session_id]
+        same = [each for each in same if person in (None, each.person)]
+        stored = same[-1] if same else None
         project = None if stored is None else stored.row.project
         key = None if stored is None else stored.key
         for ordinal, passage in enumerate(read_delivery(delivery.payload)):
@@ -201,6 +223,8 @@ def _list_of_hooks(store: CaredStore, scope: Scope) -> Iterator[tuple[_Text, int
                 kind=str(passage.kind),
                 project=project,
                 session_ids=(delivery.session_id,) if key is None else (delivery.session_id, key),
+                person=person or (None if stored is None else stored.person),
+                machine=machines.name(delivery.origin),
                 tool=delivery.tool_name,
                 model=None,
                 role=None,

@@ -29,6 +29,8 @@ from turnlog.testing.contracts.looks import LookContract
 from turnlog.testing.contracts.marks import MarkContract
 from turnlog.testing.contracts.mending import MendContract
 from turnlog.testing.contracts.news import NewsContract
+from turnlog.testing.contracts.people import PeopleContract
+from turnlog.testing.contracts.people_care import PeopledCareContract
 from turnlog.testing.contracts.queries import QueryContract
 from turnlog.testing.contracts.search import SearchContract
 from turnlog.testing.contracts.searched_care import SearchedCareContract
@@ -36,7 +38,7 @@ from turnlog.testing.contracts.timeline import TimelineContract
 from turnlog.testing.contracts.values import ValueContract
 from turnlog.testing.contracts.windows import WindowContract
 
-__all__ = ["CaredStoreContract", "StoreContract"]
+__all__ = ["CaredStoreContract", "PeopleContract", "StoreContract"]
 
 
 class StoreContract(
@@ -57,6 +59,13 @@ class StoreContract(
 
 
 class CaredStoreContract(
-    SearchedCareContract, MendContract, ForgetContract, HookContract, TimelineContract, StoreContract
+    SearchedCareContract,
+    MendContract,
+    ForgetContract,
+    HookContract,
+    TimelineContract,
+    PeopledCareContract,
+    PeopleContract,
+    StoreContract,
 ):
     """All contracts of a store that can be taken care of, too (`turnlog.store.care`)."""

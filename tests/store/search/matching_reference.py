@@ -131,6 +131,10 @@ def is_so(name: str, value: str, setting: Setting) -> bool:
     value = compares(value, False, False)
     if name == "is":
         return bool(setting.is_error if value == "error" else setting.is_sidechain)
+    if name == "machine":
+        assert isinstance(setting.machine, tuple)
+        origin, *hosts = (compares(each, False, False) for each in setting.machine)
+        return origin[: len(value)] == value or any(is_like(host, value) for host in hosts)
     if name in ("session", "agent"):
         names = setting.session_ids if name == "session" else setting.agents
         assert isinstance(names, tuple)

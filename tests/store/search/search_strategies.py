@@ -38,7 +38,9 @@ _values = st.sampled_from(["Bash", "my dir", "a,b", "x*", 'q"', "back\\", "(y)",
 _filters = st.one_of(
     st.builds(
         lambda name, values: Filter(name, tuple(dict.fromkeys(values))),
-        st.sampled_from(["project", "session", "tool", "model", "branch", "file", "agent"]),
+        st.sampled_from(
+            ["project", "session", "tool", "model", "branch", "person", "machine", "file", "agent"]
+        ),
         st.lists(_values, min_size=1, max_size=3),
     ),
     st.builds(lambda kind: Filter("kind", (kind,)), st.sampled_from(["prompt", "tool-output"])),

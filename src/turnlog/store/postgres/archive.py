@@ -17,8 +17,8 @@ from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import Place, Scope
-from turnlog.store.postgres.chapters import as_word
-from turnlog.store.postgres.connection import Database
+from turnlog.store.postgres.connection import Connected, Database
+from turnlog.store.postgres.packing import as_word
 from turnlog.store.tails import FRAMES, TAIL
 
 __all__ = ["Generation", "PostgresArchive", "find_generation"]
@@ -65,7 +65,7 @@ def find_generation(connection: Connection, scope: Scope, source: str, generatio
     return None
 
 
-class PostgresArchive:
+class PostgresArchive(Connected):
     """Bytes by source, generation and range."""
 
     def __init__(self, database: Database) -> None:
@@ -75,11 +75,11 @@ class PostgresArchive:
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         """Return bytes; raises `KeyError` for what is not there, `ArchiveError` for what is damaged."""
-        return self._database.read(self.read_through, scope, at, length)
+        return self._read(scope, self.read_through, scope, at, length)
 
     def read_many(self, scope: Scope, wanted: Mapping[Place, int]) -> dict[Place, bytes]:
         """Return bytes at several places, each with its length; each frame is asked for once."""
-        return self._database.read(self._read_many, scope, wanted)
+        return self._read(scope, self._read_many, scope, wanted)
 
     def read_all(self, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
         """Yield the bytes of a whole generation, piece by piece.
@@ -87,12 +87,12 @@ class PostgresArchive:
         It is as long as it was when this was called, even if frames are sealed meanwhile.
         """
         at = Place(source, generation, 0)
-        found = self._database.ask(_get_generation, scope, at)
-        return self._read_pieces(found, at)
+        found = self._ask(scope, _get_generation, scope, at)
+        return self._read_pieces(scope, found, at)
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         """Return the generations of a source, each with its length."""
-        return self._database.ask(_list_generations, scope, source)
+        return self._ask(scope, _list_generations, scope, source)
 
     def read_through(self, connection: Connection, scope: Scope, at: Place, length: int) -> bytes:
         """Return bytes as `read` does, through a connection that somebody has."""
@@ -126,11 +126,11 @@ class PostgresArchive:
                     found[at] = piece[at.offset - start : end - start]
         return found
 
-    def _read_pieces(self, generation: Generation, at: Place) -> Iterator[bytes]:
+    def _read_pieces(self, scope: Scope, generation: Generation, at: Place) -> Iterator[bytes]:
         position = 0
         while position < generation.length:
             here = Place(at.source, at.generation, position)
-            piece = self._database.read(self._read_piece, generation, here, generation.length)
+            piece = self._read(scope, self._read_piece, generation, here, generation.length)
             yield piece
             position += len(piece)
 

@@ -21,9 +21,17 @@ from turnlog.errors import StoreError
 from turnlog.store.care import Backup
 from turnlog.store.identity import Scope
 from turnlog.store.postgres.packing import pack_text, unpack_text
-from turnlog.store.postgres.wire import SCHEMA
+from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA
 
-__all__ = ["find_holding", "list_backups", "read_table", "record_backup", "run_program", "write_backup"]
+__all__ = [
+    "find_holding",
+    "has_accounts",
+    "list_backups",
+    "read_table",
+    "record_backup",
+    "run_program",
+    "write_backup",
+]
 
 OnProgress = Callable[[int, int], None]
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -47,7 +55,8 @@ def write_backup(
         os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         if on_progress is not None:
             on_progress(0, size)
-        run_program("pg_dump", address, "--format=custom", f"--schema={SCHEMA}", "--no-owner", f"--file={new}")
+        schemas = (f"--schema={name}" for name in (SCHEMA, ACCOUNTS))  # what is not there is left out
+        run_program("pg_dump", address, "--format=custom", *schemas, "--no-owner", f"--file={new}")
         run_program("pg_restore", None, f"--file={os.devnull}", os.fspath(new))  # all of it is read
         if on_progress is not None:
             on_progress(size, size)
@@ -86,6 +95,12 @@ def read_table(source: Path, table: str) -> list[dict[str, str]]:
         raise StoreError(f"{source} is no backup of a store of turnlog")
     names = found[1].split(", ")
     return [dict(zip(names, line.split("\t"), strict=True)) for line in found[2].splitlines()]
+
+
+def has_accounts(source: Path) -> bool:
+    """Tell whether a copy has accounts, too; raises `StoreError` if it cannot be read."""
+    listed = run_program("pg_restore", None, "--list", os.fspath(source))
+    return re.search(rf" SCHEMA - {ACCOUNTS}\b", listed) is not None
 
 
 def find_holding(source: Path, scope: Scope, keys: Iterable[str]) -> set[str]:

@@ -55,11 +55,11 @@ class Caring(Connected):
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return what contradicts itself: indexes that are none, rows without those that they belong to."""
-        return self._read(list_flaws, scope)
+        return self._read(scope, list_flaws, scope)
 
     def measure(self) -> int:
         """Return how many bytes the tables take, with their indexes."""
-        return self._ask(measure)
+        return self._database.ask(measure)
 
     def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
@@ -68,7 +68,7 @@ class Caring(Connected):
 
     def weigh(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
         """Return what `forget` would delete."""
-        return self._read(weigh_sessions, scope, keys)
+        return self._database.read(weigh_sessions, scope, keys)
 
     def lift(self, scope: Scope, keys: Sequence[str]) -> int:
         """Take tombstones away, and return how many."""
@@ -76,11 +76,11 @@ class Caring(Connected):
 
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
-        return self._ask(list_tombstones, scope)
+        return self._ask(scope, list_tombstones, scope)
 
     def scrub(self) -> bool:
         """Remove from the server's tables what was deleted before; return False if they are in use just now."""
-        return self._ask(scrub)
+        return self._database.ask(scrub)
 
     def bury(self, scope: Scope, tombstones: Sequence[Tombstone]) -> None:
         """Add tombstones that another copy of this store has."""
@@ -106,7 +106,7 @@ class Caring(Connected):
 
     def list_backups(self) -> list[Backup]:
         """Return the copies that were made, by time."""
-        return self._ask(list_backups)
+        return self._database.ask(list_backups)
 
     def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
         """Keep what hooks were given, each delivery once, and return how many are new."""
@@ -116,36 +116,36 @@ class Caring(Connected):
 
     def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
         """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
-        return self._ask(number_deliveries, scope, delivery_ids)
+        return self._ask(scope, number_deliveries, scope, delivery_ids)
 
     def list_deliveries(
         self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
     ) -> list[HookDelivery]:
         """Return deliveries of a session, or of all, by time."""
-        return self._ask(list_deliveries, scope, session_id, first, count)
+        return self._ask(scope, list_deliveries, scope, session_id, first, count)
 
     def list_deliveries_between(
         self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
     ) -> list[HookDelivery]:
         """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
-        return self._ask(list_deliveries_between, scope, session_id, since_ns, until_ns, count)
+        return self._ask(scope, list_deliveries_between, scope, session_id, since_ns, until_ns, count)
 
     def list_deliveries_of(
         self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
     ) -> list[HookDelivery]:
         """Return deliveries of a session that are about any of some calls, by time."""
-        return self._ask(list_deliveries_of, scope, session_id, tool_use_ids)
+        return self._ask(scope, list_deliveries_of, scope, session_id, tool_use_ids)
 
     def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
         """Return how many deliveries there are of a session, or of all."""
-        return self._ask(count_deliveries, scope, session_id)
+        return self._ask(scope, count_deliveries, scope, session_id)
 
     def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
         """Return the sessions that hooks told of at a time or later, the latest first."""
-        return self._ask(list_hook_sessions, scope, since_ns, count)
+        return self._ask(scope, list_hook_sessions, scope, since_ns, count)
 
     def list_hook_events(
         self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
     ) -> list[HookEvent]:
         """Return a session's hook events as spec 002 tells them, by time."""
-        return self._ask(list_hook_events, scope, session_id, first, count)
+        return self._ask(scope, list_hook_events, scope, session_id, first, count)

@@ -16,14 +16,13 @@ from psycopg import Connection
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.hook_spans import name_events
-from turnlog.store.postgres.packing import Cells, pack_text
+from turnlog.store.postgres.packing import Cells, as_word, pack_text
 
 __all__ = [
     "CHAPTER",
     "SESSION",
     "Chapter",
     "ChapterQueries",
-    "as_word",
     "build_conditions",
     "find_chapter",
     "head",
@@ -88,7 +87,7 @@ class ChapterQueries(Connected):
 
         With the id that hooks know the session by, it may also name deliveries, by `name_events`.
         """
-        return self._ask(_select_chapter, scope, key, source, query, values, session_id)
+        return self._ask(scope, _select_chapter, scope, key, source, query, values, session_id)
 
 
 def select(connection: Connection, query: str, values: Mapping[str, Any]) -> list[Cells]:
@@ -128,15 +127,6 @@ def _choose(connection: Connection, session: int, month: int, transcripts: list[
         for (source,) in connection.execute(_CHOOSE, values).fetchall():
             return int(source)
     return transcripts[0] if transcripts else None
-
-
-def as_word(name: str) -> str | None:
-    """Return a name as it can be asked for; None for one that nothing has: with zeros or half characters."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return None
-    return None if "\0" in name else name
 
 
 def head(text: str) -> str:

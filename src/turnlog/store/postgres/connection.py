@@ -18,10 +18,14 @@ from typing import Concatenate, LiteralString, ParamSpec, TypeVar, cast
 import psycopg
 import psycopg_pool
 from psycopg import Connection
+from psycopg.sql import Composed
 
 from turnlog.errors import StoreError
+from turnlog.store.identity import Scope
 from turnlog.store.postgres.failures import CollisionError, LostError, is_lost, translate
+from turnlog.store.postgres.migrations import keep_known
 from turnlog.store.postgres.partitions import MissingMonthError, make_month
+from turnlog.store.postgres.seen import begin_seen
 from turnlog.store.postgres.wire import CountedConnection, configure, describe, list_settings
 
 __all__ = ["Connected", "Database"]
@@ -46,8 +50,12 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 class Database:
     """The connections of one store."""
 
-    def __init__(self, address: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self, address: str, *, read_only: bool = False, guard: Callable[[Connection, str], None] = keep_known
+    ) -> None:
         self.address = address
+        self._guard = guard
+        """What refuses tables that a newer program changed since we began, before each writing."""
         self.name = describe(address)
         """As it may be shown."""
         self.is_read_only = read_only
@@ -93,11 +101,18 @@ class Database:
             yield connection
 
     @contextmanager
+    def looking(self, scope: Scope) -> Iterator[Connection]:
+        """Lend a connection to read through, on which there is only what the viewer of a scope may see."""
+        with self._transacting(begin_seen(_READ, scope)) as connection:
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Lend a connection to write through, all or nothing."""
         if self.is_read_only:
             raise StoreError(f"The store {self.name} is open for reading only")
         with self._transacting(_WRITE) as connection:
+            self._guard(connection, self.name)
             yield connection
 
     def ask(self, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs) -> T:
@@ -116,6 +131,17 @@ class Database:
                 return work(connection, *given, **named)
         except LostError:
             with self.reading() as connection:
+                return work(connection, *given, **named)
+
+    def look(
+        self, scope: Scope, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs
+    ) -> T:
+        """Do what reads, with only what the viewer of a scope may see, again if the connection breaks."""
+        try:
+            with self.looking(scope) as connection:
+                return work(connection, *given, **named)
+        except LostError:
+            with self.looking(scope) as connection:
                 return work(connection, *given, **named)
 
     def write(self, work: Callable[[Connection], T], *, is_repeatable: bool = False) -> T:
@@ -145,7 +171,7 @@ class Database:
             make_month(connection, month)
 
     @contextmanager
-    def _transacting(self, begin: LiteralString) -> Iterator[Connection]:
+    def _transacting(self, begin: LiteralString | Composed) -> Iterator[Connection]:
         with translate(self.name):
             connection = self._begin(begin)
             try:
@@ -159,7 +185,7 @@ class Database:
             finally:
                 self._give_back(connection)
 
-    def _begin(self, statement: LiteralString) -> CountedConnection:
+    def _begin(self, statement: LiteralString | Composed) -> CountedConnection:
         """Return a connection that lives, behind a first statement; those that broke in their idleness go."""
         for left in reversed(range(_MOST + 1)):
             connection = self._take()
@@ -205,24 +231,26 @@ class Connected:
 
     `_read`, `_ask` and `_write` call a function with a connection and what else it is given; unlike the others,
     they begin again where that is safe. A function that reads makes one statement (`_ask`), or several of one
-    state (`_read`).
+    state (`_read`), and is told on whose behalf: for a viewer, there is only what that one may see.
     """
 
     _database: Database
 
-    def _asking(self) -> AbstractContextManager[Connection]:
-        return self._database.asking()
+    def _reading(self, scope: Scope) -> AbstractContextManager[Connection]:
+        return self._database.reading() if scope.viewer is None else self._database.looking(scope)
 
-    def _reading(self) -> AbstractContextManager[Connection]:
-        return self._database.reading()
-
-    def _writing(self) -> AbstractContextManager[Connection]:
-        return self._database.writing()
-
-    def _ask(self, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs) -> T:
+    def _ask(
+        self, scope: Scope, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs
+    ) -> T:
+        if scope.viewer is not None:
+            return self._database.look(scope, work, *given, **named)
         return self._database.ask(work, *given, **named)
 
-    def _read(self, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs) -> T:
+    def _read(
+        self, scope: Scope, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs
+    ) -> T:
+        if scope.viewer is not None:
+            return self._database.look(scope, work, *given, **named)
         return self._database.read(work, *given, **named)
 
     def _write(self, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs) -> T:

@@ -9,12 +9,12 @@ import psycopg
 import psycopg_pool
 from msgspec import MsgspecError
 
-from turnlog.errors import BusyStoreError, StoreError
+from turnlog.errors import BusyStoreError, LostStoreError, StoreError
 
 __all__ = ["CollisionError", "LostError", "is_lost", "translate"]
 
 
-class LostError(StoreError):
+class LostError(LostStoreError):
     """The connection broke, or there is none."""
 
     is_unsure = False

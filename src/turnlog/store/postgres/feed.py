@@ -48,6 +48,14 @@ class Change(NamedTuple):
     """A key, or the id that hooks told."""
     revision: int
     at_ns: int
+    person: str | None = None
+    """Whose session it is or was, if that does not follow from the session."""
+    former: str | None = None
+    """Whose it was before."""
+    shared: bool | None = None
+    """Whether others see it, or did."""
+    origin: str | None = None
+    """The machine that a hook told it on."""
 
 
 def lock_feed(connection: Connection) -> None:
@@ -58,25 +66,37 @@ def lock_feed(connection: Connection) -> None:
 def add_changes(
     connection: Connection, owner: str, changes: Sequence[tuple[ChangeKind, str, int]], at_ns: int
 ) -> None:
-    """Add entries to the feed, each with a kind, a session and its revision; takes the feed's lock."""
+    """Add entries to the feed, each with a kind, a session and its revision; the caller has its lock."""
     add_entries(
         connection, [Change(owner, kind, session, revision, at_ns) for kind, session, revision in changes]
     )
 
 
 def add_entries(connection: Connection, changes: Sequence[Change]) -> None:
-    """Add entries to the feed, in their order; takes the feed's lock."""
+    """Add entries to the feed, in their order; the caller has the feed's lock."""
     if changes:
-        lock_feed(connection)
         query = """
-        INSERT INTO changes (owner, kind, session, revision, at_ns)
-        SELECT w.owner, w.kind, w.session, w.revision, w.at_ns
-        FROM unnest(%s::text[], %s::text[], %s::bytea[], %s::bigint[], %s::bigint[])
-            WITH ORDINALITY AS w (owner, kind, session, revision, at_ns, place)
+        INSERT INTO changes (owner, kind, session, revision, at_ns, person, former, shared, origin)
+        SELECT w.owner, w.kind, w.session, w.revision, w.at_ns, w.person, w.former, w.shared, w.origin
+        FROM unnest(
+            %s::text[], %s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
+            %s::boolean[], %s::bytea[]
+        ) WITH ORDINALITY AS w (owner, kind, session, revision, at_ns, person, former, shared, origin, place)
         ORDER BY w.place
         """
         rows = [
-            (each.owner, str(each.kind), pack_text(each.session), each.revision, each.at_ns) for each in changes
+            (
+                each.owner,
+                str(each.kind),
+                pack_text(each.session),
+                each.revision,
+                each.at_ns,
+                each.person,
+                each.former,
+                each.shared,
+                pack_text(each.origin),
+            )
+            for each in changes
         ]
         connection.execute(query, [list(column) for column in zip(*rows, strict=True)])
         connection.execute(f"NOTIFY {_CHANNEL}")

@@ -53,8 +53,14 @@ def widen_spans(connection: Connection, scope: Scope, deliveries: Iterable[HookD
 
 
 def forget_span(connection: Connection, owner: str, session_id: bytes) -> None:
-    """Forget when hooks told of a session, of which all deliveries are deleted; its id is as in its column."""
-    connection.execute("DELETE FROM hook_spans WHERE owner = %s AND digest = %s", (owner, _digest(session_id)))
+    """Forget when hooks told of a session if all deliveries are deleted; its id is as in its column."""
+    query = """
+    DELETE FROM hook_spans WHERE owner = %(owner)s AND digest = %(digest)s AND NOT EXISTS (
+        SELECT 1 FROM hook_deliveries AS d WHERE d.owner = %(owner)s AND d.session_id = %(id)s
+        AND substring(d.session_id from 1 for 64) = substring(%(id)s::bytea from 1 for 64)
+    )
+    """
+    connection.execute(query, {"owner": owner, "digest": _digest(session_id), "id": session_id})
 
 
 def name_events(connection: Connection, scope: Scope, session_id: str) -> dict[str, Any]:

@@ -50,6 +50,10 @@ SELECT %s, w.digest, w.received_ns
 FROM unnest(%s::bytea[], %s::bigint[]) WITH ORDINALITY AS w (digest, received_ns, place) ORDER BY w.place
 ON CONFLICT DO NOTHING RETURNING digest, id
 """
+_IS_SEEN = """
+AND EXISTS (SELECT 1 FROM hook_deliveries AS d WHERE d.id = n.id AND d.received_ns = n.received_ns)
+"""
+"""Numbers are there for everybody, and what they stand for is not."""
 _EVENTS = f"""
 SELECT id, session_id, received_ns / 1000000000, event_name, tool_name, coalesce(label, event_name),
     coalesce(group_name, 'autonomous'), context
@@ -65,7 +69,7 @@ def add_deliveries(connection: Connection, scope: Scope, deliveries: Sequence[Ho
     # However the server is set up: what a hook was told is not told again.
     connection.execute("SET LOCAL synchronous_commit TO on")
     forgotten = _list_forgotten(connection, scope, deliveries)
-    kept = [each for each in deliveries if each.session_id not in forgotten]
+    kept = [each for each in deliveries if (each.session_id, each.origin) not in forgotten]
     for month in sorted({month_of(each.received_ns // 1000) for each in kept}):
         require_month(connection, month)
     new = _number(connection, scope, kept)
@@ -84,7 +88,14 @@ def add_deliveries(connection: Connection, scope: Scope, deliveries: Sequence[Ho
     add_entries(
         connection,
         [
-            Change(scope.owner, ChangeKind.HOOK_DELIVERED, each.session_id, 0, each.received_ns)
+            Change(
+                scope.owner,
+                ChangeKind.HOOK_DELIVERED,
+                each.session_id,
+                0,
+                each.received_ns,
+                origin=each.origin,
+            )
             for _, each in new
         ],
     )
@@ -142,7 +153,9 @@ def count_deliveries(connection: Connection, scope: Scope, session_id: str | Non
 def number_deliveries(connection: Connection, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
     """Return the numbers of some deliveries, of those that are there."""
     names = {_digest(each): each for each in delivery_ids}
-    query = "SELECT digest, id FROM delivery_numbers WHERE owner = %s AND digest = ANY(%s)"
+    query = "SELECT n.digest, n.id FROM delivery_numbers AS n WHERE n.owner = %s AND n.digest = ANY(%s)"
+    if scope.viewer is not None:
+        query += _IS_SEEN
     found = connection.execute(query, (scope.owner, list(names)))
     return {names[digest]: int(number) for digest, number in found}
 
@@ -181,8 +194,10 @@ def _number(
     return sorted(((number, named[digest]) for digest, number in rows), key=lambda each: each[0])
 
 
-def _list_forgotten(connection: Connection, scope: Scope, deliveries: Iterable[HookDelivery]) -> set[str]:
-    return list_forgotten_ids(connection, scope.owner, {each.session_id for each in deliveries})
+def _list_forgotten(
+    connection: Connection, scope: Scope, deliveries: Iterable[HookDelivery]
+) -> set[tuple[str, str]]:
+    return list_forgotten_ids(connection, scope.owner, {(each.session_id, each.origin) for each in deliveries})
 
 
 def _digest(delivery_id: str) -> bytes:

@@ -13,15 +13,7 @@ from psycopg import Connection
 from turnlog.store.leases import is_gone, name_holder, take_in_time
 from turnlog.store.postgres.connection import Database
 
-__all__ = ["LEASE_TABLE", "PostgresLease", "find_holder"]
-
-LEASE_TABLE = """
-CREATE TABLE leases (
-    machine  text COLLATE "C" PRIMARY KEY,
-    holder   text COLLATE "C" NOT NULL,
-    expires  timestamptz NOT NULL
-);
-"""
+__all__ = ["PostgresLease", "find_holder"]
 
 
 class PostgresLease:

@@ -9,8 +9,8 @@ from psycopg import Connection
 
 from turnlog.store.identity import Place, Scope
 from turnlog.store.postgres.archive import PostgresArchive
-from turnlog.store.postgres.chapters import ChapterQueries, as_word, is_at, select
-from turnlog.store.postgres.packing import pack_text, unpack_text
+from turnlog.store.postgres.chapters import ChapterQueries, is_at, select
+from turnlog.store.postgres.packing import as_word, pack_text, unpack_text
 from turnlog.store.windows import AnswerUse, FileCounts, FlawedLine
 
 __all__ = ["LineWindows"]
@@ -46,10 +46,12 @@ FROM (
 ) AS sessions
 """
 _ANSWERS = """
-SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write_5m::numeric + a.cache_write_1h,
+SELECT DISTINCT ON (a.message_id) a.message_id, a.input, a.output, a.cache_read,
+    a.cache_write_5m::numeric + a.cache_write_1h,
     CASE WHEN a.flags & 2 = 0 THEN a.cost END
 FROM answers AS a JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
-WHERE a.message_id = ANY(%(ids)s::bytea[]) AND e.owner = %(owner)s ORDER BY a.message_id
+WHERE a.message_id = ANY(%(ids)s::bytea[]) AND e.owner = %(owner)s AND g.audience <> 2
+ORDER BY a.message_id, a.output DESC, e.key
 """
 _VERSION = """
 SELECT coalesce(sum(version), 0) FROM usage_versions WHERE session = 0 OR session = (
@@ -73,7 +75,7 @@ class LineWindows(ChapterQueries):
 
     def count_files(self, scope: Scope) -> FileCounts:
         """Return how much there is of all sessions."""
-        [(sessions, only_here, files, size, lines)] = self._ask(select, _FILES, {"owner": scope.owner})
+        [(sessions, only_here, files, size, lines)] = self._ask(scope, select, _FILES, {"owner": scope.owner})
         return FileCounts(
             sessions=sessions, only_here=only_here, files=int(files), bytes=int(size), lines=int(lines)
         )
@@ -90,22 +92,22 @@ class LineWindows(ChapterQueries):
                 cache_write=int(write),
                 cost=None if cost is None else int(cost),
             )
-            for found, input, output, read, write, cost in self._ask(select, _ANSWERS, values)
+            for found, input, output, read, write, cost in self._ask(scope, select, _ANSWERS, values)
         ]
 
     def find_usage_version(self, scope: Scope, key: str) -> int:
         """Return a number that changes when another session changes what is told of this one's answers."""
-        [(version,)] = self._ask(select, _VERSION, {"owner": scope.owner, "key": as_word(key)})
+        [(version,)] = self._ask(scope, select, _VERSION, {"owner": scope.owner, "key": as_word(key)})
         return int(version)
 
     def measure_lines(self, scope: Scope, places: Sequence[Place]) -> list[int]:
         """Return how long lines are, one for each place; raises `KeyError` where no line begins."""
-        found = self._ask(_measure, scope, sorted(set(places)))
+        found = self._ask(scope, _measure, scope, sorted(set(places)))
         return [found[place] for place in places]
 
     def read_lines(self, scope: Scope, places: Sequence[Place]) -> list[bytes]:
         """Return lines as they stand, one for each place; those of one frame are read while it is open."""
-        lengths = self._ask(_measure, scope, sorted(set(places)))
+        lengths = self._ask(scope, _measure, scope, sorted(set(places)))
         found = self._archive.read_many(scope, {place: lengths[place] for place in places})
         return [found[place] for place in places]
 

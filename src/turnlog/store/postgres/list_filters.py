@@ -1,4 +1,7 @@
-"""Which sessions a list has: a condition on `t` (summaries), `e` (sessions), `m` (marks), `a` (absent ones)."""
+"""Which sessions a list has.
+
+A condition on `t` (summaries), `e` (sessions), `x` (access), `m` (marks) and `a` (absent ones).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 
 from turnlog.store.identity import Scope
 from turnlog.store.lists import SessionFilter
-from turnlog.store.postgres.chapters import as_word
-from turnlog.store.postgres.packing import pack_text
+from turnlog.store.people import Visibility
+from turnlog.store.postgres.packing import as_word, pack_text
 
 __all__ = ["build_filter"]
 
@@ -19,6 +22,7 @@ def build_filter(scope: Scope, asked: SessionFilter) -> tuple[str, dict[str, Any
     clauses = [
         "t.owner = %(owner)s",
         *_list_names(asked, values),
+        *_list_people(asked, values),
         *_list_texts(asked, values),
         *_list_times(asked, values),
         *_list_flags(asked),
@@ -44,6 +48,17 @@ def _list_names(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
     if asked.tags:
         values["tags"] = list(map(pack_text, asked.tags))
         yield "m.tags @> %(tags)s"
+
+
+def _list_people(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
+    if asked.persons:
+        values["persons"] = [person for person in asked.persons if as_word(person) is not None]
+        yield "coalesce(x.person, '') = ANY(%(persons)s::text[])"
+    if asked.machines:
+        values["machines"] = list(map(pack_text, asked.machines))
+        yield "e.origin = ANY(%(machines)s::bytea[])"
+    if asked.visibility is not None:
+        yield "x.shared" if asked.visibility is Visibility.TEAM else "NOT x.shared"
 
 
 def _list_texts(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from turnlog.store.lists import (
     encode_cursor,
     sort_projects,
 )
+from turnlog.store.people import Visibility
 from turnlog.store.postgres.chapters import select
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.list_filters import build_filter
@@ -46,11 +47,13 @@ newest AS MATERIALIZED (
 _JOINED = (
     "LEFT JOIN newest AS m ON m.session = t.session LEFT JOIN absent_sessions AS a ON a.session = t.session"
 )
-_LISTED = f"FROM summaries AS t JOIN sessions AS e ON e.id = t.session {_JOINED}"
+_OWNED = "access AS x ON x.session = t.session"
+_LISTED = f"FROM summaries AS t JOIN sessions AS e ON e.id = t.session JOIN {_OWNED} {_JOINED}"
 _TRANSCRIPT = "LEFT JOIN sources AS s ON s.owner = e.owner AND s.source = e.key"
 _STORED = ", ".join(
     (
-        "e.key, e.revision, e.project_folder, s.path, s.present, a.session, s.copied_from, t.row",
+        "e.key, e.revision, e.project_folder, s.path, s.present, a.session, s.copied_from, e.origin, x.person",
+        "x.shared, t.row",
         *(f"m.{name}" for name in MARK_COLUMNS),
     )
 )
@@ -93,7 +96,7 @@ class Lists(Connected):
         WITH {_MARKED} SELECT {_STORED} {_LISTED} {_TRANSCRIPT} WHERE {where}
         ORDER BY t.last_time DESC NULLS LAST, e.key
         """
-        return [_unpack(row) for row in self._ask(select, query, values)]
+        return [_unpack(row) for row in self._ask(scope, select, query, values)]
 
     def list_sessions(
         self,
@@ -118,10 +121,10 @@ class Lists(Connected):
         )
         SELECT whole.total, page.rank, {_STORED} FROM (SELECT count(*) AS total FROM listed) AS whole
         LEFT JOIN page ON true LEFT JOIN summaries AS t ON t.session = page.session
-        LEFT JOIN sessions AS e ON e.id = page.session {_JOINED} {_TRANSCRIPT}
+        LEFT JOIN sessions AS e ON e.id = page.session LEFT JOIN {_OWNED} {_JOINED} {_TRANSCRIPT}
         ORDER BY page.rank {rank.direction} NULLS LAST, page.key
         """
-        rows = self._ask(select, query, {**values, "limit": limit + 1})
+        rows = self._ask(scope, select, query, {**values, "limit": limit + 1})
         found = [(row[1], _unpack(row[2:])) for row in rows[:limit] if row[2] is not None]
         follow = None
         if len(rows) > limit > 0:
@@ -142,7 +145,7 @@ class Lists(Connected):
             sum(t.cost), count(*) FILTER (WHERE t.cost IS NULL)
         {_LISTED} WHERE {where} GROUP BY t.project
         """
-        return sort_projects(map(_unpack_project, self._ask(select, query, values)), order)
+        return sort_projects(map(_unpack_project, self._ask(scope, select, query, values)), order)
 
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
         """Return what the sessions that are asked for can be told apart by."""
@@ -153,11 +156,14 @@ class Lists(Connected):
             for name in names
         )
         query = f"""
-        WITH {_MARKED}, listed AS MATERIALIZED (SELECT t.models, t.branches, m.tags {_LISTED} WHERE {where})
+        WITH {_MARKED}, listed AS MATERIALIZED (
+            SELECT t.models, t.branches, m.tags, ARRAY[convert_to(coalesce(x.person, ''), 'UTF8')] AS persons,
+                ARRAY[e.origin] AS machines {_LISTED} WHERE {where}
+        )
         {" UNION ALL ".join(parts)}
         """
         lists: dict[str, list[tuple[list[str], int]]] = {name: [] for name in names}
-        for name, cells, found in self._ask(select, query, values):
+        for name, cells, found in self._ask(scope, select, query, values):
             lists[name].append((list(map(unpack_text, cells)), found))
         return Facets(**{name: count_facets(found) for name, found in lists.items()})
 
@@ -171,7 +177,7 @@ def write_presence(connection: Connection, session: int, present: bool) -> None:
 
 
 def _unpack(cells: Cells) -> StoredSession:
-    key, revision, folder, path, present, absent, copied_from, row, *marks = cells
+    key, revision, folder, path, present, absent, copied_from, origin, person, shared, row, *marks = cells
     return StoredSession(
         key=key,
         revision=revision,
@@ -182,6 +188,9 @@ def _unpack(cells: Cells) -> StoredSession:
         only_here=absent is not None,
         marks=unpack_marks(marks),
         copied_from=copied_from,
+        origin=unpack_text(origin),
+        person=person,
+        visibility=Visibility.TEAM if shared else Visibility.PRIVATE,
     )
 
 

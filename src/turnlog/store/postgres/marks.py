@@ -14,35 +14,41 @@ from psycopg import Connection
 
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks
-from turnlog.store.postgres.chapters import as_word, select
+from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.postgres.chapters import select
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.feed import add_changes, lock_feed
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_text
+from turnlog.store.postgres.packing import Cells, as_word, pack_text, unpack_text
+from turnlog.store.postgres.seen import own_only
 
 __all__ = ["MARK_COLUMNS", "Marking", "unpack_marks"]
 
 MARK_COLUMNS = ("name", "tags", "starred", "note", "archived")
 """What `unpack_marks` takes."""
 _INSERT = f"""
-INSERT INTO marks (owner, session, operation, undoes, at_ns, name_key, {", ".join(MARK_COLUMNS)})
-VALUES ({", ".join(["%s"] * (6 + len(MARK_COLUMNS)))})
+INSERT INTO marks (owner, session, operation, undoes, at_ns, author, name_key, {", ".join(MARK_COLUMNS)})
+VALUES ({", ".join(["%s"] * (7 + len(MARK_COLUMNS)))})
 """
 _NEWEST = "(SELECT * FROM marks WHERE owner = e.owner AND session = e.id {before} ORDER BY id DESC LIMIT 1)"
-_OF_NEWEST, _OF_EARLIER = (", ".join(f"{table}.{name}" for name in MARK_COLUMNS) for table in ("n", "b"))
+_OF_NEWEST, _OF_ENTRY, _OF_EARLIER = (
+    ", ".join(f"{table}.{name}" for name in MARK_COLUMNS) for table in ("n", "m", "b")
+)
 _CURRENT = f"""
 SELECT e.id, e.key, e.revision, {_OF_NEWEST} FROM sessions AS e
 LEFT JOIN LATERAL {_NEWEST.format(before="")} AS n ON true
 WHERE e.owner = %(owner)s AND e.key = ANY(%(keys)s)
 """
 _LAST = f"""
-SELECT m.operation, e.id, e.key, e.revision, {_OF_NEWEST}, {_OF_EARLIER}
-FROM marks AS m JOIN sessions AS e ON e.id = m.session
+SELECT m.operation, e.id, e.key, e.revision, {_OF_NEWEST}, {_OF_ENTRY}, {_OF_EARLIER}
+FROM marks AS m JOIN sessions AS e ON e.id = m.session JOIN access AS a ON a.session = e.id
 JOIN LATERAL {_NEWEST.format(before="")} AS n ON true
 LEFT JOIN LATERAL {_NEWEST.format(before="AND id < m.id")} AS b ON true
-WHERE m.owner = %(owner)s AND m.operation = (
-    SELECT max(operation) FROM marks WHERE owner = %(owner)s AND undoes IS NULL
-    AND operation NOT IN (SELECT undoes FROM marks WHERE owner = %(owner)s AND undoes IS NOT NULL)
+WHERE m.owner = %(owner)s AND (%(all)s OR a.person = %(author)s) AND m.operation = (
+    SELECT max(m.operation) FROM marks AS m JOIN access AS a ON a.session = m.session
+    WHERE m.owner = %(owner)s AND m.undoes IS NULL AND m.author IS NOT DISTINCT FROM %(author)s
+    AND (%(all)s OR a.person = %(author)s) AND m.operation NOT IN (
+        SELECT undoes FROM marks WHERE owner = %(owner)s AND undoes IS NOT NULL
+    )
 )
 ORDER BY m.id
 """
@@ -80,12 +86,12 @@ class Marking(Connected):
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
         """Return what people said about a session; None if they never did."""
-        rows = self._ask(_find_current, scope, [key])
+        rows = self._ask(scope, _find_current, scope, [key])
         return next((unpack_marks(cells) for _, _, _, *cells in rows if cells[1] is not None), None)
 
     def list_tags(self, scope: Scope) -> dict[str, int]:
         """Return all tags in their order, each with the number of sessions that have it."""
-        rows = self._ask(select, _TAGS, {"owner": scope.owner})
+        rows = self._ask(scope, select, _TAGS, {"owner": scope.owner})
         return {unpack_text(tag): count for tag, count in rows}
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
@@ -98,7 +104,7 @@ class Marking(Connected):
 
 
 def _find_current(connection: Connection, scope: Scope, keys: Sequence[str]) -> list[Cells]:
-    wanted = [key for key in map(as_word, keys) if key is not None]
+    wanted = [key for key in keys if as_word(key) is not None]
     return connection.execute(_CURRENT, {"owner": scope.owner, "keys": wanted}).fetchall()
 
 
@@ -109,7 +115,7 @@ def _mark(connection: Connection, scope: Scope, keys: Sequence[str], change: Mar
         for session, key, revision, *cells in _find_current(connection, scope, keys)
     }
     entries = []
-    for key in dict.fromkeys(keys):
+    for key in own_only(connection, scope, keys):
         if key in found:
             session, revision, before = found[key]
             after = change.apply(before)
@@ -121,11 +127,12 @@ def _mark(connection: Connection, scope: Scope, keys: Sequence[str], change: Mar
 def _undo(connection: Connection, scope: Scope) -> list[MarkedSession]:
     lock_feed(connection)
     entries, size = [], len(MARK_COLUMNS)
-    rows = select(connection, _LAST, {"owner": scope.owner})
+    values = {"owner": scope.owner, "all": scope.viewer is None, "author": _find_author(scope)}
+    rows = select(connection, _LAST, values)
     for _, session, key, revision, *cells in rows:
-        # What came behind it was taken back before, so its forerunner has all that stood.
-        before, after = unpack_marks(cells[:size]), unpack_marks(cells[size:])
-        entries.append(_Entry(session, revision, MarkedSession(key=key, before=before, after=after)))
+        now, changed, former = (unpack_marks(cells[at : at + size]) for at in range(0, 3 * size, size))
+        after = take_back(former, changed, now)
+        entries.append(_Entry(session, revision, MarkedSession(key=key, before=now, after=after)))
     return _write(connection, scope, entries, rows[0][0] if rows else None)
 
 
@@ -138,13 +145,17 @@ def _write(
     at_ns = time.time_ns()
     query = "SELECT coalesce(max(operation), 0) + 1 FROM marks WHERE owner = %s"
     [(operation,)] = connection.execute(query, (scope.owner,)).fetchall()
-    head = (operation, undoes, at_ns)
+    head = (operation, undoes, at_ns, _find_author(scope))
     rows = [(scope.owner, entry.session, *head, *_pack(entry.marked.after)) for entry in entries]
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, rows)
     told = [(ChangeKind.SESSION_MARKED, entry.marked.key, entry.revision) for entry in entries]
     add_changes(connection, scope.owner, told, at_ns)
     return [entry.marked for entry in entries]
+
+
+def _find_author(scope: Scope) -> str | None:
+    return None if scope.viewer is None else scope.viewer.person
 
 
 def _pack(marks: Marks) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from contextlib import closing
 from turnlog.errors import OlderStoreError, StoreError
 from turnlog.store.postgres.failures import translate
 from turnlog.store.postgres.migrations import MIGRATIONS, check_known, list_missing, migrate
+from turnlog.store.postgres.seen import are_views_current
 from turnlog.store.postgres.wire import connect, describe
 
 __all__ = ["check_current", "make_current"]
@@ -18,9 +19,10 @@ def check_current(address: str) -> None:
     with translate(name), closing(connect(address)) as connection:
         check_known(connection, name)
         missing = list_missing(connection)
+        is_current = not missing and are_views_current(connection)
     if len(missing) == len(MIGRATIONS):
         raise StoreError(f"There is no store at {name}")
-    if missing:
+    if not is_current:
         raise OlderStoreError(f"The store {name} is of an older version; `turnlog sync` brings it up to date")
 
 

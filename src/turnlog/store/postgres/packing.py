@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import msgpack
 
-__all__ = ["Cells", "pack_row", "pack_text", "pack_uuid", "unpack_row", "unpack_text", "unpack_uuid"]
+__all__ = ["Cells", "as_word", "pack_row", "pack_text", "pack_uuid", "unpack_row", "unpack_text", "unpack_uuid"]
 
 Cells = tuple[Any, ...]
 """A row as PostgreSQL gives it."""
@@ -36,6 +36,15 @@ def pack_text(text: str | None) -> Any:
 def unpack_text(value: bytes | None) -> Any:
     """Return what `pack_text` was given."""
     return None if value is None else value.decode("utf-8", "surrogatepass")
+
+
+def as_word(name: str) -> str | None:
+    """Return a name as it can be asked for; None for one that nothing has: with zeros or half characters."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return None
+    return None if "\0" in name else name
 
 
 def pack_uuid(text: str | None) -> bytes | None:

@@ -1,7 +1,7 @@
 """Putting a backup in the place of a store.
 
-The tables that were there are kept in the same database, in a schema with another name. What was forgotten
-since the backup was made is forgotten in it, too, and the list of backups goes on.
+The tables that were there are kept in the same database, in schemas with other names; accounts stay as they are
+if the backup has none. What the store must not forget is in `remembering`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ import os
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.care import Backup, Restored, Tombstone
-from turnlog.store.identity import Scope
-from turnlog.store.postgres.backup import list_backups, read_table, run_program
+from turnlog.store.accounts.carrying import CarriedAccounts
+from turnlog.store.accounts.carrying import carry_over as carry_accounts_over
+from turnlog.store.accounts.postgres_database import bind
+from turnlog.store.accounts.schema import check_known as check_accounts
+from turnlog.store.accounts.schema import migrate as migrate_accounts
+from turnlog.store.care import Restored
+from turnlog.store.postgres.backup import has_accounts, read_table, run_program
 from turnlog.store.postgres.failures import translate
-from turnlog.store.postgres.migrations import MIGRATIONS, check_known
+from turnlog.store.postgres.migrations import MIGRATIONS, check_known, create_people_tables, list_missing
+from turnlog.store.postgres.opening import make_current
+from turnlog.store.postgres.remembering import Memory, carry_over, read_memory
 from turnlog.store.postgres.store import PostgresStore
-from turnlog.store.postgres.tombstones import list_tombstones
-from turnlog.store.postgres.wire import SCHEMA, connect, describe
+from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA, connect, describe
 
 __all__ = ["check_backup", "restore_store"]
 
@@ -35,7 +39,7 @@ WHERE datname = current_database() AND application_name = 'turnlog' AND pid <> p
 
 def check_backup(source: Path) -> None:
     """Raise `StoreError` for a file that is no backup of a store, a damaged one, or one of a newer version."""
-    steps = {row["name"] for row in read_table(source, "migrations")}
+    steps = {row["name"] for row in read_table(source, "migrations") if row.get("is_additive") != "t"}
     unknown = sorted(steps - {migration.__name__ for migration in MIGRATIONS})
     if unknown:
         raise NewerStoreError(f"{source} was made by a newer version of turnlog (it has {', '.join(unknown)})")
@@ -52,15 +56,17 @@ def restore_store(address: str, source: Path) -> Restored:
     """
     check_backup(source)
     name = describe(address)
-    kept = f"{SCHEMA}_before_restore_{time.strftime('%Y%m%d_%H%M%S')}"
+    suffix = f"_before_restore_{time.strftime('%Y%m%d_%H%M%S')}"
     with translate(name), closing(connect(address)) as connection:
         _check_alone(connection, name)
         is_there = _has_schema(connection, SCHEMA)
         if is_there:
             check_known(connection, name)
-        tombstones, backups = _read_memory(connection) if is_there else ({}, [])
-        if is_there:
-            _rename(connection, SCHEMA, kept)
+        memory = _remember(connection, address) if is_there else Memory()
+        replaced = [SCHEMA, ACCOUNTS] if has_accounts(source) else [SCHEMA]
+        moved = [schema for schema in replaced if _has_schema(connection, schema)]
+        for schema in moved:
+            _rename(connection, schema, schema + suffix)
         try:
             # The extension is of the whole database, and not in the copy.
             connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public")
@@ -72,13 +78,25 @@ def restore_store(address: str, source: Path) -> Restored:
                 "--exit-on-error",
                 os.fspath(source),
             )
-            forgotten = _carry_over(address, tombstones, backups)
+            forgotten = _carry_over(address, memory)
+            accounts = _carry_accounts(connection, ACCOUNTS + suffix) if ACCOUNTS in replaced else None
         except BaseException:
-            connection.execute(SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(Identifier(SCHEMA)))
-            if is_there:
-                _rename(connection, kept, SCHEMA)
+            for schema in replaced:
+                connection.execute(SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(Identifier(schema)))
+            for schema in moved:
+                _rename(connection, schema + suffix, schema)
             raise
-    return Restored(kept if is_there else None, forgotten)
+    return Restored(SCHEMA + suffix if is_there else None, forgotten, accounts)
+
+
+def _carry_accounts(connection: Connection, kept: str) -> CarriedAccounts:
+    """Bring the accounts of the backup up to what was known before."""
+    with connection.transaction():
+        check_accounts(bind(connection), "the backup")
+        migrate_accounts(bind(connection))
+        return carry_accounts_over(
+            bind(connection), bind(connection, kept) if _has_schema(connection, kept) else None
+        )
 
 
 def _check_alone(connection: Connection, name: str) -> None:
@@ -96,19 +114,13 @@ def _rename(connection: Connection, schema: str, name: str) -> None:
     connection.execute(SQL("ALTER SCHEMA {} RENAME TO {}").format(Identifier(schema), Identifier(name)))
 
 
-def _read_memory(connection: Connection) -> tuple[dict[str, list[Tombstone]], list[Backup]]:
-    """Return what the present store must not forget, its tombstones by owner."""
-    rows: list[Any] = connection.execute("SELECT DISTINCT owner FROM tombstones").fetchall()
-    return {owner: list_tombstones(connection, Scope(owner)) for (owner,) in rows}, list_backups(connection)
+def _remember(connection: Connection, address: str) -> Memory:
+    """Return what the present store must not forget."""
+    has_people = create_people_tables.__name__ not in list_missing(connection)
+    make_current(address)
+    return read_memory(connection, has_people=has_people)
 
 
-def _carry_over(address: str, tombstones: dict[str, list[Tombstone]], backups: list[Backup]) -> int:
+def _carry_over(address: str, memory: Memory) -> int:
     with closing(PostgresStore.open(address)) as store:
-        forgotten = 0
-        for owner, buried in tombstones.items():
-            forgotten += store.forget(Scope(owner), [each.key for each in buried]).sessions
-            store.bury(Scope(owner), buried)
-        for backup in backups:
-            store.record_backup(backup)
-        store.renew_epoch()
-        return forgotten
+        return carry_over(store, memory)

@@ -62,6 +62,7 @@ def rewrite_session(
         "UPDATE sessions SET revision = %s, derivation = %s WHERE id = %s",
         (revision + 1, former if derived is None else derivation, session),
     )
+    ledger.note_written(scope.owner, session, time.time_ns())
     ledger.note_change(scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns())
     ledger.close(connection)
     return revision + 1

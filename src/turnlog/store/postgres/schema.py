@@ -11,7 +11,7 @@ revision of a session, where a file was last seen, how far it was read.
 
 from __future__ import annotations
 
-__all__ = ["FEED_TABLES", "FILE_TABLES", "HOOK_TABLES", "ROW_TABLES"]
+__all__ = ["FEED_TABLES", "FILE_TABLES", "HOOK_EVENTS", "HOOK_TABLES", "ROW_TABLES"]
 
 FILE_TABLES = """
 CREATE TABLE sessions (
@@ -202,7 +202,22 @@ CREATE TABLE backups (                    -- copies that were made, there or not
 );
 """
 
-HOOK_TABLES = """
+HOOK_EVENTS = """
+SELECT
+    id,
+    readable(session_id) AS session_id,
+    received_ns / 1000000000 AS timestamp,
+    readable(event_name) AS event_name,
+    readable(tool_name) AS tool_name,
+    readable(coalesce(label, event_name)) AS label,
+    coalesce(readable(group_name), 'autonomous') AS group_name,
+    readable(context) AS context
+FROM hook_deliveries
+WHERE event_name <> 'SessionEnd' AND notification_type IS DISTINCT FROM 'auth_success'
+"""
+"""The table of spec 002, section 4.1, as a view."""
+
+HOOK_TABLES = f"""
 CREATE TABLE delivery_numbers (           -- each delivery once, in whichever month
     owner        text COLLATE "C" NOT NULL,
     digest       bytea NOT NULL,          -- of its id
@@ -240,16 +255,5 @@ EXCEPTION WHEN OTHERS THEN
     RETURN encode(data, 'escape');
 END
 $$;
-CREATE VIEW hook_events AS                -- spec 002, section 4.1
-SELECT
-    id,
-    readable(session_id) AS session_id,
-    received_ns / 1000000000 AS timestamp,
-    readable(event_name) AS event_name,
-    readable(tool_name) AS tool_name,
-    readable(coalesce(label, event_name)) AS label,
-    coalesce(readable(group_name), 'autonomous') AS group_name,
-    readable(context) AS context
-FROM hook_deliveries
-WHERE event_name <> 'SessionEnd' AND notification_type IS DISTINCT FROM 'auth_success';
+CREATE VIEW hook_events AS {HOOK_EVENTS};
 """

@@ -31,6 +31,8 @@ _FEW = 2000
 """Up to so many files their texts are listed."""
 _LEAST, _MOST = 16, 80
 """For how many texts rows and bytes are fetched at once: at first for a page, then twice as many each time."""
+_LOOKED_AT = 256
+"""How many texts are looked at at once, whether they may be seen."""
 _PAUSE = 0.05
 """Seconds between asking whether anybody still waits."""
 _NOTHING = SearchPage(hits=())
@@ -75,11 +77,11 @@ class Searcher:
         walk, rows, around = self.build_walk(owner, order, limit)
         base: Cursor | None = None
         if order is SearchOrder.NEWEST:
-            proposals = walk.propose(None if after is None else after.key)
+            proposals = self._list_seen(walk.propose(None if after is None else after.key), rows)
         else:
             # Later pages rank the same texts: those that are no newer than the newest of the first page.
             before = None if after is None else (*after.key[:1], after.key[1] + 1, 0)
-            newest = list(islice(walk.propose(before), RANKED))
+            newest = list(islice(self._list_seen(walk.propose(before), rows), RANKED))
             if not newest:
                 return _NOTHING
             base = after or Cursor(newest[0].key, 0)
@@ -103,13 +105,24 @@ class Searcher:
             yield from (candidate for _, candidate in built if candidate is not None)
             size = min(2 * size, _MOST)
 
+    def _list_seen(self, proposals: Iterator[Proposal], rows: PostgresTextRows) -> Iterator[Proposal]:
+        """Leave out what hooks told and the viewer may not see."""
+        if self._scope.viewer is None:
+            yield from proposals
+            return
+        while some := list(islice(proposals, _LOOKED_AT)):
+            stop_if(self._cancelled)
+            yield from rows.list_seen(some)
+
     def _find_owner(self) -> int | None:
         query = "SELECT id FROM text_owners WHERE owner = %s"
         found = self._connection.execute(query, (self._scope.owner,)).fetchone()
         return None if found is None else int(found[0])
 
     def _count_texts(self) -> int:
-        """Return how many texts there are or were, which is near enough."""
+        """Return how many texts there are or were, which is near enough; not to those who do not see them."""
+        if self._scope.viewer is not None:
+            return RANKED
         [(last,)] = self._connection.execute("SELECT last_value FROM text_ids").fetchall()
         return max(int(last), RANKED)
 

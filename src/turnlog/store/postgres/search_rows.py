@@ -21,12 +21,17 @@ _CHAPTERS = """
 SELECT g.id, g.month, g.generation, s.id, s.source, s.agent_id, e.id, e.month, e.key, e.session_id,
     t.session_id, t.project, t.title, CASE WHEN s.kind = 'transcript' AND 1 = (
         SELECT count(*) FROM sources WHERE session = e.id AND kind = 'transcript'
-    ) THEN t.branches END
+    ) THEN t.branches END, x.person, e.origin, {host}
 FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
-LEFT JOIN summaries AS t ON t.session = e.id WHERE s.owner = %(owner)s
+JOIN access AS x ON x.session = e.id LEFT JOIN summaries AS t ON t.session = e.id {more}
+WHERE s.owner = %(owner)s AND {where}
 """
-_SOME = " AND g.id = ANY(%(generations)s::bigint[])"
-_NEWEST = " AND g.id = s.newest"
+_SOME = _CHAPTERS.format(host="NULL", more="", where="g.id = ANY(%(generations)s::bigint[])")
+_NEWEST = _CHAPTERS.format(
+    host="h.host",
+    more="LEFT JOIN machines AS h ON h.owner = e.owner AND h.origin = e.origin",
+    where="g.id = s.newest",
+)
 # What stands in LATERAL is looked up in an index for each, even by a server that has not counted rows yet.
 _LINES = """
 SELECT w.generation, w.number, l.start, l.length, l.sidechain
@@ -76,14 +81,21 @@ SELECT a.session, a.id, a.type FROM agents AS a
 WHERE a.month = ANY(%s::integer[]) AND a.session = ANY(%s::bigint[]) ORDER BY a.idx
 """
 _DELIVERIES = """
-SELECT d.id, d.delivery_id, d.session_id, d.tool_name, d.payload, e.key, e.project, e.title
+SELECT d.id, d.payload, d.delivery_id, d.session_id, d.tool_name, e.key, e.project, e.title,
+    coalesce(h.person, e.person), d.origin, h.host
 FROM delivery_numbers AS n
 JOIN hook_deliveries AS d ON d.id = n.id AND d.received_ns = n.received_ns
+LEFT JOIN machines AS h ON h.owner = d.owner AND h.origin = d.origin
 LEFT JOIN LATERAL (
-    SELECT e.key, t.project, t.title FROM summaries AS t JOIN sessions AS e ON e.id = t.session
+    SELECT x.key, t.project, t.title, x.person FROM summaries AS t JOIN access AS x ON x.session = t.session
     WHERE t.owner = d.owner AND substring(t.session_id from 1 for 64) = substring(d.session_id from 1 for 64)
-    AND t.session_id = d.session_id ORDER BY e.key LIMIT 1
+    AND t.session_id = d.session_id AND (h.person IS NULL OR x.person = h.person) ORDER BY x.key LIMIT 1
 ) AS e ON true
+WHERE n.id = ANY(%s::bigint[]) AND n.owner = %s
+"""
+_SEEN = """
+SELECT d.id FROM delivery_numbers AS n
+JOIN hook_deliveries AS d ON d.id = n.id AND d.received_ns = n.received_ns
 WHERE n.id = ANY(%s::bigint[]) AND n.owner = %s
 """
 _Spot = tuple[int, int]
@@ -117,6 +129,14 @@ class PostgresTextRows:
         self._load_calls(own)
         self._load_deliveries({each.text.number for each in proposals if each.generation == HOOKS})
 
+    def list_seen(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Return which of some texts may be seen: of files the index says so itself."""
+        numbers = [each.text.number for each in proposals if each.generation == HOOKS]
+        if not numbers:
+            return list(proposals)
+        seen = {number for (number,) in self._connection.execute(_SEEN, (numbers, self._owner))}
+        return [each for each in proposals if each.generation != HOOKS or each.text.number in seen]
+
     def prepare_bytes(self, proposals: Iterable[Proposal]) -> None:
         """Fetch the bytes of the lines of some texts."""
         spots = {(proposal.generation, proposal.text.number) for proposal in proposals} & self._lines.keys()
@@ -130,7 +150,7 @@ class PostgresTextRows:
 
     def load_chapters(self) -> None:
         """Look up the newest generations of all files at once."""
-        self._take_chapters(self._connection.execute(_CHAPTERS + _NEWEST, {"owner": self._owner}))
+        self._take_chapters(self._connection.execute(_NEWEST, {"owner": self._owner}))
 
     def list_generations(self) -> list[int]:
         """Return the generations that were looked up and are the owner's, and that of hook deliveries."""
@@ -174,7 +194,7 @@ class PostgresTextRows:
         if missing:
             self._chapters.update(dict.fromkeys(missing))
             values = {"owner": self._owner, "generations": missing}
-            self._take_chapters(self._connection.execute(_CHAPTERS + _SOME, values))
+            self._take_chapters(self._connection.execute(_SOME, values))
 
     def _take_chapters(self, rows: Iterable[Cells]) -> None:
         for number, month, *cells in rows:
@@ -241,18 +261,8 @@ class PostgresTextRows:
         missing = [number for number in numbers if number not in self._deliveries]
         if missing:
             rows = self._connection.execute(_DELIVERIES, (missing, self._owner))
-            for number, name, session, tool, payload, key, project, title in rows:
-                self._deliveries[number] = (
-                    payload,
-                    Delivery(
-                        unpack_text(name),
-                        unpack_text(session),
-                        unpack_text(tool),
-                        key,
-                        unpack_text(project),
-                        unpack_text(title),
-                    ),
-                )
+            for number, payload, *cells in rows:
+                self._deliveries[number] = payload, _unpack_delivery(cells)
 
 
 def _fill(names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> dict[str, list[int]]:
@@ -260,8 +270,29 @@ def _fill(names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> dict[str, li
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
+def _unpack_delivery(cells: Sequence[Any]) -> Delivery:
+    name, session, tool, key, project, title, person, *machine = cells
+    return Delivery(
+        unpack_text(name),
+        unpack_text(session),
+        unpack_text(tool),
+        key,
+        unpack_text(project),
+        unpack_text(title),
+        person,
+        _name_machine(*machine),
+    )
+
+
+def _name_machine(origin: bytes, host: bytes | None) -> tuple[str, ...]:
+    return tuple(map(unpack_text, (origin, host) if host else (origin,)))
+
+
 def _unpack_chapter(cells: Sequence[Any]) -> Chapter:
-    generation, source, name, agent, session, _, key, file_id, own_id, project, title, branches = cells
+    (
+        generation, source, name, agent, session, _, key, file_id, own_id, project, title, branches, person,
+        *machine,
+    ) = cells  # fmt: skip
     file_id, own_id = unpack_text(file_id), unpack_text(own_id)
     names = [each for each in (file_id, own_id, key) if each is not None]
     return Chapter(
@@ -276,6 +307,8 @@ def _unpack_chapter(cells: Sequence[Any]) -> Chapter:
         unpack_text(project),
         unpack_text(title),
         None if branches is None else tuple(map(unpack_text, branches)),
+        person,
+        _name_machine(*machine),
     )
 
 

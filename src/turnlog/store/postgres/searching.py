@@ -44,7 +44,7 @@ class Searching(Connected):
     ) -> SearchPage:
         """Return a page of the passages that match."""
         after = decode_cursor(cursor, order)
-        return self._read(_search, scope, query, order, limit, after, cancelled)
+        return self._read(scope, _search, scope, query, order, limit, after, cancelled)
 
     def settle(self) -> None:
         """Put what is searched in order, if much of it is new."""
@@ -56,7 +56,7 @@ class Searching(Connected):
 
     def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
         """Return how what is searched of a generation differs from what it should be."""
-        return self._read(_check, scope, source, generation, texts)
+        return self._read(scope, _check, scope, source, generation, texts)
 
 
 def _search(

@@ -73,7 +73,7 @@ class Timelines(ChapterQueries):
             values = chapter.values | name_events(connection, scope, session_id)
             return select(connection, query, values | {"numbers": sorted(set(messages)), "count": count})
 
-        rows = self._ask(ask)
+        rows = self._ask(scope, ask)
         kept = [(at, of_call, _build(cells)) for _, at, of_call, *cells in rows if cells[0] is not None]
         kept.sort(key=lambda each: (-1 if each[0] is None else each[0], rank_hook(each[2], each[1])))
         return HooksUnder(tuple((at, fact) for at, _, fact in kept), rows[0][0])
@@ -114,7 +114,7 @@ class Timelines(ChapterQueries):
         def ask(connection: Connection) -> list[Cells]:
             return select(connection, query, {**name_events(connection, scope, session_id), **values})
 
-        return list(map(_build, self._ask(ask)))
+        return list(map(_build, self._ask(scope, ask)))
 
     def _list_events(self, scope: Scope, key: str, found: str, values: Mapping[str, Any]) -> list[EventFact]:
         rows = self._select(scope, key, None, _EVENTS.format(found=found), values)

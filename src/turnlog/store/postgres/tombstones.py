@@ -11,8 +11,7 @@ from psycopg import Connection
 
 from turnlog.store.care import Tombstone
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.chapters import as_word
-from turnlog.store.postgres.packing import pack_text, unpack_text
+from turnlog.store.postgres.packing import as_word, pack_text, unpack_text
 
 __all__ = ["bury", "is_forgotten", "lift_tombstones", "list_forgotten_ids", "list_tombstones"]
 
@@ -26,26 +25,41 @@ def is_forgotten(connection: Connection, owner: str, key: str) -> bool:
     return bool(found)
 
 
-def list_forgotten_ids(connection: Connection, owner: str, session_ids: Collection[str]) -> set[str]:
-    """Return which of some ids of sessions were forgotten."""
+def list_forgotten_ids(
+    connection: Connection, owner: str, told: Collection[tuple[str, str]]
+) -> set[tuple[str, str]]:
+    """Return which ids of sessions, each told by a machine, were forgotten by the person whose that is."""
     query = """
-    SELECT value FROM tombstones WHERE owner = %(owner)s AND kind = %(kind)s AND value = ANY(%(ids)s)
-        AND substring(value from 1 for 64) = ANY(%(heads)s)
+    SELECT w.id, w.origin FROM unnest(%(ids)s::bytea[], %(origins)s::bytea[]) AS w (id, origin)
+    LEFT JOIN machines AS m ON m.owner = %(owner)s AND m.origin = w.origin
+    WHERE EXISTS (
+        SELECT 1 FROM tombstones AS t WHERE t.owner = %(owner)s AND t.kind = %(kind)s AND t.value = w.id
+            AND substring(t.value from 1 for 64) = substring(w.id from 1 for 64)
+            AND t.person IS NOT DISTINCT FROM m.person
+    )
     """
-    ids = [pack_text(each) for each in session_ids]
-    values = {"owner": owner, "kind": _ID, "ids": ids, "heads": [each[:64] for each in ids]}
-    return {unpack_text(value) for (value,) in connection.execute(query, values)}
+    values = {
+        "owner": owner,
+        "kind": _ID,
+        "ids": [pack_text(id) for id, _ in told],
+        "origins": [pack_text(origin) for _, origin in told],
+    }
+    rows = connection.execute(query, values)
+    return {(unpack_text(id), unpack_text(origin)) for id, origin in rows}
 
 
 def list_tombstones(connection: Connection, scope: Scope) -> list[Tombstone]:
     """Return what was forgotten, by time."""
     query = """
-    SELECT k.session, i.value, k.at_ns FROM tombstones AS k
+    SELECT k.session, i.value, k.at_ns, k.person, coalesce(k.origin, '') FROM tombstones AS k
     LEFT JOIN tombstones AS i ON i.owner = k.owner AND i.session = k.session AND i.kind = %(id)s
     WHERE k.owner = %(owner)s AND k.kind = %(key)s ORDER BY k.at_ns, k.session
     """
     rows = connection.execute(query, {"owner": scope.owner, "id": _ID, "key": _KEY})
-    return [Tombstone(key, unpack_text(session_id), at_ns) for key, session_id, at_ns in rows]
+    return [
+        Tombstone(key, unpack_text(session_id), at_ns, person, unpack_text(origin))
+        for key, session_id, at_ns, person, origin in rows
+    ]
 
 
 def bury(connection: Connection, scope: Scope, tombstones: Iterable[Tombstone]) -> None:
@@ -53,14 +67,18 @@ def bury(connection: Connection, scope: Scope, tombstones: Iterable[Tombstone]) 
     for tombstone in tombstones:
         for kind, value in ((_KEY, tombstone.key), (_ID, tombstone.session_id)):
             if value is not None:
+                whose = tombstone.person, pack_text(tombstone.origin)
                 connection.execute(
-                    "INSERT INTO tombstones VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                    (scope.owner, tombstone.key, kind, pack_text(value), tombstone.at_ns),
+                    "INSERT INTO tombstones VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                    (scope.owner, tombstone.key, kind, pack_text(value), tombstone.at_ns, *whose),
                 )
 
 
 def lift_tombstones(connection: Connection, scope: Scope, keys: Iterable[str]) -> int:
     """Let sessions come back; return how many were forgotten."""
-    query = "DELETE FROM tombstones WHERE owner = %s AND session = ANY(%s) RETURNING session"
+    query = """
+    DELETE FROM tombstones WHERE owner = %s AND session = ANY(%s) AND (%s OR person = %s) RETURNING session
+    """
     names = [key for key in keys if as_word(key) is not None]
-    return len(set(connection.execute(query, (scope.owner, names)).fetchall()))
+    whose = (True, None) if scope.viewer is None else (False, scope.viewer.person)
+    return len(set(connection.execute(query, (scope.owner, names, *whose)).fetchall()))

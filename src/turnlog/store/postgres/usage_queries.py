@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any
 
 from psycopg import Connection
 
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.connection import Connected
+from turnlog.store.postgres.connection import Connected, Database
 from turnlog.store.postgres.packing import Cells, unpack_row, unpack_text, unpack_uuid
-from turnlog.store.postgres.usage_writing import recount
 from turnlog.store.rows import CallRow
 from turnlog.store.usage.cells import Home, UsageCell
 from turnlog.store.usage.report import ReportedCost
@@ -25,20 +24,20 @@ from turnlog.store.usage.stored import (
 from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
 from turnlog.transcripts.usage.price_list import PriceTable
 
-__all__ = ["Counting", "PostgresUsage"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
+__all__ = ["PostgresUsage"]
 
 _GROUPS = """
 SELECT g.id, e.key, g.session_id, g.model, g.agent, g.skill, g.mcp_server, g.terms
-FROM usage_groups AS g JOIN sessions AS e ON e.id = g.session WHERE e.owner = %s
+FROM usage_groups AS g JOIN sessions AS e ON e.id = g.session WHERE e.owner = %s AND g.audience <> 2
 """
 _HOMES = """
-SELECT e.key, t.project, t.title FROM sessions AS e JOIN summaries AS t ON t.session = e.id
-WHERE e.owner = %s AND e.id IN (SELECT session FROM usage_groups)
+SELECT e.key, t.project, t.title, a.person, e.origin FROM sessions AS e JOIN access AS a ON a.session = e.id
+LEFT JOIN summaries AS t ON t.session = e.id WHERE e.owner = %s AND e.id IN (SELECT session FROM usage_groups)
 """
-_OF_OWNER = "JOIN usage_groups AS g ON g.id = u.grp JOIN sessions AS e ON e.id = g.session WHERE e.owner = %s"
+_OF_OWNER = """
+JOIN usage_groups AS g ON g.id = u.grp JOIN sessions AS e ON e.id = g.session
+WHERE e.owner = %s AND g.audience <> 2
+"""
 _CELLS = f"""
 SELECT u.grp, u.slot, u.messages, u.incomplete, u.unpriced, u.input, u.output, u.cache_read, u.cache_write_5m,
     u.cache_write_1h, u.web_searches, u.cost, u.saved, u.first, u.last
@@ -50,9 +49,10 @@ SELECT u.grp, u.message_id, u.time, u.flags, u.input, u.output, u.cache_read, u.
 FROM answers AS u {_OF_OWNER}
 """
 _CALLS = """
-SELECT s.source, c.idx, c.id, c.name, c.state, c.started, c.ended, l.number IS NOT NULL, l.message_id, l.uuid,
-    c.start, p.source, CASE WHEN c.at_source = 0 THEN c.row END
-FROM calls AS c JOIN sessions AS e ON e.id = c.session JOIN sources AS s ON s.id = c.source
+SELECT s.source, c.idx, c.id, c.name, c.state, c.started, c.ended, a.person, l.number IS NOT NULL, l.message_id,
+    l.uuid, c.start, p.source, CASE WHEN c.at_source = 0 THEN c.row END
+FROM calls AS c JOIN sessions AS e ON e.id = c.session JOIN access AS a ON a.session = c.session
+JOIN sources AS s ON s.id = c.source
 LEFT JOIN sources AS p ON p.id = coalesce(c.at_source, c.source)
 LEFT JOIN generations AS g ON g.source = p.id AND g.generation = c.generation
 LEFT JOIN lines AS l
@@ -71,62 +71,45 @@ WHERE e.owner = %s
 _FILES = "SELECT count(*) FROM sources WHERE owner = %s AND kind IN ('transcript', 'agent')"
 
 
-class _Read(Protocol):
-    """Calls a function with a connection, as `Connected._read` does."""
-
-    def __call__(
-        self, work: Callable[Concatenate[Connection, P], T], *given: P.args, **named: P.kwargs
-    ) -> T: ...
-
-
-class PostgresUsage:
+class PostgresUsage(Connected):
     """The usage of one owner's sessions."""
 
-    def __init__(self, read: _Read, scope: Scope) -> None:
-        self._read = read
+    def __init__(self, database: Database, scope: Scope) -> None:
+        self._database = database
+        self._scope = scope
         self._owner = scope.owner
 
     def list_cells(self) -> list[UsageCell]:
         """Return what answers used, in quarters of an hour."""
-        return self._read(_list_cells, self._owner)
+        return self._read(self._scope, _list_cells, self._owner)
 
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
-        return self._read(_list_answers, self._owner)
+        return self._read(self._scope, _list_answers, self._owner)
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
-        return self._read(_list_calls, self._owner)
+        return self._read(self._scope, _list_calls, self._owner)
 
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost; of copies, the one that has run furthest."""
         return choose_reported(
             ReportedCost(unpack_text(session), kind, cost, computed)
-            for session, kind, cost, computed in self._read(_ask, _REPORTED, self._owner)
+            for session, kind, cost, computed in self._read(self._scope, _ask, _REPORTED, self._owner)
         )
 
     def find_prices(self) -> PriceTable | None:
         """Return by which prices the costs are."""
-        for name, version, newest in self._read(_ask, "SELECT name, version, newest FROM usage_prices"):
+        for name, version, newest in self._read(
+            self._scope, _ask, "SELECT name, version, newest FROM usage_prices"
+        ):
             return PriceTable(name, version, date.fromisoformat(newest))
         return None
 
     def count_files(self) -> int:
         """Return how many files of lines there are."""
-        [(count,)] = self._read(_ask, _FILES, self._owner)
+        [(count,)] = self._read(self._scope, _ask, _FILES, self._owner)
         return int(count)
-
-
-class Counting(Connected):
-    """What `PostgresStore` does about usage."""
-
-    def read_usage(self, scope: Scope) -> PostgresUsage:
-        """Return what sessions used and cost."""
-        return PostgresUsage(self._read, scope)
-
-    def recount(self) -> None:
-        """Count all usage anew from what is known of answers, by the price list that is installed."""
-        self._write(recount)
 
 
 def _ask(connection: Connection, query: str, *values: str) -> list[Cells]:
@@ -152,13 +135,12 @@ def _list_answers(connection: Connection, owner: str) -> list[AnswerCell]:
 
 def _load_groups(connection: Connection, owner: str) -> dict[int, UsageGroup]:
     homes = {
-        key: Home(key, unpack_text(project), unpack_text(title))
-        for key, project, title in connection.execute(_HOMES, (owner,))
+        key: Home(key, unpack_text(project), unpack_text(title), person, unpack_text(origin))
+        for key, project, title, person, origin in connection.execute(_HOMES, (owner,))
     }
     groups: dict[int, UsageGroup] = {}
     for number, key, *words in connection.execute(_GROUPS, (owner,)):
-        home = homes.get(key) or homes.setdefault(key, Home(key))
-        groups[number] = UsageGroup(home, *map(unpack_text, words))
+        groups[number] = UsageGroup(homes[key], *map(unpack_text, words))
     return groups
 
 
@@ -171,7 +153,7 @@ def _list_calls(connection: Connection, owner: str) -> list[CallUse]:
 
 
 def _unpack_calls(connection: Connection, owner: str, rows: Iterable[Cells]) -> Iterator[CallUse]:
-    for source, index, call_id, name, state, started, ended, is_line, *line, elsewhere in rows:
+    for source, index, call_id, name, state, started, ended, person, is_line, *line, elsewhere in rows:
         message = _name(*line) if is_line else None
         if elsewhere is not None:
             message = _find_elsewhere(connection, owner, unpack_row(CallRow, elsewhere))
@@ -184,6 +166,7 @@ def _unpack_calls(connection: Connection, owner: str, rows: Iterable[Cells]) -> 
             ended=ended,
             source=source,
             order=index,
+            person=person,
         )
 
 

@@ -19,7 +19,7 @@ from psycopg import Connection
 
 from turnlog.store.postgres.feed import lock_feed
 from turnlog.store.postgres.packing import unpack_row
-from turnlog.store.postgres.usage_election import Answer, Group, elect
+from turnlog.store.postgres.usage_election import Answer, Group, Seen, elect
 from turnlog.store.postgres.usage_reported import write_reported
 from turnlog.store.postgres.usage_rollup import Place, add_up, slot_of_answer
 from turnlog.store.postgres.wire import copy_rows
@@ -35,14 +35,15 @@ _ALL = 0
 _AT_ONCE = 5000
 _TABLES = ("answers", "usage_rollup", "usage_groups", "usage_prices", "reported_costs")
 _SIGHTINGS = """
-SELECT t.message_id, e.owner, t.session, t.row FROM unnest(%s::bytea[]) AS k (message_id)
-JOIN sightings AS t ON t.message_id = k.message_id JOIN sessions AS e ON e.id = t.session
-ORDER BY t.message_id, e.owner
+SELECT t.message_id, a.owner, a.person, t.session, a.shared, t.row FROM unnest(%s::bytea[]) AS k (message_id)
+JOIN sightings AS t ON t.message_id = k.message_id JOIN access AS a ON a.session = t.session
+ORDER BY t.message_id, a.owner, a.person
 """
 _ANSWERS = """
-SELECT a.id, a.message_id, a.grp, a.time, a.flags, a.input, a.output, a.cache_read, a.cache_write_5m,
-    a.cache_write_1h, a.web_searches, a.cost, a.saved
+SELECT a.id, g.session, a.message_id, a.grp, a.time, a.flags, a.input, a.output, a.cache_read,
+    a.cache_write_5m, a.cache_write_1h, a.web_searches, a.cost, a.saved
 FROM unnest(%s::bytea[]) AS k (message_id) JOIN answers AS a ON a.message_id = k.message_id
+JOIN usage_groups AS g ON g.id = a.grp
 """
 _ANSWER_COLUMNS = {
     "message_id": "bytea", "grp": "int8", "time": "int8", "flags": "int2", "input": "int8", "output": "int8",
@@ -54,8 +55,8 @@ SELECT g.id, g.session, g.digest FROM unnest(%s::bigint[], %s::bytea[]) AS k (se
 JOIN usage_groups AS g ON g.session = k.session AND g.digest = k.digest
 """
 _INSERT_GROUP = """
-INSERT INTO usage_groups (session, digest, session_id, model, agent, skill, mcp_server, terms)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
+INSERT INTO usage_groups (session, digest, audience, session_id, model, agent, skill, mcp_server, terms)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
 """
 _DROP_GROUPS = """
 DELETE FROM usage_groups AS g WHERE g.id = ANY(%s::bigint[])
@@ -70,10 +71,20 @@ _Row = tuple[Any, ...]
 """Message, group, time, values."""
 
 
+class _Ballot(Struct, frozen=True, gc=False):
+    """What came of the sightings that one person's sessions have of a message."""
+
+    message: bytes
+    answers: list[Answer]
+    sessions: set[int]
+    """In which it was seen."""
+
+
 class _Kept(Struct, frozen=True, gc=False):
     """An answer that is there."""
 
     id: int
+    session: int
     row: _Row
 
     @property
@@ -83,17 +94,22 @@ class _Kept(Struct, frozen=True, gc=False):
 
 
 def settle(
-    connection: Connection, stale_sessions: Collection[int], stale_message_ids: Collection[bytes]
+    connection: Connection,
+    stale_sessions: Collection[int],
+    stale_message_ids: Collection[bytes],
+    moved_message_ids: Collection[bytes] = (),
 ) -> None:
     """Count anew what a transaction concerns, before its end; the caller has the feed's lock.
 
-    Concerned are sessions whose summary was written or deleted, and messages of which sightings were.
+    Concerned are sessions whose summary was written or deleted, messages of which sightings were, and those of
+    sessions that became another person's, or that others see from now on or no longer.
     """
     write_reported(connection, sorted(set(stale_sessions)))
-    messages = sorted(set(stale_message_ids))
+    moved = frozenset(moved_message_ids)
+    messages = sorted(moved.union(stale_message_ids))
     charger = Charger()
     for at in range(0, len(messages), _AT_ONCE):
-        _settle(connection, messages[at : at + _AT_ONCE], charger)
+        _settle(connection, messages[at : at + _AT_ONCE], moved, charger)
 
 
 def recount(connection: Connection) -> None:
@@ -119,26 +135,38 @@ def is_outdated(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM sightings LIMIT 1").fetchone() is not None
 
 
-def _settle(connection: Connection, messages: Sequence[bytes], charger: Charger) -> None:
+def _settle(
+    connection: Connection, messages: Sequence[bytes], moved: frozenset[bytes], charger: Charger
+) -> None:
     kept: dict[bytes, list[_Kept]] = {}
-    for number, *row in connection.execute(_ANSWERS, (messages,)):
-        kept.setdefault(row[0], []).append(_Kept(number, tuple(row)))
+    for number, session, *row in connection.execute(_ANSWERS, (messages,)):
+        kept.setdefault(row[0], []).append(_Kept(number, session, tuple(row)))
     elected = list(_list_elected(connection, messages, charger))
-    groups = _number_groups(connection, [answer.group for _, answers, _ in elected for answer in answers])
+    groups = _number_groups(connection, [answer.group for ballot in elected for answer in ballot.answers])
     new: list[_Row] = []
     gone: list[_Kept] = []
     concerned: set[int] = set()
-    for message, answers, sessions in elected:
+    for message, of_message in groupby(elected, lambda each: each.message):
+        ballots = list(of_message)
         before = kept.pop(message, [])
-        after = [(message, groups[answer.group], answer.time, *answer.values) for answer in answers]
-        there = {each.row for each in before}
+        after: list[_Row] = []
+        is_moved = message in moved or not {each.session for each in before} <= _list_sessions(ballots)
+        for ballot in ballots:
+            rows = [(message, groups[answer.group], answer.time, *answer.values) for answer in ballot.answers]
+            there = {each.row for each in before if each.session in ballot.sessions}
+            if there != set(rows) and (there or is_moved):
+                concerned |= ballot.sessions
+            after += rows
+        known = {each.row for each in before}
         gone += [each for each in before if each.row not in after]
-        new += [row for row in after if row not in there]
-        if there and there != set(after):
-            concerned |= sessions
+        new += [row for row in after if row not in known]
     gone += [each for before in kept.values() for each in before]
     _replace(connection, gone, new)
     _count_versions(connection, sorted(concerned))
+
+
+def _list_sessions(ballots: Iterable[_Ballot]) -> set[int]:
+    return {session for ballot in ballots for session in ballot.sessions}
 
 
 def _replace(connection: Connection, gone: Sequence[_Kept], new: Sequence[_Row]) -> None:
@@ -154,19 +182,12 @@ def _replace(connection: Connection, gone: Sequence[_Kept], new: Sequence[_Row])
         connection.execute(_DROP_GROUPS, (groups,))
 
 
-def _list_elected(
-    connection: Connection, messages: Sequence[bytes], charger: Charger
-) -> Iterator[tuple[bytes, list[Answer], set[int]]]:
-    """Yield messages with their answers, one for each owner, and the sessions that they were seen in."""
+def _list_elected(connection: Connection, messages: Sequence[bytes], charger: Charger) -> Iterator[_Ballot]:
+    """Yield messages with their answers, for each owner and person."""
     rows = connection.execute(_SIGHTINGS, (messages,))
-    for message, of_message in groupby(rows, itemgetter(0)):
-        answers: list[Answer] = []
-        sessions: set[int] = set()
-        for _, of_owner in groupby(of_message, itemgetter(1)):
-            seen = [(int(session), unpack_row(SightingRow, row)) for _, _, session, row in of_owner]
-            sessions.update(session for session, _ in seen)
-            answers.append(elect(message, seen, charger))
-        yield message, answers, sessions
+    for (message, _, _), group in groupby(rows, itemgetter(0, 1, 2)):
+        seen = [Seen(session, shared, unpack_row(SightingRow, row)) for *_, session, shared, row in group]
+        yield _Ballot(message, elect(message, seen, charger), {each.session for each in seen})
 
 
 def _number_groups(connection: Connection, groups: Iterable[Group]) -> dict[Group, int]:
@@ -179,7 +200,7 @@ def _number_groups(connection: Connection, groups: Iterable[Group]) -> dict[Grou
         for number, session, digest in connection.execute(_KNOWN_GROUPS, keys).fetchall()
     }
     for group in wanted.values():
-        cells = (group.session, group.digest, *group.words)
+        cells = (group.session, group.digest, group.audience, *group.words)
         [(number,)] = connection.execute(_INSERT_GROUP, cells).fetchall()
         found[group] = int(number)
     return found

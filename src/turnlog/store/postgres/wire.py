@@ -11,10 +11,21 @@ from psycopg.conninfo import conninfo_to_dict
 
 from turnlog.errors import StoreError
 
-__all__ = ["SCHEMA", "CountedConnection", "configure", "connect", "copy_rows", "describe", "list_settings"]
+__all__ = [
+    "ACCOUNTS",
+    "SCHEMA",
+    "CountedConnection",
+    "configure",
+    "connect",
+    "copy_rows",
+    "describe",
+    "list_settings",
+]
 
 SCHEMA = "turnlog"
 """All of our tables are in a schema of their own."""
+ACCOUNTS = "turnlog_accounts"
+"""Where `turnlog.store.accounts` has its tables: they are copied along."""
 _LOCK_SECONDS = 120
 """How long to wait for another writer."""
 _REACH_SECONDS = 10
@@ -77,6 +88,11 @@ def configure(connection: Connection) -> None:
     """Make a new connection ready for our tables."""
     connection.execute(f"SET search_path TO {SCHEMA}, public; SET lock_timeout TO '{_LOCK_SECONDS}s'")
     connection.execute("SET jit TO off")  # compiling takes seconds for what is done in milliseconds
+    # However the server is set up: what is acknowledged, here or by a server of ours, outlasts its end.
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) "
+        "WHERE current_setting('synchronous_commit') = 'off'"
+    )
 
 
 def describe(address: str) -> str:

@@ -130,6 +130,7 @@ def _finish(
     else:
         vanished = any(source.change is Change.VANISHED for source in batch.sources)
         kind = ChangeKind.SESSION_GONE if vanished and not present else ChangeKind.SESSION_CHANGED
+    ledger.note_written(batch.owner, session.id, batch.seen_ns)
     ledger.note_change(batch.owner, kind, batch.key, revision, batch.seen_ns)
 
 

@@ -1,7 +1,7 @@
 """Filters, held against where a passage stands: yes, no, or not known.
 
-Paths and branches hold the value, ids begin with it, tools and models are it, with `*` for anything. Case and
-accents do not count.
+Paths and branches hold the value, ids begin with it, tools, models, persons and hosts are it, with `*` for
+anything. Case and accents do not count.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _FIELDS: Mapping[str, str] = {
     "role": "role",
     "category": "category",
     "branch": "branch",
+    "person": "person",
     "file": "file",
     "kind": "kind",
     "agent": "agents",
@@ -41,6 +42,8 @@ def build_test(part: Filter) -> Test:
         return _build_state_test(part)
     if part.name in ("after", "before"):
         return _build_time_test(part)
+    if part.name == "machine":
+        return _build_machine_test(part)
     field, wanted = _FIELDS[part.name], [normalise(value) for value in part.values]
     fits = _fits_part if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
 
@@ -50,6 +53,20 @@ def build_test(part: Filter) -> Test:
             return None
         values = (found,) if isinstance(found, str) else found or ()
         return any(fits(normalise(value), each) for value in values for each in wanted)
+
+    return test
+
+
+def _build_machine_test(part: Filter) -> Test:
+    wanted = [normalise(value) for value in part.values]
+
+    def test(setting: Setting) -> bool | None:
+        if setting.machine is UNSET:
+            return None
+        origin, *hosts = map(normalise, setting.machine or ("",))
+        return any(
+            _fits_beginning(origin, each) or any(_fits_whole(host, each) for host in hosts) for each in wanted
+        )
 
     return test
 

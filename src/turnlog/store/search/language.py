@@ -116,6 +116,8 @@ FILTERS = (
     "role",
     "category",
     "branch",
+    "person",
+    "machine",
     "file",
     "kind",
     "agent",

@@ -26,6 +26,10 @@ class Setting(Struct, frozen=True, gc=False, kw_only=True):
     category: str | None | UnsetType = UNSET
     branch: str | None | UnsetType = UNSET
     """Of git."""
+    person: str | None | UnsetType = UNSET
+    """Whose session it is."""
+    machine: tuple[str, ...] | UnsetType = UNSET
+    """The origin of the machine that it comes from, and what that calls itself."""
     file: str | None | UnsetType = UNSET
     """The path that a call works on."""
     is_error: bool | UnsetType = UNSET

@@ -25,7 +25,7 @@ _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
 _LOOKED_UP = frozenset({"tool", "model", "role", "category", "file", "agent", "is"})
 """The filters that need more than the text's own row."""
-_OF_SESSIONS = frozenset({"project", "session", "branch"})
+_OF_SESSIONS = frozenset({"project", "session", "branch", "person", "machine"})
 _NO_BRANCH = "HEAD"
 """What lines say where there is no branch; lists leave it out."""
 _OF_CALLS = frozenset({"tool", "file"})
@@ -110,7 +110,12 @@ class Surroundings:
         chapter = self._rows.find_chapter(generation)
         if chapter is None:
             return False
-        setting = Setting(project=chapter.project, session_ids=chapter.names)
+        setting = Setting(
+            project=chapter.project,
+            session_ids=chapter.names,
+            person=chapter.person,
+            machine=chapter.machine,
+        )
         if chapter.branches is None or not self._asks_branch:
             return not self._is_out(setting)
         branches = (None, _NO_BRANCH, *chapter.branches)
@@ -135,6 +140,8 @@ class Surroundings:
             candidate.setting,
             project=chapter.project,
             session_ids=chapter.names,
+            person=chapter.person,
+            machine=chapter.machine,
             tool=tool,
             model=message.model,
             role=message.role,
@@ -179,6 +186,8 @@ class Surroundings:
             candidate.setting,
             project=found.project,
             session_ids=(found.session_id,) if found.key is None else (found.session_id, found.key),
+            person=found.person,
+            machine=found.machine,
             tool=found.tool,
             model=None,
             role=None,

@@ -30,6 +30,10 @@ class Chapter(Struct, frozen=True, gc=False):
     title: str | None
     branches: tuple[str, ...] | None
     """All that its lines name, but for `HEAD`; None if that is not known."""
+    person: str | None = None
+    """Whose session it is."""
+    machine: tuple[str, ...] = ()
+    """The origin of its machine, and behind `load_chapters` what that calls itself."""
 
 
 class Message(Struct, frozen=True, gc=False):
@@ -62,6 +66,10 @@ class Delivery(Struct, frozen=True, gc=False):
     key: str | None
     project: str | None
     title: str | None
+    person: str | None = None
+    """Whose machine it comes from; where nobody said, whose the session is."""
+    machine: tuple[str, ...] = ()
+    """Its origin, and what that calls itself, if it may be known."""
 
 
 class TextFacts(Protocol):

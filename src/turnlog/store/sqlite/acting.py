@@ -32,39 +32,39 @@ class Acting(Overview):
     ) -> HooksUnder:
         """Return the hook events under messages of a chapter; with `above`, also those before the first."""
         with translate(self._path):
-            return self._timelines().list_under(scope, key, session_id, messages, source, above, count)
+            return self._timelines(scope).list_under(scope, key, session_id, messages, source, above, count)
 
     def list_hooks_at(self, scope: Scope, session_id: str, ids: Sequence[int]) -> list[HookFact]:
         """Return hook events of a session by their numbers, in the order of these."""
         with translate(self._path):
-            return self._timelines().list_at(scope, session_id, ids)
+            return self._timelines(scope).list_at(scope, session_id, ids)
 
     def find_hook_places(
         self, scope: Scope, key: str, session_id: str, ids: Sequence[int]
     ) -> dict[int, HookPlace]:
         """Return where hook events stand, by their numbers."""
         with translate(self._path):
-            return self._timelines().find_places(scope, key, session_id, ids)
+            return self._timelines(scope).find_places(scope, key, session_id, ids)
 
     def list_hooks_near(self, scope: Scope, session_id: str, lines: Sequence[Told]) -> list[HookFact]:
         """Return the hook events that lines may tell of."""
         with translate(self._path):
-            return self._timelines().list_near(scope, session_id, lines)
+            return self._timelines(scope).list_near(scope, session_id, lines)
 
     def list_hook_lines(self, scope: Scope, key: str, hooks: Sequence[Told]) -> list[EventFact]:
         """Return the lines of a session that may tell of hook events, by file and number."""
         with translate(self._path):
-            return self._timelines().list_hook_lines(scope, key, hooks)
+            return self._timelines(scope).list_hook_lines(scope, key, hooks)
 
     def list_events_at(self, scope: Scope, key: str, lines: Sequence[tuple[str, int]]) -> list[EventFact]:
         """Return lines of a session by file and number, in the order of these; only those that are events."""
         with translate(self._path):
-            return self._timelines().list_events_at(scope, key, lines)
+            return self._timelines(scope).list_events_at(scope, key, lines)
 
     def find_turns(self, scope: Scope, key: str, times: Sequence[int]) -> dict[int, int]:
         """Return the turn that was under way at times, in microseconds."""
         with translate(self._path):
-            return self._timelines().find_turns(scope, key, times)
+            return self._timelines(scope).find_turns(scope, key, times)
 
     def list_actions(
         self,
@@ -80,7 +80,9 @@ class Acting(Overview):
     ) -> list[ActionOutline]:
         """Return the actions that are wanted, behind a point; the slowest first, if they are to be."""
         with translate(self._path):
-            return self._actions().list_actions(scope, key, session_id, where, after, after_ms, slowest, count)
+            return self._actions(scope).list_actions(
+                scope, key, session_id, where, after, after_ms, slowest, count
+            )
 
     def tally_actions(
         self,
@@ -93,12 +95,12 @@ class Acting(Overview):
     ) -> ActionTally:
         """Return all actions at a glance, over time in no more than so many spans of the same length."""
         with translate(self._path):
-            return self._actions().tally_actions(scope, key, session_id, where, spans)
+            return self._actions(scope).tally_actions(scope, key, session_id, where, spans)
 
-    def _timelines(self) -> Timelines:
-        asked = self._ask()
+    def _timelines(self, scope: Scope) -> Timelines:
+        asked = self._ask(scope)
         return Timelines(asked.connection, asked.context)
 
-    def _actions(self) -> ActionLog:
-        asked = self._ask()
+    def _actions(self, scope: Scope) -> ActionLog:
+        asked = self._ask(scope)
         return ActionLog(asked.connection, asked.context)

@@ -48,17 +48,17 @@ class _Found(Struct, frozen=True, gc=False):
 
 
 class _Recent(threading.local):
-    """The frames that this thread used last, by owner, source and generation."""
+    """The frames that this thread used last, by scope, source and generation."""
 
     def __init__(self) -> None:
         self.version: object = None
-        self.frames: dict[tuple[str, str, int], tuple[int, bytes]] = {}
+        self.frames: dict[tuple[Scope, str, int], tuple[int, bytes]] = {}
 
 
 class SqliteArchive:
     """Bytes by source, generation and range."""
 
-    def __init__(self, path: Path, connect: Callable[[], apsw.Connection]) -> None:
+    def __init__(self, path: Path, connect: Callable[[Scope], apsw.Connection]) -> None:
         self._path = path
         self._connect = connect
         self._open: OrderedDict[tuple[int, int, bytes], bytes] = OrderedDict()
@@ -67,7 +67,7 @@ class SqliteArchive:
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         """Return bytes; raises `KeyError` for what is not there, `ArchiveError` for what is damaged."""
-        connection = self._connect()
+        connection = self._connect(scope)
         with translate(self._path):
             found = self._find_recent(connection, scope, at, length)
             return self._read(connection, scope, at, length) if found is None else found
@@ -75,11 +75,12 @@ class SqliteArchive:
     def _find_recent(self, connection: apsw.Connection, scope: Scope, at: Place, length: int) -> bytes | None:
         """Return bytes of the frame that was used last, if they are in it and it is still what is there."""
         recent = self._recent
-        [(version,)] = connection.execute("PRAGMA data_version")
+        [(number,)] = connection.execute("PRAGMA data_version")
+        version = connection, number
         if version != recent.version:
             recent.version = version
             recent.frames.clear()
-        start, data = recent.frames.get((scope.owner, at.source, at.generation), (0, b""))
+        start, data = recent.frames.get((scope, at.source, at.generation), (0, b""))
         first = at.offset - start
         if not data or first < 0 or length < 0 or first + length > len(data):
             return None
@@ -98,14 +99,14 @@ class SqliteArchive:
         It is as long as it was when this was called, even if frames are sealed meanwhile.
         """
         with translate(self._path):
-            number, end = self._find_generation(self._connect(), scope, source, generation)
+            number, end = self._find_generation(self._connect(scope), scope, source, generation)
         return self._read_pieces(scope, number, Place(source, generation, 0), end)
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         """Return the generations of a source, each with its length."""
         query = _GENERATION.replace("g.id", "g.generation", 1) + " ORDER BY g.generation"
         with translate(self._path):
-            return list(self._connect().execute(query, (scope.owner, source)))
+            return list(self._connect(scope).execute(query, (scope.owner, source)))
 
     def _find_generation(
         self, connection: apsw.Connection, scope: Scope, source: str, generation: int
@@ -118,7 +119,7 @@ class SqliteArchive:
     def _read_pieces(self, scope: Scope, generation: int, at: Place, end: int) -> Iterator[bytes]:
         position = at.offset
         while position < end:
-            connection = self._connect()
+            connection = self._connect(scope)
             here = Place(at.source, at.generation, position)
             with translate(self._path), reading(connection):
                 piece = next(self._list_pieces(connection, scope, generation, here, end))
@@ -142,7 +143,7 @@ class SqliteArchive:
         frames = self._recent.frames
         if len(frames) >= _KEPT:
             frames.clear()
-        frames[scope.owner, at.source, at.generation] = start, data
+        frames[scope, at.source, at.generation] = start, data
 
     def _find_frame(self, connection: apsw.Connection, generation: int, position: int) -> _Found | None:
         for table in ("frames", "tail_frames"):

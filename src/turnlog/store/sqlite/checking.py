@@ -10,6 +10,7 @@ from turnlog.store.care import Flaw
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
+from turnlog.store.sqlite.people import list_misjudged
 
 __all__ = ["check_pages", "list_flaws"]
 
@@ -53,7 +54,9 @@ def list_flaws(connection: apsw.Connection, scope: Scope) -> list[Flaw]:
     try:
         with reading(connection):
             pages = [_describe(message) for message in check_pages(connection)]
-            return [*pages, *_list_lost(connection, scope), *_list_miscounted(connection, scope)]
+            found = [*_list_lost(connection, scope), *_list_miscounted(connection, scope)]
+            message = "who may see it is not what follows from its machine and the rules"
+            return [*pages, *found, *(Flaw(key, message, True) for key in list_misjudged(connection, scope))]
     except apsw.CorruptError as error:
         return [_describe(str(error))]
 
@@ -69,7 +72,7 @@ def _list_lost(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
             query = f"SELECT 1 FROM {table} WHERE generation NOT IN (SELECT id FROM generations) LIMIT 1"
             if connection.execute(query).fetchall():
                 yield Flaw(None, f"{what} ({table})")
-    for table in ("digests", *DERIVED_TABLES):
+    for table in ("digests", "access", *DERIVED_TABLES):
         query = f"SELECT 1 FROM {table} WHERE session NOT IN (SELECT id FROM sessions) LIMIT 1"
         if connection.execute(query).fetchall():
             yield Flaw(None, f"rows belong to no session ({table})")

@@ -49,12 +49,17 @@ class Options(Struct, frozen=True, gc=False, kw_only=True):
     """Whether deleted rows are overwritten at once: for forgetting."""
     max_pages: int = 0
     """How large the file may become, in pages; 0 for no limit."""
+    application_id: int = APPLICATION_ID
+    """What tells files of this kind from others."""
+    lasting: bool = False
+    """Whether what is committed outlasts a loss of power at once, and not only from the next checkpoint on."""
 
 
 def open_to_write(path: Path, options: Options) -> apsw.Connection:
     """Open a database, which is made if it is missing; raises `StoreError`."""
     # The page's size counts only before the first page, the log's mode is kept in the file.
-    pragmas = [f"page_size={_PAGE_SIZE}", "journal_mode=WAL", "synchronous=NORMAL"]
+    synchronous = "FULL" if options.lasting else "NORMAL"
+    pragmas = [f"page_size={_PAGE_SIZE}", "journal_mode=WAL", f"synchronous={synchronous}"]
     pragmas += [f"journal_size_limit={_WAL_LIMIT}", f"secure_delete={int(options.secure_delete)}"]
     if options.max_pages:
         pragmas.append(f"max_page_count={options.max_pages}")
@@ -63,7 +68,9 @@ def open_to_write(path: Path, options: Options) -> apsw.Connection:
         return _connect(path, os.fspath(path), apsw.SQLITE_OPEN_READWRITE, options, pragmas)
 
 
-def open_to_read(path: Path, options: Options, *, traceless: bool = False) -> apsw.Connection:
+def open_to_read(
+    path: Path, options: Options, *, traceless: bool = False, kind: type[apsw.Connection] = apsw.Connection
+) -> apsw.Connection:
     """Open a database that exists, without ever writing to it; raises `StoreError`.
 
     Reading makes the log's files if they are missing. `traceless` avoids that, and may fail if another process
@@ -76,14 +83,22 @@ def open_to_read(path: Path, options: Options, *, traceless: bool = False) -> ap
         has_log = path.with_name(f"{path.name}-wal").exists()
         frozen = not has_log and (traceless or not os.access(path.parent, os.W_OK))
         address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-        return _connect(path, address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, options, ())
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return _connect(path, address, flags, options, (), kind)
 
 
-def _connect(path: Path, address: str, flags: int, options: Options, pragmas: Sequence[str]) -> apsw.Connection:
+def _connect(
+    path: Path,
+    address: str,
+    flags: int,
+    options: Options,
+    pragmas: Sequence[str],
+    kind: type[apsw.Connection] = apsw.Connection,
+) -> apsw.Connection:
     # SQLite itself does not wait where a log begins or ends: when others open or close the file just now.
     deadline = time.monotonic() + options.busy_seconds
     while True:
-        connection = apsw.Connection(address, flags=flags)
+        connection = kind(address, flags=flags)
         try:
             _set_up(connection, path, options, pragmas)
         except apsw.BusyError:
@@ -190,17 +205,18 @@ def reading(connection: apsw.Connection) -> Iterator[None]:
 
 def _set_up(connection: apsw.Connection, path: Path, options: Options, pragmas: Sequence[str]) -> None:
     connection.set_busy_timeout(round(options.busy_seconds * 1000))
-    _check_kind(connection, path)
+    _check_kind(connection, path, options.application_id)
     common = (f"cache_size=-{options.cache_kib}", "temp_store=MEMORY", "foreign_keys=OFF")
     for pragma in (*common, *pragmas):
         # One by one: several in one text would stop at the first that returns a row.
         connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
-def _check_kind(connection: apsw.Connection, path: Path) -> None:
-    if connection.pragma("application_id") == APPLICATION_ID:
+def _check_kind(connection: apsw.Connection, path: Path, application_id: int) -> None:
+    # In this order: another process may be making the tables just now, and the mark comes with the first one.
+    if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
         return
-    if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
+    if connection.pragma("application_id") != application_id:
         raise StoreError(f"{path} is a database of another program; nothing was changed")
 
 

@@ -15,6 +15,8 @@ SELECT r.id, r.generation, r.first_cell, r.last_cell, r.newest, r.oldest FROM te
 LEFT JOIN generations AS g ON g.id = r.generation LEFT JOIN sources AS s ON s.id = g.source
 WHERE s.owner = ?1 OR r.generation = {HOOKS} ORDER BY r.newest DESC, r.id DESC
 """
+_KEPT = 4
+"""How many scopes' runs are kept."""
 
 
 class Run(Struct, frozen=True, gc=False):
@@ -29,17 +31,18 @@ class Run(Struct, frozen=True, gc=False):
 
 
 class Directory:
-    """The runs that one owner may see."""
+    """The runs that may be seen within a scope, of the last few that were asked for."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._runs: list[Run] = []
+        self._runs: dict[Scope, list[Run]] = {}
         self._version: object = None
 
     def load(self, scope: Scope) -> list[Run]:
         """Return all runs, newest first."""
-        version = scope.owner, self._connection.pragma("data_version")
-        if version != self._version:
-            self._runs = [Run(*row) for row in self._connection.execute(_QUERY, (scope.owner,))]
-            self._version = version
-        return self._runs
+        version = self._connection.pragma("data_version")
+        if version != self._version or len(self._runs) >= _KEPT:
+            self._runs, self._version = {}, version
+        if scope not in self._runs:
+            self._runs[scope] = [Run(*row) for row in self._connection.execute(_QUERY, (scope.owner,))]
+        return self._runs[scope]

@@ -17,6 +17,7 @@ from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
+from turnlog.store.sqlite.people import find_person, list_own
 from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.store.sqlite.vocabulary import purge_index
@@ -40,7 +41,7 @@ _OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
 _OF_SOURCE = ("generations", "source_paths")
 _SOURCES = "SELECT id FROM sources WHERE session = ?"
-_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", "usage_versions", *DERIVED_TABLES)
+_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", "usage_versions", "access", *DERIVED_TABLES)
 
 _WORDS = {
     "lines": "dialect, type, session, agent",
@@ -62,37 +63,49 @@ def is_forgotten(connection: apsw.Connection, owner: str, key: str) -> bool:
     return _has_tombstone(connection, owner, _KEY, key)
 
 
-def is_forgotten_id(connection: apsw.Connection, owner: str, session_id: str) -> bool:
-    """Tell whether a session with this id was forgotten."""
-    return _has_tombstone(connection, owner, _ID, session_id)
+def is_forgotten_id(connection: apsw.Connection, owner: str, session_id: str, origin: str) -> bool:
+    """Tell whether a session with this id was forgotten, of the person whose machine tells of it."""
+    if not _has_tombstone(connection, owner, _ID, session_id):
+        return False
+    query = "SELECT 1 FROM tombstones WHERE owner = ? AND kind = ? AND value = ? AND person IS ? LIMIT 1"
+    values = owner, _ID, pack_text(session_id), find_person(connection, owner, origin)
+    return bool(connection.execute(query, values).fetchall())
 
 
 def list_tombstones(connection: apsw.Connection, scope: Scope) -> list[Tombstone]:
-    """Return what was forgotten, by time."""
+    """Return what was forgotten, by time; also of a file that an older version made."""
+    columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('tombstones')")}
+    kept = ("k.person", "k.origin") if "person" in columns else ("NULL", "''")
     query = f"""
-    SELECT k.session, i.value, k.at_ns FROM tombstones AS k
+    SELECT k.session, i.value, k.at_ns, {", ".join(kept)} FROM tombstones AS k
     LEFT JOIN tombstones AS i ON i.owner = k.owner AND i.session = k.session AND i.kind = '{_ID}'
     WHERE k.owner = ? AND k.kind = '{_KEY}' ORDER BY k.at_ns, k.session
     """
     rows = connection.execute(query, (scope.owner,))
-    return [Tombstone(key, unpack_text(session_id), at_ns) for key, session_id, at_ns in rows]
+    return [
+        Tombstone(key, unpack_text(session_id), at_ns, person, unpack_text(origin))
+        for key, session_id, at_ns, person, origin in rows
+    ]
 
 
 def bury(connection: apsw.Connection, scope: Scope, tombstone: Tombstone) -> None:
     """Add a tombstone, in the transaction of the caller."""
+    origin = pack_text(tombstone.origin)
     for kind, value in ((_KEY, tombstone.key), (_ID, pack_text(tombstone.session_id))):
         if value is not None:
             connection.execute(
-                "INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?, ?, ?)",
-                (scope.owner, tombstone.key, kind, value, tombstone.at_ns),
+                "INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (scope.owner, tombstone.key, kind, value, tombstone.at_ns, tombstone.person, origin),
             )
 
 
 def lift_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> int:
     """Let sessions come back; return how many were forgotten."""
     lifted = 0
+    where, values = ("true", ()) if scope.viewer is None else ("person = ?", (scope.viewer.person,))
     for key in keys:
-        connection.execute("DELETE FROM tombstones WHERE owner = ? AND session = ?", (scope.owner, key))
+        query = f"DELETE FROM tombstones WHERE owner = ? AND session = ? AND {where}"
+        connection.execute(query, (scope.owner, key, *values))
         lifted += connection.changes() > 0
     return lifted
 
@@ -153,6 +166,9 @@ class _Found(NamedTuple):
     key: str
     session_id: str | bytes
     revision: int
+    origin: str | bytes
+    person: str | None
+    shared: int | None
 
 
 class _Weight(NamedTuple):
@@ -164,8 +180,12 @@ class _Weight(NamedTuple):
 
 
 def _list_found(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> list[_Found]:
-    query = "SELECT id, key, session_id, revision FROM sessions WHERE owner = ? AND key = ?"
-    asked = (connection.execute(query, (scope.owner, key)).fetchone() for key in dict.fromkeys(keys))
+    own, values = list_own(scope)
+    query = f"""
+    SELECT e.id, e.key, e.session_id, e.revision, e.origin, a.person, a.shared FROM sessions AS e
+    LEFT JOIN access AS a ON a.session = e.id WHERE e.owner = ? AND e.key = ? AND {own}
+    """
+    asked = (connection.execute(query, (scope.owner, key, *values)).fetchone() for key in dict.fromkeys(keys))
     return [_Found(*row) for row in asked if row is not None]
 
 
@@ -176,8 +196,8 @@ def _weigh(connection: apsw.Connection, scope: Scope, found: _Found) -> _Weight:
         (found.number,),
     )
     [(files, size)] = [(int(files), int(size)) for files, size in counted]
-    ids = _list_own_ids(connection, scope, found.number)
-    return _Weight(files, size, sum(len(_list_deliveries(connection, scope, name)) for name in ids))
+    ids = _list_own_ids(connection, scope, found)
+    return _Weight(files, size, sum(len(_list_deliveries(connection, scope, found, name)) for name in ids))
 
 
 def _add_up(weights: Sequence[_Weight]) -> Forgotten:
@@ -190,11 +210,11 @@ def _add_up(weights: Sequence[_Weight]) -> Forgotten:
 
 
 def _forget(connection: apsw.Connection, scope: Scope, found: _Found, at_ns: int) -> _Weight:
-    session, key, session_id, revision = found
+    session, key, session_id, revision, origin, person, shared = found
     weight = _weigh(connection, scope, found)
-    ids = _list_own_ids(connection, scope, session)
+    ids = _list_own_ids(connection, scope, found)
     for name in ids:
-        _delete_deliveries(connection, scope, name)
+        _delete_deliveries(connection, _list_deliveries(connection, scope, found, name))
     delete_texts(connection, [number for (number,) in connection.execute(_GENERATIONS, (session,))])
     for table in _OF_GENERATION:
         connection.execute(f"DELETE FROM {table} WHERE generation IN ({_GENERATIONS})", (session,))
@@ -203,10 +223,12 @@ def _forget(connection: apsw.Connection, scope: Scope, found: _Found, at_ns: int
     for table in _OF_SESSION:
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
     connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
-    bury(connection, scope, Tombstone(key, unpack_text(session_id) if session_id in ids else None, at_ns))
+    known = unpack_text(session_id) if session_id in ids else None
+    bury(connection, scope, Tombstone(key, known, at_ns, person, unpack_text(origin)))
     connection.execute(
-        "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
-        (scope.owner, str(ChangeKind.SESSION_FORGOTTEN), key, revision + 1, at_ns),
+        "INSERT INTO changes (owner, kind, session, revision, at_ns, person, shared) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (scope.owner, str(ChangeKind.SESSION_FORGOTTEN), key, revision + 1, at_ns, person, bool(shared)),
     )
     return weight
 
@@ -216,27 +238,45 @@ def _has_tombstone(connection: apsw.Connection, owner: str, kind: str, value: st
     return bool(connection.execute(query, (owner, kind, value)).fetchall())
 
 
-def _list_own_ids(connection: apsw.Connection, scope: Scope, session: int) -> set[str | bytes]:
-    """Return the ids of a session that no other session has, which may be a copy of it."""
-    query = """
+def _list_own_ids(connection: apsw.Connection, scope: Scope, found: _Found) -> set[str | bytes]:
+    """Return the ids of a session that no other session of its person has, which may be a copy of it."""
+    query = f"""
     SELECT session_id FROM (
         SELECT session_id FROM sessions WHERE id = ?1 UNION SELECT session_id FROM summaries WHERE session = ?1
-    ) AS own WHERE session_id IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM sessions WHERE owner = ?2 AND session_id = own.session_id AND id <> ?1)
-    AND NOT EXISTS (SELECT 1 FROM summaries WHERE owner = ?2 AND session_id = own.session_id AND session <> ?1)
+    ) AS own WHERE session_id IS NOT NULL AND NOT {_has_another("AND a.person IS ?3")}
     """
-    return {name for (name,) in connection.execute(query, (session, scope.owner))}
+    return {name for (name,) in connection.execute(query, (found.number, scope.owner, found.person))}
 
 
-def _list_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> list[int]:
-    query = "SELECT id FROM hook_deliveries WHERE owner = ? AND session_id = ?"
-    return [number for (number,) in connection.execute(query, (scope.owner, session_id))]
+def _has_another(whose: str = "") -> str:
+    """Return the condition that another session than the one with the number ?1 has the id `own.session_id`."""
+    parts = (
+        f"""EXISTS (
+            SELECT 1 FROM {table} AS e LEFT JOIN access AS a ON a.session = e.{number}
+            WHERE e.owner = ?2 AND e.session_id = own.session_id AND e.{number} <> ?1 {whose}
+        )"""
+        for table, number in (("sessions", "id"), ("summaries", "session"))
+    )
+    return f"({' OR '.join(parts)})"
 
 
-def _delete_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | bytes) -> None:
-    delete_some_texts(connection, HOOKS, _list_deliveries(connection, scope, session_id))
-    where = "WHERE owner = ? AND session_id = ?"
-    connection.execute(f"DELETE FROM hook_deliveries {where}", (scope.owner, session_id))
+def _list_deliveries(
+    connection: apsw.Connection, scope: Scope, found: _Found, session_id: str | bytes
+) -> list[int]:
+    """Return what hooks of a person's machines told of an id; what nobody's did, if nobody else has it."""
+    query = f"""
+    SELECT d.id FROM (SELECT ?4 AS session_id) AS own JOIN hook_deliveries AS d
+    ON d.owner = ?2 AND d.session_id = own.session_id
+    LEFT JOIN machines AS m ON m.owner = d.owner AND m.origin = d.origin
+    WHERE m.person IS ?3 OR (d.origin = '' AND m.person IS NULL AND NOT {_has_another()})
+    """
+    values = found.number, scope.owner, found.person, session_id
+    return [number for (number,) in connection.execute(query, values)]
+
+
+def _delete_deliveries(connection: apsw.Connection, numbers: Sequence[int]) -> None:
+    delete_some_texts(connection, HOOKS, numbers)
+    connection.executemany("DELETE FROM hook_deliveries WHERE id = ?", ((number,) for number in numbers))
 
 
 def _delete_words(connection: apsw.Connection) -> None:

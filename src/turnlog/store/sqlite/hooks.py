@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import apsw
 import msgspec
@@ -13,6 +14,7 @@ from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.sqlite.forgetting import is_forgotten_id
 from turnlog.store.sqlite.hook_texts import add_delivery_texts
+from turnlog.store.sqlite.values import pack_text, unpack_text
 
 __all__ = [
     "add_deliveries",
@@ -39,14 +41,21 @@ def add_deliveries(connection: apsw.Connection, scope: Scope, deliveries: Iterab
     added = 0
     new: list[tuple[int, int, bytes]] = []
     for delivery in deliveries:
-        if is_forgotten_id(connection, scope.owner, delivery.session_id):
+        if is_forgotten_id(connection, scope.owner, delivery.session_id, delivery.origin):
             continue
-        connection.execute(_INSERT, (scope.owner, *astuple(delivery)))
+        *cells, origin = astuple(delivery)
+        connection.execute(_INSERT, (scope.owner, *cells, pack_text(origin)))
         if connection.changes():
             new.append((connection.last_insert_rowid(), delivery.received_ns, delivery.payload))
             connection.execute(
-                "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, 0, ?)",
-                (scope.owner, str(ChangeKind.HOOK_DELIVERED), delivery.session_id, delivery.received_ns),
+                "INSERT INTO changes (owner, kind, session, revision, at_ns, origin) VALUES (?, ?, ?, 0, ?, ?)",
+                (
+                    scope.owner,
+                    str(ChangeKind.HOOK_DELIVERED),
+                    delivery.session_id,
+                    delivery.received_ns,
+                    pack_text(origin),
+                ),
             )
             added += 1
     if new:
@@ -113,8 +122,11 @@ def number_deliveries(
     return {str(name): int(number) for name, number in connection.execute(query, (wanted, scope.owner))}
 
 
-def _read(rows: Iterable[tuple[object, ...]]) -> list[HookDelivery]:
-    return [msgspec.convert(dict(zip(_NAMES, row, strict=True)), HookDelivery) for row in rows]
+def _read(rows: Iterable[tuple[Any, ...]]) -> list[HookDelivery]:
+    return [
+        msgspec.convert(dict(zip(_NAMES, (*cells, unpack_text(origin)), strict=True)), HookDelivery)
+        for *cells, origin in rows
+    ]
 
 
 def list_hook_events(

@@ -8,7 +8,7 @@ each distinct value.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -28,6 +28,7 @@ from turnlog.store.lists import (
     decode_cursor,
     encode_cursor,
 )
+from turnlog.store.people import Visibility
 from turnlog.store.sqlite.derived_kinds import SESSIONS
 from turnlog.store.sqlite.kinds import UnpackContext
 from turnlog.store.sqlite.marks import MARK_COLUMNS, unpack_marks
@@ -37,7 +38,9 @@ __all__ = ["Lists", "write_presence"]
 
 _MARKS = "LEFT JOIN marks AS m ON m.id = (SELECT max(id) FROM marks WHERE session = t.session)"
 _ABSENT = "LEFT JOIN absent_sessions AS a ON a.session = t.session"
-_LISTED = f"FROM summaries AS t JOIN sessions AS e ON e.id = t.session {_MARKS} {_ABSENT}"
+_ACCESS = "LEFT JOIN access AS x ON x.session = t.session"
+"""Where nothing is asked of it, SQLite leaves it out."""
+_LISTED = f"FROM summaries AS t JOIN sessions AS e ON e.id = t.session {_MARKS} {_ABSENT} {_ACCESS}"
 _HALF = 32
 """Sums of 64 bits may not fit into 64 bits, so halves are added up."""
 
@@ -53,10 +56,13 @@ _RANKS = {
 _STORED = ", ".join(
     (
         "e.key, e.revision, e.project_folder, p.path, p.present, a.session, s.copied_from",
+        "e.origin, x.person, x.shared",
         *(f"m.{name}" for name in MARK_COLUMNS),
         SESSIONS.cells,
     )
 )
+_HEAD = 10
+"""How many columns come before those of the marks."""
 _PLACES = """
 LEFT JOIN sources AS s ON s.owner = e.owner AND s.source = e.key
 LEFT JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
@@ -105,7 +111,7 @@ class Lists:
         ), whole AS MATERIALIZED (SELECT count(*) AS total {_LISTED} WHERE {where})
         SELECT whole.total, page.rank, {_STORED} FROM whole LEFT JOIN page ON true
         LEFT JOIN summaries AS t ON t.session = page.session AND t.idx = 0
-        LEFT JOIN sessions AS e ON e.id = page.session {_MARKS} {_ABSENT} {_PLACES}
+        LEFT JOIN sessions AS e ON e.id = page.session {_MARKS} {_ABSENT} {_ACCESS} {_PLACES}
         ORDER BY page.rank {direction} NULLS LAST, page.key
         """
         rows: list[Cells] = self._connection.execute(query, {**values, "limit": limit + 1}).fetchall()
@@ -134,16 +140,25 @@ class Lists:
         """Return what sessions can be told apart by, looking at each distinct list once."""
         where, values = _build_where(scope, asked)
 
-        def count(column: str) -> tuple[tuple[str, int], ...]:
-            query = f"SELECT {column}, count(*) {_LISTED} WHERE {where} GROUP BY {column}"
-            rows = self._connection.execute(query, values)
-            return count_facets((_decode_list(unpack_text(cell) or "[]"), found) for cell, found in rows)
+        def count(columns: str) -> list[Cells]:
+            query = f"SELECT {columns}, count(*) {_LISTED} WHERE {where} GROUP BY {columns}"
+            return self._connection.execute(query, values).fetchall()
 
-        return Facets(models=count("t.models"), branches=count("t.branches"), tags=count("m.tags"))
+        def count_lists(rows: Iterable[Cells]) -> tuple[tuple[str, int], ...]:
+            return count_facets((_decode_list(unpack_text(cell) or "[]"), found) for cell, *_, found in rows)
+
+        whose = count("t.models, x.person, e.origin")
+        return Facets(
+            models=count_lists(whose),
+            branches=count_lists(count("t.branches")),
+            tags=count_lists(count("m.tags")),
+            persons=count_facets(([person or ""], found) for _, person, _, found in whose),
+            machines=count_facets(([unpack_text(origin)], found) for _, _, origin, found in whose),
+        )
 
     def _unpack(self, cells: Cells) -> StoredSession:
-        key, revision, folder, path, present, absent, copied_from = cells[:7]
-        marks, row = cells[7 : 7 + len(MARK_COLUMNS)], cells[7 + len(MARK_COLUMNS) :]
+        key, revision, folder, path, present, absent, copied_from, origin, person, shared = cells[:_HEAD]
+        marks, row = cells[_HEAD : _HEAD + len(MARK_COLUMNS)], cells[_HEAD + len(MARK_COLUMNS) :]
         return StoredSession(
             key=key,
             revision=revision,
@@ -154,6 +169,9 @@ class Lists:
             only_here=absent is not None,
             marks=unpack_marks(marks),
             copied_from=copied_from,
+            origin=unpack_text(origin),
+            person=person,
+            visibility=Visibility.TEAM if shared else Visibility.PRIVATE,
         )
 
 
@@ -200,6 +218,14 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
     for number, tag in enumerate(asked.tags):
         values[f"tag{number}"] = pack_text(tag)
         yield f"EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = :tag{number})"
+    for name, column, wanted in (
+        ("persons", "ifnull(x.person, '')", asked.persons),
+        ("machines", "e.origin", asked.machines),
+    ):
+        if wanted:
+            names = [f"{name}{number}" for number in range(len(wanted))]
+            values |= zip(names, map(pack_text, wanted), strict=True)
+            yield f"{column} IN ({', '.join(f':{each}' for each in names)})"
     for name, column, sign in (("since", "last_time", ">="), ("until", "first_time", "<")):
         if (moment := getattr(asked, name)) is not None:
             values[name] = moment
@@ -207,7 +233,9 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
 
 
 def _list_flags(asked: SessionFilter) -> Iterator[str]:
+    is_shared = None if asked.visibility is None else asked.visibility is Visibility.TEAM
     for wanted, condition in (
+        (is_shared, "x.shared IS 1"),
         (asked.starred, "m.starred IS 1"),
         (asked.archived, "m.archived IS 1"),
         (asked.only_here, "a.session IS NOT NULL"),

@@ -10,7 +10,8 @@ from msgspec import json
 
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.sqlite.people import list_own
 from turnlog.store.sqlite.values import Cells
 
 __all__ = ["MARK_COLUMNS", "find_marks", "list_tags", "mark_sessions", "undo_marks", "unpack_marks"]
@@ -19,8 +20,8 @@ MARK_COLUMNS = ("name", "tags", "starred", "note", "archived")
 """What `unpack_marks` takes."""
 _COLUMNS = ", ".join(MARK_COLUMNS)
 _INSERT = f"""
-INSERT INTO marks (owner, session, operation, undoes, at_ns, name_key, {_COLUMNS})
-VALUES ({", ".join("?" * (6 + len(MARK_COLUMNS)))})
+INSERT INTO marks (owner, session, operation, undoes, at_ns, author, name_key, {_COLUMNS})
+VALUES ({", ".join("?" * (7 + len(MARK_COLUMNS)))})
 """
 _decode_tags = json.Decoder(tuple[str, ...]).decode
 
@@ -40,7 +41,7 @@ def mark_sessions(
     writer = _Writer(connection, scope, None)
     done = []
     for key in keys:
-        session = _find_session(connection, scope, key)
+        session = _find_own(connection, scope, key)
         if session is not None:
             before = _find_newest(connection, session)
             done += writer.write(session, key, before, change.apply(before))
@@ -48,26 +49,27 @@ def mark_sessions(
 
 
 def undo_marks(connection: apsw.Connection, scope: Scope) -> list[MarkedSession]:
-    """Take back the newest operation that still stands; return the sessions that it was about."""
-    query = """
-    SELECT max(operation) FROM marks WHERE owner = ?1 AND undoes IS NULL
-    AND operation NOT IN (SELECT undoes FROM marks WHERE owner = ?1 AND undoes IS NOT NULL)
+    """Take back the newest of one's own operations that still stands; return the sessions that it was about."""
+    own, values = list_own(scope)
+    query = f"""
+    SELECT max(m.operation) FROM marks AS m JOIN sessions AS e ON e.id = m.session
+    WHERE m.owner = ? AND m.author IS ? AND m.undoes IS NULL AND {own}
+    AND m.operation NOT IN (SELECT undoes FROM marks WHERE owner = m.owner AND undoes IS NOT NULL)
     """
-    [(operation,)] = connection.execute(query, (scope.owner,))
+    [(operation,)] = connection.execute(query, (scope.owner, _name_author(scope), *values))
     if operation is None:
         return []
     entries: list[Cells] = connection.execute(
         "SELECT m.id, m.session, e.key FROM marks AS m JOIN sessions AS e ON e.id = m.session "
-        "WHERE m.owner = ? AND m.operation = ? ORDER BY m.id",
-        (scope.owner, operation),
+        f"WHERE m.owner = ? AND m.operation = ? AND {own} ORDER BY m.id",
+        (scope.owner, operation, *values),
     ).fetchall()
     writer = _Writer(connection, scope, operation)
     done = []
     for entry, session, key in entries:
-        # What came behind it was taken back before, so its forerunner has all that stood.
-        done += writer.write(
-            session, key, _find_newest(connection, session), _find_newest(connection, session, entry)
-        )
+        now = _find_newest(connection, session)
+        before, after = (_find_newest(connection, session, each) for each in (entry, entry + 1))
+        done += writer.write(session, key, now, take_back(before, after, now))
     return done
 
 
@@ -93,6 +95,7 @@ class _Writer:
     def __init__(self, connection: apsw.Connection, scope: Scope, undoes: int | None) -> None:
         self._connection = connection
         self._owner = scope.owner
+        self._author = _name_author(scope)
         self._undoes = undoes
         self._at_ns = time.time_ns()
         query = "SELECT ifnull(max(operation), 0) + 1 FROM marks WHERE owner = ?"
@@ -110,7 +113,7 @@ class _Writer:
             after.archived,
         )
         name_key = None if after.name is None else after.name.casefold()
-        head = (self._owner, session, self._operation, self._undoes, self._at_ns, name_key)
+        head = (self._owner, session, self._operation, self._undoes, self._at_ns, self._author, name_key)
         self._connection.execute(_INSERT, (*head, *entry))
         self._connection.execute(
             "INSERT INTO changes (owner, kind, session, revision, at_ns) "
@@ -123,6 +126,16 @@ class _Writer:
 def _find_session(connection: apsw.Connection, scope: Scope, key: str) -> int | None:
     query = "SELECT id FROM sessions WHERE owner = ? AND key = ?"
     return next((int(found) for (found,) in connection.execute(query, (scope.owner, key))), None)
+
+
+def _find_own(connection: apsw.Connection, scope: Scope, key: str) -> int | None:
+    own, values = list_own(scope)
+    query = f"SELECT e.id FROM sessions AS e WHERE e.owner = ? AND e.key = ? AND {own}"
+    return next((int(found) for (found,) in connection.execute(query, (scope.owner, key, *values))), None)
+
+
+def _name_author(scope: Scope) -> str | None:
+    return None if scope.viewer is None else scope.viewer.person
 
 
 def _find_newest(connection: apsw.Connection, session: int, before: int | None = None) -> Marks:

@@ -1,7 +1,8 @@
 """The steps that lead from an empty file to the tables of today.
 
 Each step is a function with a name, done in a transaction together with the row that records it. A file in
-which a step is recorded that we don't know was made by a newer program: it is refused, and not touched.
+which a step is recorded that we don't know was made by a newer program: it is refused, and not touched; unless
+the step is recorded as one that only adds what older programs need not know of.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
 from turnlog.store.sqlite.hook_texts import index_deliveries
 from turnlog.store.sqlite.list_schema import LIST_TABLES
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
+from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
 from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
 from turnlog.store.sqlite.search_schema import SEARCH_TABLES
 from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
@@ -28,6 +30,7 @@ from turnlog.store.sqlite.usage_schema import USAGE_TABLES, USAGE_VERSIONS
 from turnlog.store.sqlite.window_schema import PARENT_INDEX, WINDOW_INDEXES
 
 __all__ = [
+    "ADDITIVE",
     "MIGRATIONS",
     "Migration",
     "check_known",
@@ -47,6 +50,7 @@ __all__ = [
     "name_feed",
     "order_timeline",
     "prepare_lists",
+    "separate_people",
     "shorten_parents",
 ]
 
@@ -132,6 +136,11 @@ def shorten_parents(connection: apsw.Connection) -> None:
     connection.execute(PARENT_INDEX)
 
 
+def separate_people(connection: apsw.Connection) -> None:
+    """Add whose sessions are whose, and who else may see them; nobody's and private at first."""
+    connection.execute(PEOPLE_TABLES)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     create_hook_tables,
@@ -148,13 +157,20 @@ MIGRATIONS: tuple[Migration, ...] = (
     order_timeline,
     count_usage_versions,
     shorten_parents,
+    separate_people,
 )
 
 
+ADDITIVE: frozenset[Migration] = frozenset()
+"""Those that programs from before them can live with: what these write without knowing of them is right, and
+what they read is what it was."""
+
+
 def check_known(connection: apsw.Connection, path: Path) -> None:
-    """Raise `NewerStoreError` if a step is recorded that this program does not know."""
+    """Raise `NewerStoreError` if a step is recorded that this program does not know, and must."""
     known = {migration.__name__ for migration in MIGRATIONS}
-    unknown = sorted(_list_applied(connection) - known)
+    applied = _list_applied(connection)
+    unknown = sorted(step for step, is_additive in applied.items() if step not in known and not is_additive)
     if unknown:
         raise NewerStoreError(
             f"The store {path} was made by a newer version of turnlog (it has {', '.join(unknown)}); "
@@ -183,12 +199,20 @@ def _apply(connection: apsw.Connection, migration: Migration) -> None:
     connection.execute(
         "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_ns INTEGER NOT NULL)"
     )
+    if "is_additive" not in {row[1] for row in connection.execute("PRAGMA table_info(migrations)")}:
+        connection.execute("ALTER TABLE migrations ADD COLUMN is_additive INTEGER NOT NULL DEFAULT 0")
     migration(connection)
-    connection.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, time.time_ns()))
+    connection.execute(
+        "INSERT INTO migrations VALUES (?, ?, ?)",
+        (migration.__name__, time.time_ns(), migration in ADDITIVE),
+    )
 
 
-def _list_applied(connection: apsw.Connection) -> set[str]:
+def _list_applied(connection: apsw.Connection) -> dict[str, bool]:
+    """Return the steps that were done, and whether they are recorded as additive."""
     # Asked of the file: `table_exists` knows only what this connection has seen of it.
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
-        return set()
-    return {name for (name,) in connection.execute("SELECT name FROM migrations")}
+        return {}
+    # Early files have no such column.
+    rows = connection.execute("SELECT * FROM migrations")
+    return {name: any(is_additive) for name, _, *is_additive in rows}

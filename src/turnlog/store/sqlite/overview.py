@@ -30,7 +30,7 @@ class Overview(Upkeep):
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix."""
         with translate(self._path):
-            return self._ask().lists.find_sessions(scope, prefix)
+            return self._ask(scope).lists.find_sessions(scope, prefix)
 
     def list_sessions(
         self,
@@ -43,29 +43,29 @@ class Overview(Upkeep):
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
         with translate(self._path):
-            return self._ask().lists.list_sessions(scope, asked, order, limit, cursor)
+            return self._ask(scope).lists.list_sessions(scope, asked, order, limit, cursor)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
     ) -> list[StoredProject]:
         """Return all projects, or those with a text in their paths."""
         with translate(self._path):
-            return sort_projects(self._ask().lists.list_projects(scope, text), order)
+            return sort_projects(self._ask(scope).lists.list_projects(scope, text), order)
 
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
         """Return what the sessions that are asked for can be told apart by."""
         with translate(self._path):
-            return self._ask().lists.list_facets(scope, asked)
+            return self._ask(scope).lists.list_facets(scope, asked)
 
     def find_marks(self, scope: Scope, key: str) -> Marks | None:
         """Return what people said about a session; None if they never did."""
         with translate(self._path):
-            return find_marks(self._ask().connection, scope, key)
+            return find_marks(self._ask(scope).connection, scope, key)
 
     def list_tags(self, scope: Scope) -> dict[str, int]:
         """Return all tags in their order, each with the number of sessions that have it."""
         with translate(self._path):
-            return list_tags(self._ask().connection, scope)
+            return list_tags(self._ask(scope).connection, scope)
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         """Change the marks of sessions, and return those that are not as they were."""

@@ -1,26 +1,32 @@
 """Putting a backup in the place of a store.
 
 The store that was there is kept beside it. What was forgotten since the backup was made is forgotten in it,
-too, and the list of backups goes on.
+too, and the list of backups goes on. So does what was said about people: whose the machines are, the rules, and
+which sessions are shared. Else what was made private since then would be shared again.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import apsw
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.care import Backup, Restored, Tombstone
 from turnlog.store.identity import LOCAL
+from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
 from turnlog.store.sqlite.backup import copy_database, list_backups
 from turnlog.store.sqlite.checking import check_pages
 from turnlog.store.sqlite.connection import Options, open_to_read, translate, writing
 from turnlog.store.sqlite.forgetting import list_tombstones
-from turnlog.store.sqlite.migrations import check_known, list_missing
+from turnlog.store.sqlite.migrations import check_known, list_missing, separate_people
+from turnlog.store.sqlite.people import list_access, list_machines, list_rules
 from turnlog.store.sqlite.store import SqliteStore
 
 __all__ = ["check_backup", "restore_store"]
@@ -52,8 +58,7 @@ def restore_store(place: Path, source: Path) -> Restored:
         with closing(open_to_read(source, _OPTIONS, traceless=True)) as connection, translate(place):
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             copy_database(connection, new)
-        tombstones, backups = _read_memory(place)
-        forgotten = _carry_over(new, tombstones, backups)
+        forgotten = _carry_over(new, _read_memory(place))
         kept = _set_aside(place) if place.exists() else None
         with translate(place):
             os.replace(new, place)
@@ -66,24 +71,59 @@ def restore_store(place: Path, source: Path) -> Restored:
     return Restored(None if kept is None else os.fspath(kept), forgotten)
 
 
-def _read_memory(place: Path) -> tuple[list[Tombstone], list[Backup]]:
+class _Memory(Struct, frozen=True):
+    """What a store must not forget."""
+
+    tombstones: list[Tombstone] = []
+    backups: list[Backup] = []
+    machines: list[Machine] = []
+    rules: list[ProjectRule] | None = None
+    """None if it is of a time before there were any."""
+    access: list[SessionAccess] = []
+
+
+def _read_memory(place: Path) -> _Memory:
     """Return what the present store must not forget; nothing if it is too damaged to tell."""
     try:
         with closing(open_to_read(place, _OPTIONS)) as connection, translate(place):
             check_known(connection, place)
-            return list_tombstones(connection, LOCAL), list_backups(connection)
+            memory = _Memory(list_tombstones(connection, LOCAL), list_backups(connection))
+            if separate_people.__name__ in list_missing(connection):
+                return memory
+            return replace(
+                memory,
+                machines=list_machines(connection, LOCAL),
+                rules=list_rules(connection, LOCAL),
+                access=list_access(connection, LOCAL),
+            )
     except StoreError:
-        return [], []
+        return _Memory()
 
 
-def _carry_over(new: Path, tombstones: list[Tombstone], backups: list[Backup]) -> int:
+def _carry_over(new: Path, memory: _Memory) -> int:
     with closing(SqliteStore.open(new)) as store:
-        forgotten = store.forget(LOCAL, [each.key for each in tombstones]).sessions
-        store.bury(LOCAL, tombstones)
-        for backup in backups:
+        forgotten = store.forget(LOCAL, [each.key for each in memory.tombstones]).sessions
+        store.bury(LOCAL, memory.tombstones)
+        for backup in memory.backups:
             store.record_backup(backup)
+        if memory.rules is not None:
+            _carry_people_over(store, memory, memory.rules)
         store.renew_epoch()
         return forgotten
+
+
+def _carry_people_over(store: SqliteStore, memory: _Memory, rules: Sequence[ProjectRule]) -> None:
+    for machine in memory.machines:
+        noted = {"host": machine.host, "user": machine.user}
+        store.note_machine(LOCAL, machine.origin, person=None, at_ns=machine.last_ns, **noted)
+        store.assign_machine(LOCAL, machine.origin, machine.person)
+    for former in store.list_rules(LOCAL):
+        if former not in rules:
+            store.set_rule(LOCAL, former.pattern, None)
+    for rule in rules:
+        store.set_rule(LOCAL, rule.pattern, rule.visibility)
+    for chosen in (None, *Visibility):
+        store.set_visibility(LOCAL, [each.key for each in memory.access if each.chosen is chosen], chosen)
 
 
 def _set_aside(place: Path) -> Path:

@@ -20,6 +20,7 @@ from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 from turnlog.store.sqlite.kinds import PackContext
+from turnlog.store.sqlite.people import refresh_access
 from turnlog.store.sqlite.sources import write_lines
 from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.values import Numbers
@@ -37,8 +38,12 @@ def rewrite_session(
     derived: DerivedRows | None,
     derivation: int,
     texts: Mapping[tuple[str, int], Sequence[bytes]],
+    affect: Callable[[int], None],
 ) -> int:
-    """Write facts and rows of a session anew, in the transaction of the caller; return the new revision."""
+    """Write facts and rows of a session anew, in the transaction of the caller; return the new revision.
+
+    `affect` is called as by `write_batch`.
+    """
     query = """
     SELECT id, owner, key, origin, session_id, project_folder, derivation FROM sessions
     WHERE owner = ? AND key = ? AND revision = ?
@@ -65,6 +70,7 @@ def rewrite_session(
         "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
         (scope.owner, str(ChangeKind.SESSION_CHANGED), key, revision + 1, time.time_ns()),
     )
+    refresh_access(connection, session, affect)
     return revision + 1
 
 

@@ -85,11 +85,11 @@ class Searcher:
         if order is SearchOrder.NEWEST:
             found = walk.propose(runs, keep, None if after is None else after.key)
             return collect_page(_build(found, around), matcher, reader, limit=limit, cancelled=cancelled)
-        return self._rank(walk, runs, keep, around, matcher, reader, limit, after, cancelled)
+        return self._rank(walk, runs, keep, rows, around, matcher, reader, limit, after, cancelled)
 
     def _find_chapters(self, scope: Scope) -> dict[int, Chapter | None]:
         """Return what earlier searches have learned of chapters, as long as nothing was written."""
-        version = scope.owner, self._connection.pragma("data_version")
+        version = scope, self._connection.pragma("data_version")
         if version != self._version:
             self._chapters, self._version = {}, version
         return self._chapters
@@ -99,6 +99,7 @@ class Searcher:
         walk: Walk,
         runs: list[Run],
         keep: Keep,
+        rows: SqliteTextRows,
         around: Surroundings,
         matcher: Matcher,
         reader: TextReader,
@@ -111,7 +112,11 @@ class Searcher:
         Later pages rank the same texts: those that are no newer than the newest of the first page.
         """
         before = None if after is None else (*after.key[:2], after.key[2] + 1)
-        newest = list(islice(walk.propose(runs, keep, before), RANKED))
+        # What hooks told others must not take the place of anything.
+        seen = (
+            each for each in walk.propose(runs, keep, before) if rows.is_seen(each.generation, each.text.number)
+        )
+        newest = list(islice(seen, RANKED))
         if not newest:
             return SearchPage(hits=())
         base = after or Cursor(newest[0].key, 0)

@@ -45,7 +45,7 @@ class Searching:
     ) -> SearchPage:
         """Return a page of the passages that match."""
         with translate(self._path):
-            return self._find_searcher().search(scope, query, order, limit, cursor, cancelled)
+            return self._find_searcher(scope).search(scope, query, order, limit, cursor, cancelled)
 
     def settle(self) -> None:
         """Put what is searched in order, if much of it is new."""
@@ -72,14 +72,13 @@ class Searching:
             with reading(connection):
                 return check_texts(connection, sums, scope, source, generation, unpack_texts(texts))
 
-    def _find_searcher(self) -> Searcher:
-        """Return this thread's own."""
-        queries = self._ask()
-        searcher: Searcher | None = getattr(self._local, "searcher", None)
-        if searcher is None:
-            searcher = Searcher(queries.connection, queries.context)
-            self._local.searcher = searcher
-        return searcher
+    def _find_searcher(self, scope: Scope) -> Searcher:
+        """Return the one of this thread's connection for a scope."""
+        queries = self._ask(scope)
+        searchers: dict[apsw.Connection, Searcher] = self._local.__dict__.setdefault("searchers", {})
+        if queries.connection not in searchers:
+            searchers[queries.connection] = Searcher(queries.connection, queries.context)
+        return searchers[queries.connection]
 
     def _get_writer(self) -> apsw.Connection:
         raise NotImplementedError
@@ -87,5 +86,5 @@ class Searching:
     def _writing(self) -> AbstractContextManager[apsw.Connection]:
         raise NotImplementedError
 
-    def _ask(self) -> Queries:
+    def _ask(self, scope: Scope | None = None) -> Queries:
         raise NotImplementedError

@@ -24,17 +24,24 @@ from turnlog.store.sqlite.connection import Options, break_off, open_to_read, tr
 from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, PLACEMENTS, SIGHTINGS
 from turnlog.store.sqlite.feed_schema import find_epoch
 from turnlog.store.sqlite.opening import check_current, open_migrated
+from turnlog.store.sqlite.peopling import Peopling
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.searching import Searching
+from turnlog.store.sqlite.seen import SeenConnection
 from turnlog.store.sqlite.twins import list_twins
+from turnlog.store.sqlite.usage_queries import SqliteUsage
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
+from turnlog.store.sqlite.viewing import Viewing
 from turnlog.store.sqlite.writing import write_batch
+from turnlog.store.usage.recounting import RecountedUsage, recount_answers
+from turnlog.store.usage.source import UsageSource
+from turnlog.store.windows import AnswerUse
 
 __all__ = ["SqliteStore"]
 
 
-class SqliteStore(Browsing, Searching):
+class SqliteStore(Browsing, Searching, Peopling):
     """A store in an SQLite file; `open` makes one."""
 
     def __init__(self, path: Path, options: Options, connection: apsw.Connection | None) -> None:
@@ -46,9 +53,9 @@ class SqliteStore(Browsing, Searching):
         self._local = threading.local()
         self._closed = False
         self._data_version: object = None
-        self._archive = SqliteArchive(path, lambda: self._ask().connection)
+        self._archive = SqliteArchive(path, lambda scope: self._ask(scope).connection)
         if connection is not None:
-            self._own_archive = SqliteArchive(path, lambda: connection)
+            self._own_archive = SqliteArchive(path, lambda _: connection)
             self._numbers = Numbers(connection)
             self._usage = UsageKeeper(connection)
 
@@ -83,57 +90,57 @@ class SqliteStore(Browsing, Searching):
         """Write batches, all or nothing, and return the last `seq` of the feed."""
         with self._writing() as connection:
             for batch in batches:
-                write_batch(connection, self._own_archive, self._numbers, batch)
+                write_batch(connection, self._own_archive, self._numbers, batch, self._usage.affect)
             [(seq,)] = connection.execute("SELECT ifnull(max(seq), 0) FROM changes")
             return int(seq)
 
     def find_known(self, scope: Scope, key: str) -> KnownSession | None:
         """Return what is known of a session's files."""
         with translate(self._path):
-            return next(iter(list(self._ask().list_known(scope, key))), None)
+            return next(iter(list(self._ask(scope).list_known(scope, key))), None)
 
     def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
         """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
         with translate(self._path):
-            yield from self._ask().list_known(scope, origin=origin)
+            yield from self._ask(scope).list_known(scope, origin=origin)
 
     def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
         """Return the sessions whose transcripts begin with a message, by key."""
         with translate(self._path):
-            return list_twins(self._ask().connection, scope, uuid)
+            return list_twins(self._ask(scope).connection, scope, uuid)
 
     def list_lines(
         self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
     ) -> list[LineFact]:
         """Return lines of a generation, in order."""
         with translate(self._path):
-            return self._ask().list_lines(scope, source, generation, first, count)
+            return self._ask(scope).list_lines(scope, source, generation, first, count)
 
     def list_messages(
         self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
     ) -> list[MessageRow]:
         """Return a window of the messages of a chapter: without `source`, of the transcript."""
         with translate(self._path):
-            return self._ask().list_chapter(MESSAGES, scope, key, source, first, count)
+            return self._ask(scope).list_chapter(MESSAGES, scope, key, source, first, count)
 
     def list_placements(
         self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
     ) -> list[PlacementRow]:
         """Return where lines of a chapter went, from a line's number on."""
         with translate(self._path):
-            return self._ask().list_chapter(PLACEMENTS, scope, key, source, first, count)
+            return self._ask(scope).list_chapter(PLACEMENTS, scope, key, source, first, count)
 
     def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
         """Return the calls of a chapter; without `source`, of all."""
         with translate(self._path):
             if source is None:
-                return self._ask().list_rows(CALLS, scope, key)
-            return self._ask().list_chapter(CALLS, scope, key, source)
+                return self._ask(scope).list_rows(CALLS, scope, key)
+            return self._ask(scope).list_chapter(CALLS, scope, key, source)
 
     def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
         """Return a session's agents."""
         with translate(self._path):
-            return self._ask().list_rows(AGENTS, scope, key)
+            return self._ask(scope).list_rows(AGENTS, scope, key)
 
     def list_sightings(
         self, scope: Scope, key: str | None = None, *, source: str | None = None
@@ -141,21 +148,31 @@ class SqliteStore(Browsing, Searching):
         """Yield what files say about usage: of a chapter, of one session, or of all."""
         with translate(self._path):
             if key is None:
-                yield from self._ask().list_sightings(scope)
+                yield from self._ask(scope).list_sightings(scope)
             elif source is not None:
-                yield from self._ask().list_chapter(SIGHTINGS, scope, key, source)
+                yield from self._ask(scope).list_chapter(SIGHTINGS, scope, key, source)
             else:
-                yield from self._ask().list_rows(SIGHTINGS, scope, key)
+                yield from self._ask(scope).list_rows(SIGHTINGS, scope, key)
+
+    def read_usage(self, scope: Scope) -> UsageSource:
+        """Return what sessions used and cost."""
+        if _is_of_one(scope):
+            return RecountedUsage(self, scope)
+        return SqliteUsage(self._path, lambda: self._ask(scope).connection, scope)
+
+    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
+        """Return what answers used, those that are known, in the order of their ids."""
+        return recount_answers(self, scope, ids) if _is_of_one(scope) else super().find_answers(scope, ids)
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
         with translate(self._path):
-            return self._ask().list_changes(scope, after, limit)
+            return self._ask(scope).list_changes(scope, after, limit)
 
     def find_last_change(self, scope: Scope) -> int:
         """Return the last `seq` of the feed; 0 if nothing happened yet."""
         with translate(self._path):
-            return self._ask().find_last_change(scope)
+            return self._ask(scope).find_last_change(scope)
 
     def find_epoch(self) -> str:
         """Return the name of the feed."""
@@ -202,13 +219,22 @@ class SqliteStore(Browsing, Searching):
             )
         return self._writer
 
-    def _ask(self) -> Queries:
-        """Return this thread's own queries."""
+    def _ask(self, scope: Scope | None = None) -> Queries:
+        """Return this thread's own queries, for a scope; without one, those that see everything."""
         if self._closed:
             raise StoreError(f"The store {self._path} is closed")
-        queries: Queries | None = getattr(self._local, "queries", None)
-        if queries is None:
-            connection = open_to_read(self._path, self._options)
-            self._readers.append(connection)
-            queries = self._local.queries = Queries(connection)
-        return queries
+        viewing: Viewing | None = getattr(self._local, "viewing", None)
+        if viewing is None:
+            viewing = self._local.viewing = Viewing(self._connect)
+        return viewing.ask(scope)
+
+    def _connect(self, for_viewers: bool) -> apsw.Connection:
+        kind = SeenConnection if for_viewers else apsw.Connection
+        connection = open_to_read(self._path, self._options, kind=kind)
+        self._readers.append(connection)
+        return connection
+
+
+def _is_of_one(scope: Scope) -> bool:
+    """Tell whether somebody sees a session by its key: answers were elected among more than they see."""
+    return scope.viewer is not None and scope.viewer.session is not None

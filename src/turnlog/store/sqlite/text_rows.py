@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import apsw
 from msgspec import json
+from msgspec.structs import replace
 
 from turnlog.store.identity import Scope
-from turnlog.store.search.text_rows import Call, Chapter, Delivery, Message
-from turnlog.store.sqlite.values import unpack_text, unpack_uuid
+from turnlog.store.search.text_rows import HOOKS, Call, Chapter, Delivery, Message
+from turnlog.store.sqlite.values import Cells, unpack_text, unpack_uuid
 
 __all__ = ["SqliteTextRows"]
 
@@ -18,9 +20,9 @@ _CHAPTER = """
 SELECT g.id, g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.session_id, t.session_id, t.project,
     t.title, CASE WHEN s.kind = 'transcript' AND 1 = (
         SELECT count(*) FROM sources WHERE session = e.id AND kind = 'transcript'
-    ) THEN t.branches END
+    ) THEN t.branches END, e.origin, x.person
 FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
-LEFT JOIN summaries AS t ON t.session = e.id WHERE s.owner = ?
+LEFT JOIN summaries AS t ON t.session = e.id LEFT JOIN access AS x ON x.session = e.id WHERE s.owner = ?
 """
 _ONE = " AND g.id = ?"
 _LINE = "SELECT start, length, sidechain FROM lines WHERE generation = ? AND number = ?"
@@ -44,10 +46,12 @@ _AT = " AND at = ? AND inner = ?"
 _CALLS = {"tool-input": _CALL, "tool-output": _RESULT}
 _PAYLOAD = "SELECT payload FROM hook_deliveries WHERE id = ? AND owner = ?"
 _DELIVERY = """
-SELECT d.delivery_id, d.session_id, d.tool_name, e.key, t.project, t.title FROM hook_deliveries AS d
-LEFT JOIN summaries AS t ON t.owner = d.owner AND t.session_id = d.session_id
-LEFT JOIN sessions AS e ON e.id = t.session WHERE d.id = ? AND d.owner = ? ORDER BY e.key LIMIT 1
+SELECT d.delivery_id, d.session_id, d.tool_name, d.origin, e.key, t.project, t.title, x.person
+FROM hook_deliveries AS d LEFT JOIN summaries AS t ON t.owner = d.owner AND t.session_id = d.session_id
+LEFT JOIN sessions AS e ON e.id = t.session LEFT JOIN access AS x ON x.session = t.session
+WHERE d.id = ? AND d.owner = ? ORDER BY e.key
 """
+_MACHINES = "SELECT origin, person, host FROM machines WHERE owner = ?"
 
 
 _Place = tuple[int, int, int]
@@ -82,7 +86,8 @@ class SqliteTextRows:
         """Look up all files at once, for a query that asks for each where it is."""
         if _ALL not in self._chapters:
             for number, *row in self._connection.execute(_CHAPTER, (self._scope.owner,)):
-                self._chapters[number] = _unpack_chapter(tuple(row))
+                chapter = _unpack_chapter(tuple(row))
+                self._chapters[number] = replace(chapter, machine=self._name_machine(*chapter.machine))
             self._chapters[_ALL] = None
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
@@ -129,6 +134,13 @@ class SqliteTextRows:
         name = self._agent_types[key]
         return (agent_id,) if name is None else (agent_id, name)
 
+    def is_seen(self, generation: int, number: int) -> bool:
+        """Tell whether a text may be seen; of a file it was told before."""
+        if generation != HOOKS or self._scope.viewer is None:
+            return True
+        query = "SELECT 1 FROM hook_deliveries WHERE id = ? AND owner = ?"
+        return bool(self._connection.execute(query, (number, self._scope.owner)).fetchall())
+
     def find_payload(self, number: int) -> bytes | None:
         """Return what a hook was given."""
         rows = self._connection.execute(_PAYLOAD, (number, self._scope.owner))
@@ -136,18 +148,39 @@ class SqliteTextRows:
 
     def find_delivery(self, number: int) -> Delivery | None:
         """Return a hook delivery."""
-        for delivery_id, session_id, tool, key, project, title in self._connection.execute(
-            _DELIVERY, (number, self._scope.owner)
-        ):
-            return Delivery(delivery_id, session_id, tool, key, unpack_text(project), title)
-        return None
+        rows: list[Cells] = self._connection.execute(_DELIVERY, (number, self._scope.owner)).fetchall()
+        if not rows:
+            return None
+        delivery_id, session_id, tool, origin = rows[0][:4]
+        origin = unpack_text(origin)
+        person, _ = self._machines.get(origin, (None, ""))
+        # What hooks tell on one person's machine is not of another's session.
+        of_sessions = [cells[4:] for cells in rows if person in (None, cells[7])]
+        key, project, title, whose = of_sessions[0] if of_sessions else (None, None, None, None)
+        machine = self._name_machine(origin)
+        return Delivery(
+            delivery_id, session_id, tool, key, unpack_text(project), title, person or whose, machine
+        )
+
+    @cached_property
+    def _machines(self) -> dict[str, tuple[str | None, str]]:
+        """All machines that may be known: whose they are, and what they call themselves."""
+        rows = self._connection.execute(_MACHINES, (self._scope.owner,))
+        return {unpack_text(origin): (person, host) for origin, person, host in rows}
+
+    def _name_machine(self, origin: str) -> tuple[str, ...]:
+        _, host = self._machines.get(origin, (None, ""))
+        return (origin, host) if host else (origin,)
 
     def _unpack_call(self, index: int, name: int, category: int | None, path: Any) -> Call:
         return Call(index, self._words[name], self._words[category], unpack_text(path))
 
 
 def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
-    generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches = cells
+    (
+        generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches, origin,
+        person,
+    ) = cells  # fmt: skip
     names = [unpack_text(file_id), own_id, key]
     return Chapter(
         generation,
@@ -161,4 +194,6 @@ def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
         unpack_text(project),
         title,
         None if branches is None else json.decode(branches, type=tuple[str, ...]),
+        person,
+        (unpack_text(origin),),
     )

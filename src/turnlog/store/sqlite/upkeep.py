@@ -39,7 +39,6 @@ from turnlog.store.sqlite.hooks import (
 )
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
-from turnlog.store.sqlite.usage_queries import SqliteUsage
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 
@@ -66,8 +65,9 @@ class Upkeep:
     ) -> int:
         """Write facts and derived rows of a session anew, whatever is there, and return its new revision."""
         with self._writing() as connection:
+            affect = self._usage.affect
             return rewrite_session(
-                connection, self._numbers, scope, key, revision, lines, derived, derivation, texts
+                connection, self._numbers, scope, key, revision, lines, derived, derivation, texts, affect
             )
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
@@ -78,16 +78,12 @@ class Upkeep:
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return what contradicts itself: damaged pages, rows without those that they belong to."""
         with translate(self._path):
-            return list_flaws(self._ask().connection, scope)
+            return list_flaws(self._ask(scope).connection, scope)
 
     def recount(self) -> None:
         """Count all usage anew from what is known of answers, by the price list that is installed."""
         with self._writing():
             self._usage.recount()
-
-    def read_usage(self, scope: Scope) -> SqliteUsage:
-        """Return what sessions used and cost."""
-        return SqliteUsage(self._path, self._ask().connection, scope)
 
     def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
@@ -114,7 +110,7 @@ class Upkeep:
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
         with translate(self._path):
-            return list_tombstones(self._ask().connection, scope)
+            return list_tombstones(self._ask(scope).connection, scope)
 
     def scrub(self) -> bool:
         """Remove from the files what was deleted before; return False if they are in use just now."""
@@ -162,45 +158,47 @@ class Upkeep:
     def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
         """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
         with translate(self._path):
-            return number_deliveries(self._ask().connection, scope, delivery_ids)
+            return number_deliveries(self._ask(scope).connection, scope, delivery_ids)
 
     def list_deliveries(
         self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
     ) -> list[HookDelivery]:
         """Return deliveries of a session, or of all, by time."""
         with translate(self._path):
-            return list_deliveries(self._ask().connection, scope, session_id, first, count)
+            return list_deliveries(self._ask(scope).connection, scope, session_id, first, count)
 
     def list_deliveries_between(
         self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
     ) -> list[HookDelivery]:
         """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
         with translate(self._path):
-            return list_deliveries_between(self._ask().connection, scope, session_id, since_ns, until_ns, count)
+            return list_deliveries_between(
+                self._ask(scope).connection, scope, session_id, since_ns, until_ns, count
+            )
 
     def list_deliveries_of(
         self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
     ) -> list[HookDelivery]:
         """Return deliveries of a session that are about any of some calls, by time."""
         with translate(self._path):
-            return list_deliveries_of(self._ask().connection, scope, session_id, tool_use_ids)
+            return list_deliveries_of(self._ask(scope).connection, scope, session_id, tool_use_ids)
 
     def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
         """Return how many deliveries there are of a session, or of all."""
         with translate(self._path):
-            return count_deliveries(self._ask().connection, scope, session_id)
+            return count_deliveries(self._ask(scope).connection, scope, session_id)
 
     def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
         """Return the sessions that hooks told of at a time or later, the latest first."""
         with translate(self._path):
-            return list_hook_sessions(self._ask().connection, scope, since_ns, count)
+            return list_hook_sessions(self._ask(scope).connection, scope, since_ns, count)
 
     def list_hook_events(
         self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
     ) -> list[HookEvent]:
         """Return a session's hook events as spec 002 tells them, by time."""
         with translate(self._path):
-            return list_hook_events(self._ask().connection, scope, session_id, first, count)
+            return list_hook_events(self._ask(scope).connection, scope, session_id, first, count)
 
     def _writing(self) -> AbstractContextManager[apsw.Connection]:
         raise NotImplementedError
@@ -208,5 +206,5 @@ class Upkeep:
     def _get_writer(self) -> apsw.Connection:
         raise NotImplementedError
 
-    def _ask(self) -> Queries:
+    def _ask(self, scope: Scope | None = None) -> Queries:
         raise NotImplementedError

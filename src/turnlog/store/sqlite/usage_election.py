@@ -16,10 +16,12 @@ from turnlog.transcripts.usage.charges import Charge, Charger
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["Answer", "Elector"]
+__all__ = ["FOR_ALL", "FOR_OTHERS", "FOR_WHOLE", "Answer", "Elector"]
 
 _MOST = (1 << 63) - 1
 _NO_TERMS = Terms()
+FOR_ALL, FOR_WHOLE, FOR_OTHERS = 0, 1, 2
+"""For whom an answer counts: all who see its session, those who see all of the person's, only others."""
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -27,17 +29,23 @@ class Answer(Struct, frozen=True, gc=False):
 
     message: str
     group: tuple[Any, ...]
-    """Session, session's id, model, agent, skill, server, terms without a price."""
+    """Session, session's id, model, agent, skill, server, terms without a price, and for whom it counts."""
     time: int | None
     values: tuple[int, ...]
     """Flags, tokens by kind, searches, cost, savings."""
 
+    def count_for(self, audience: int) -> Answer:
+        """Return it as it counts for some."""
+        return Answer(self.message, (*self.group[:-1], audience), self.time, self.values)
+
 
 class _Seen(Struct, frozen=True, gc=False):
-    """A row of `sightings`, with its message and its session's owner."""
+    """A row of `sightings`, with its message, and whose its session is."""
 
     message: str
     owner: str
+    person: str | None
+    shared: int | None
     session: int
     source: int
     session_id: int
@@ -92,9 +100,23 @@ class Elector:
         self._names.reset()
         self._terms = {(None, None, None): _NO_TERMS}
 
-    def elect(self, rows: Sequence[tuple[Any, ...]]) -> Answer:
-        """Return the answer of all sightings that one owner has of a message."""
+    def elect(self, rows: Sequence[tuple[Any, ...]]) -> list[Answer]:
+        """Return the answer of all sightings that one person has of a message.
+
+        Others see only what is shared. So there is one more of those sightings alone, if it is another one.
+        """
         seen = [_Seen(*row) for row in rows]
+        whole = self._elect(seen)
+        others = [each for each in seen if each.shared]
+        if len(others) in (0, len(seen)):
+            return [whole]
+        told = self._elect(others)
+        if told == whole:
+            return [whole]
+        is_told = any(each.session == whole.group[0] for each in others)
+        return [whole.count_for(FOR_WHOLE) if is_told else whole, told.count_for(FOR_OTHERS)]
+
+    def _elect(self, seen: Sequence[_Seen]) -> Answer:
         if len(seen) == 1:  # as nearly always: what is said once needs no election
             [only] = seen
             behalf = only.agent or only.agent_id, only.skill, only.mcp_server
@@ -129,7 +151,7 @@ class Elector:
         charge = self._charger.find_charge(self._words[model], time, tokens, terms)
         cost, saved, lacking = (0, 0, "") if charge is None else _pack_charge(charge)
         flags = (0 if complete else 1) | (2 if charge is None else 0)
-        group = owner.session, owner.session_id, model or 0, *(each or 0 for each in behalf), lacking
+        group = owner.session, owner.session_id, model or 0, *(each or 0 for each in behalf), lacking, FOR_ALL
         return Answer(owner.message, group, time, (flags, *astuple(tokens), cost, saved))
 
     def _unpack(self, seen: _Seen) -> Sighting:

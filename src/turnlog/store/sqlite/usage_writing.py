@@ -30,23 +30,33 @@ _ALL = 0
 """Stands for all sessions."""
 
 _STALE_SIGHTINGS = """
-SELECT k.message_id, e.owner, t.session, t.source, t.session_id, t.start, t.time, t.model, t.input, t.output,
+SELECT k.message_id, e.owner, a.person, a.shared, t.session, t.source, t.session_id, t.start, t.time, t.model,
+    t.input, t.output,
     t.cache_read, t.cache_write_5m, t.cache_write_1h, t.web_searches, t.ended, t.service_tier, t.speed,
     t.inference_geo, t.agent, t.agent_id, t.skill, t.mcp_server
 FROM stale_answers AS k
 CROSS JOIN sightings AS t
     ON substr(t.message_id, -10) = substr(k.message_id, -10) AND t.message_id = k.message_id
 CROSS JOIN sessions AS e ON e.id = t.session
-ORDER BY k.message_id, e.owner
+LEFT JOIN access AS a ON a.session = t.session
+ORDER BY k.message_id, e.owner, a.person
 """
 _STALE_ANSWERS = """
 SELECT a.* FROM stale_answers AS k
 CROSS JOIN answers AS a ON substr(a.message_id, -10) = substr(k.message_id, -10) AND a.message_id = k.message_id
 """
+_SHARED_ANSWERS = """
+INSERT OR IGNORE INTO stale_answers SELECT t.message_id FROM sightings AS t WHERE t.session = ?1 AND EXISTS (
+    SELECT 1 FROM sightings AS o
+    WHERE substr(o.message_id, -10) = substr(t.message_id, -10) AND o.message_id = t.message_id
+        AND o.session <> t.session
+)
+"""
 _INSERT_ANSWER = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_CELL = "INSERT INTO usage_rollup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _GROUP = (
-    "session = ? AND session_id = ? AND model = ? AND agent = ? AND skill = ? AND mcp_server = ? AND terms = ?"
+    "session = ? AND session_id = ? AND model = ? AND agent = ? AND skill = ? AND mcp_server = ? AND terms = ? "
+    "AND audience = ?"
 )
 
 _SUMMED = (
@@ -96,6 +106,10 @@ class UsageKeeper:
             self._settle_answers()
             connection.execute("DELETE FROM stale_answers")
 
+    def affect(self, session: int) -> None:
+        """Note that a session is somebody else's, or shared with others: what it has in common may move."""
+        self._connection.execute(_SHARED_ANSWERS, (session,))
+
     def recount(self) -> None:
         """Throw away what is there, and count everything anew, by the price list that is installed."""
         for table in ("answers", "usage_rollup", "usage_groups", "usage_prices", "reported_costs"):
@@ -144,12 +158,12 @@ class UsageKeeper:
         return kept
 
     def _list_elected(self) -> Iterator[tuple[str, list[Answer], set[int]]]:
-        """Yield messages with their answers, one for each owner, and the sessions that they were seen in."""
+        """Yield messages with their answers, for each person, and the sessions that they were seen in."""
         rows = self._connection.execute(_STALE_SIGHTINGS)
         for message, of_message in groupby(rows, itemgetter(0)):
-            of_owners = [list(of_owner) for _, of_owner in groupby(of_message, itemgetter(1))]
-            sessions = {row[2] for seen in of_owners for row in seen}
-            yield message, [self._elector.elect(seen) for seen in of_owners], sessions
+            of_persons = [list(of_person) for _, of_person in groupby(of_message, itemgetter(1, 2))]
+            sessions = {row[4] for seen in of_persons for row in seen}
+            yield message, [answer for seen in of_persons for answer in self._elector.elect(seen)], sessions
 
     def _pack(self, answer: Answer) -> tuple[Any, ...]:
         group = self._groups.get(answer.group)
@@ -160,7 +174,7 @@ class UsageKeeper:
     def _find_group(self, cells: tuple[Any, ...]) -> int:
         found = self._connection.execute(f"SELECT id FROM usage_groups WHERE {_GROUP}", cells).fetchone()
         if found is None:
-            self._connection.execute("INSERT INTO usage_groups VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", cells)
+            self._connection.execute("INSERT INTO usage_groups VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", cells)
             return self._connection.last_insert_rowid()
         return int(found[0])
 

@@ -112,17 +112,20 @@ class Windows:
             iif(a.flags & 2, NULL, a.cost)
         FROM json_each(?1) AS w CROSS JOIN answers AS a
         ON substr(a.message_id, -10) = substr(w.value, -10) AND a.message_id = w.value
-        JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session WHERE e.owner = ?2
+        JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
+        WHERE e.owner = ?2 AND g.audience <> 2 ORDER BY a.message_id, a.output, e.key DESC
         """
         wanted = json.encode(sorted(set(ids))).decode()
-        return [
-            AnswerUse(
+        # Several people may have it: what has the most output is nearest to the truth.
+        answers = {
+            found: AnswerUse(
                 message_id=found, input=input, output=output, cache_read=read, cache_write=write, cost=cost
             )
             for found, input, output, read, write, cost in self._connection.execute(
                 query, (wanted, scope.owner)
             )
-        ]
+        }
+        return [*answers.values()]
 
     def find_usage_version(self, scope: Scope, key: str) -> int:
         """Return how often answers of a session were counted in another way, alone or with all others."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import apsw
 from msgspec import Struct
 
@@ -12,6 +14,7 @@ from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.forgetting import is_forgotten
 from turnlog.store.sqlite.kinds import PackContext
 from turnlog.store.sqlite.lists import write_presence
+from turnlog.store.sqlite.people import add_machine, refresh_access
 from turnlog.store.sqlite.sources import NEWEST, SourceWriter
 from turnlog.store.sqlite.values import Numbers, pack_text
 from turnlog.transcripts.files.fingerprints import Change
@@ -29,10 +32,17 @@ class _Session(Struct, frozen=True, gc=False):
     derivation: int
 
 
-def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers, batch: SessionBatch) -> None:
+def write_batch(
+    connection: apsw.Connection,
+    archive: Archive,
+    numbers: Numbers,
+    batch: SessionBatch,
+    affect: Callable[[int], None],
+) -> None:
     """Write a batch, in the transaction of the caller, with its entry in the feed.
 
-    Of a session that was forgotten nothing is written: it may have been looked at before.
+    Of a session that was forgotten nothing is written: it may have been looked at before. `affect` is called
+    if it is somebody else's than before, or shared with others than before.
     Raises `StoreError` if it does not follow on what is there.
     """
     if is_forgotten(connection, batch.owner, batch.key):
@@ -68,6 +78,9 @@ def write_batch(connection: apsw.Connection, archive: Archive, numbers: Numbers,
         write_presence(connection, session.id, present)
         vanished = any(source.change is Change.VANISHED for source in batch.sources)
         _finish(connection, batch, session, derivation, vanished and not present)
+        if session.revision == 0:
+            add_machine(connection, batch.owner, batch.origin, batch.seen_ns)
+        refresh_access(connection, session.id, affect)
     elif derivation != session.derivation:
         _replace_session(connection, batch, session, session.revision, derivation)
 

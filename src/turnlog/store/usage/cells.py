@@ -43,6 +43,10 @@ class Home(Struct, frozen=True, gc=False):
     key: str
     project: str | None = None
     title: str | None = None
+    person: str | None = None
+    """Whose session it is, as far as anybody said."""
+    machine: str | None = None
+    """The machine that it comes from."""
 
 
 class UsageCell(Struct, frozen=True, gc=False, kw_only=True):

@@ -25,6 +25,8 @@ _ATTRIBUTES: dict[str, _Namer] = {
     "agent": lambda cell: cell.agent,
     "skill": lambda cell: cell.skill,
     "mcp": lambda cell: cell.mcp_server,
+    "person": lambda cell: cell.home.person,
+    "machine": lambda cell: cell.home.machine,
 }
 _PERIODS = {"daily": name_day, "weekly": name_week, "monthly": name_month}
 

@@ -6,25 +6,27 @@ It says what any store should answer, checks what one has kept up, and counts by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 
 from turnlog.instants import from_microseconds
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import Store
+from turnlog.store.interface import KnownSession, Store
+from turnlog.store.lists import StoredSession
 from turnlog.store.rows import LineFact, SightingRow
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
 from turnlog.store.usage.source import UsageSource
 from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
+from turnlog.store.windows import AnswerUse
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
 from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["RecountedUsage", "list_differences", "unpack_sighting"]
+__all__ = ["RecountedUsage", "list_differences", "recount_answers", "unpack_sighting"]
 
 _ANSWER = "assistant"
 
@@ -41,20 +43,23 @@ class RecountedUsage:
         """Return a cell for each answer."""
         return [answer.cell for answer in self.list_answers()]
 
-    def list_answers(self) -> list[AnswerCell]:
-        """Return what each answer used."""
-        fold, charger, homes = SightingFold(), Charger(self._prices), dict(self._list_homes())
+    def list_answers(self, wanted: Collection[str] | None = None) -> list[AnswerCell]:
+        """Return what each answer used, or only some of them."""
+        charger, homes = Charger(self._prices), dict(self._list_homes())
+        folds: dict[str | None, SightingFold] = {}
         for row in self._store.list_sightings(self._scope):
-            fold.add_sighting(unpack_sighting(row))
+            if wanted is None or row.message_id in wanted:
+                folds.setdefault(homes[row.source].person, SightingFold()).add_sighting(unpack_sighting(row))
         return [
             AnswerCell(message.message, build_cell(message, charger, homes[message.source]))
+            for fold in folds.values()
             for message in fold.list_messages()
         ]
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
         found: list[CallUse] = []
-        lines = _Lines(self._store, self._scope)
+        lines, homes = _Lines(self._store, self._scope), dict(self._list_homes())
         for session in self._store.list_known(self._scope):
             for call in self._store.list_calls(self._scope, session.key):
                 found.append(
@@ -67,6 +72,7 @@ class RecountedUsage:
                         ended=call.ended,
                         source=call.source,
                         order=call.index,
+                        person=homes[call.source].person,
                     )
                 )
         return sorted(found, key=lambda call: (call.source, call.order))
@@ -99,9 +105,33 @@ class RecountedUsage:
             stored = [
                 each for each in self._store.find_sessions(self._scope, session.key) if each.key == session.key
             ]
-            row = stored[0].row if stored else None
-            home = Home(session.key) if row is None else Home(session.key, row.project, row.title)
+            home = _build_home(session, stored[0] if stored else None)
             yield from ((source.source, home) for source in session.sources)
+
+
+def recount_answers(store: Store, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
+    """Return what answers used, as `find_answers` does, counted when it is asked for."""
+    found = RecountedUsage(store, scope).list_answers(set(ids))
+    found.sort(key=lambda each: (each.message, -each.cell.output, each.cell.home.key))
+    chosen = {each.message: each.cell for each in reversed(found)}
+    return [
+        AnswerUse(
+            message_id=message,
+            input=cell.input,
+            output=cell.output,
+            cache_read=cell.cache_read,
+            cache_write=cell.cache_write_5m + cell.cache_write_1h,
+            cost=None if cell.unpriced else cell.cost,
+        )
+        for message, cell in sorted(chosen.items())
+    ]
+
+
+def _build_home(session: KnownSession, stored: StoredSession | None) -> Home:
+    if stored is None:
+        return Home(session.key, machine=session.origin)
+    row = stored.row
+    return Home(session.key, row.project, row.title, stored.person, session.origin)
 
 
 class _Lines:

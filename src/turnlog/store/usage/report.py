@@ -36,6 +36,8 @@ class Grouping(StrEnum):
     AGENT = "agent"
     SKILL = "skill"
     MCP = "mcp"
+    PERSON = "person"
+    MACHINE = "machine"
     BLOCKS = "blocks"
 
 
@@ -46,6 +48,8 @@ class Breakdown(StrEnum):
     AGENT = "agent"
     SKILL = "skill"
     MCP = "mcp"
+    PERSON = "person"
+    MACHINE = "machine"
 
 
 class CallTally(Struct, frozen=True, gc=False):

@@ -49,6 +49,8 @@ class CallUse(Struct, frozen=True, gc=False, kw_only=True):
     source: str
     order: int
     """Which call of its file it is."""
+    person: str | None = None
+    """Whose file it is."""
 
 
 def build_tool_rows(answers: Iterable[AnswerCell], calls: Iterable[CallUse]) -> tuple[UsageRow, ...]:
@@ -57,7 +59,7 @@ def build_tool_rows(answers: Iterable[AnswerCell], calls: Iterable[CallUse]) -> 
     made = choose_calls(calls)
     used: dict[str, list[CallUse]] = {}
     for answer in answers:
-        own = made.get(answer.message, [])
+        own = made.get((answer.cell.home.person, answer.message), [])
         names: list[str | None] = [call.name for call in own]
         names = names or [None]
         for name, part in zip(names, split_cell(answer.cell, len(names)), strict=True):
@@ -70,18 +72,18 @@ def build_tool_rows(answers: Iterable[AnswerCell], calls: Iterable[CallUse]) -> 
     )
 
 
-def choose_calls(calls: Iterable[CallUse]) -> dict[str, list[CallUse]]:
-    """Return the calls of each answer, each once and in order."""
-    chosen: dict[tuple[str, str], CallUse] = {}
+def choose_calls(calls: Iterable[CallUse]) -> dict[tuple[str | None, str], list[CallUse]]:
+    """Return the calls of each person's answers, each once and in order."""
+    chosen: dict[tuple[str | None, str, str], CallUse] = {}
     for call in calls:
         if call.message is not None:
-            key = call.message, call.id or f"{call.source} {call.order}"
+            key = call.person, call.message, call.id or f"{call.source} {call.order}"
             known = chosen.get(key)
             chosen[key] = call if known is None else min(call, known, key=_by_worth)
-    made: dict[str, list[CallUse]] = {}
-    for (message, _), call in chosen.items():
-        made.setdefault(message, []).append(call)
-    return {message: sorted(own, key=_by_order) for message, own in made.items()}
+    made: dict[tuple[str | None, str], list[CallUse]] = {}
+    for (person, message, _), call in chosen.items():
+        made.setdefault((person, message), []).append(call)
+    return {answer: sorted(own, key=_by_order) for answer, own in made.items()}
 
 
 def split_cell(cell: UsageCell, count: int) -> list[UsageCell]:

@@ -1,0 +1,311 @@
+"""People: whose sessions are whose, and that nobody learns of what they may not see."""
+# ruff: noqa: D102 - the names of the tests say it
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from turnlog.errors import TakenMachineError
+from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.interface import ChangeKind, Store
+from turnlog.store.lists import SessionFilter
+from turnlog.store.marks import MarkChange
+from turnlog.store.people import Machine, ProjectRule, Visibility
+from turnlog.testing.answers import Answers, collect_answers
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.contracts.base import ContractBase, keep
+
+__all__ = ["ADA", "BOB", "EVE", "PeopleContract", "keep_of", "link_to"]
+
+ADA = Scope(LOCAL.owner, Viewer(person="ada", team=True))
+BOB = Scope(LOCAL.owner, Viewer(person="bob", team=True))
+EVE = Scope(LOCAL.owner, Viewer(person="eve", team=True))
+_ADAS_MACHINE = Scope(LOCAL.owner, Viewer(person="ada"))
+_STRANGER = Scope(LOCAL.owner, Viewer())
+_TEAM, _PRIVATE = Visibility.TEAM, Visibility.PRIVATE
+
+
+def link_to(key: str) -> Scope:
+    """Return what somebody sees who has a link to a session."""
+    return Scope(LOCAL.owner, Viewer(session=key))
+
+
+def keep_of(
+    store: Store, person: str | None, name: str, *, count: int = 4, folder: str = "-work-project"
+) -> str:
+    """Keep a session of a person's machine, which is called after them; return its key."""
+    origin = f"machine-of-{person}"
+    store.note_machine(LOCAL, origin, person=person, host=f"host-{person}", user="user", at_ns=7)
+    files = {f"{name}.jsonl": make_lines(count, session_id=name)}
+    batch = make_batch(files, session_id=name, origin=origin, project_folder=folder)
+    store.apply([batch])
+    return batch.key
+
+
+def ask_all(store: Store, scope: Scope, keys: Sequence[str]) -> Answers:
+    """Ask everything within a scope, about sessions that are there, seen or not; numbers of the feed aside."""
+    known = [found for key in keys if (found := store.find_known(LOCAL, key)) is not None]
+    answers = collect_answers(store, scope, known)
+    changes = store.list_changes(scope)
+    answers["list_changes"] = [(each.kind, each.session, each.revision) for each in changes]
+    answers["find_last_change"] = [bool(answers["find_last_change"])]
+    answers["list_facets"] = [store.list_facets(scope)]
+    answers["find_answers"] = [*store.find_answers(scope, [f"msg-{name}-main-1" for name in ("one", "two")])]
+    answers["count_files"] = [store.count_files(scope)]
+    return answers
+
+
+class PeopleContract(ContractBase):
+    """Contracts of `PeopleStore`, and of all queries with a viewer."""
+
+    @contextmanager
+    def peopled(self, tmp_path: Path) -> Iterator[Store]:
+        """Yield an empty store, and close it behind the test."""
+        tmp_path.mkdir(exist_ok=True)
+        with closing(self.make_store(tmp_path)) as store:
+            yield store
+
+    def test_a_viewer_is_answered_as_if_there_were_nothing_else(self, tmp_path: Path) -> None:
+        people = {"one": "ada", "two": "bob", "three": "bob", "four": None, "five": None}
+        with self.peopled(tmp_path) as store:
+            keys = {name: keep_of(store, person, name) for name, person in people.items()}
+            for name in ("three", "five"):
+                store.set_visibility(LOCAL, [keys[name]], _TEAM)
+            store.mark(LOCAL, [*keys.values()], MarkChange(tags=("seen",)))
+            for number, (scope, seen) in enumerate(
+                (
+                    (ADA, ("one", "three", "five")),
+                    (BOB, ("two", "three", "five")),
+                    (EVE, ("three", "five")),
+                    (_ADAS_MACHINE, ("one",)),
+                    (link_to(keys["two"]), ("two",)),
+                    (link_to("nothing"), ()),
+                    (_STRANGER, ()),
+                    (Scope("somebody else", ADA.viewer), ()),
+                )
+            ):
+                with self.peopled(tmp_path / f"world-{number}") as other:
+                    for name in seen:
+                        keep_of(other, people[name], name)
+                    for name in {"three", "five"}.intersection(seen):
+                        other.set_visibility(LOCAL, [keys[name]], _TEAM)
+                    other.mark(LOCAL, [keys[name] for name in seen], MarkChange(tags=("seen",)))
+                    here, there = (
+                        ask_all(store, scope, [*keys.values()]),
+                        ask_all(other, LOCAL, [*keys.values()]),
+                    )
+                    assert here.keys() == there.keys()
+                    for query, found in here.items():
+                        assert sorted(map(repr, found)) == sorted(map(repr, there[query])), query
+
+    def test_what_is_asked_bit_by_bit_stays_with_who_asked(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            own = [keep_of(store, "ada", f"a{number}") for number in range(3)]
+            keep_of(store, "bob", "b")
+            begun = [
+                (scope, iter(store.list_known(scope))) for scope in (ADA, BOB, EVE, _STRANGER, link_to(own[0]))
+            ]
+            found: dict[Scope, list[str]] = {scope: [] for scope, _ in begun}
+            for _ in range(4):
+                for scope, known in begun:
+                    found[scope] += [each.key for each in [next(known, None)] if each is not None]
+            assert {scope: len(keys) for scope, keys in found.items()} == {
+                ADA: 3, BOB: 1, EVE: 0, _STRANGER: 0, link_to(own[0]): 1,
+            }  # fmt: skip
+            usage = store.read_usage(ADA)
+            assert len(store.read_usage(BOB).list_answers()) == 2
+            assert len(usage.list_answers()) == 6
+
+    def test_sessions_are_private_until_their_person_or_a_rule_says_otherwise(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            key = keep_of(store, "ada", "one")
+            access = store.find_access(ADA, key)
+            assert access is not None
+            assert (access.origin, access.person, access.chosen, access.rule, access.visibility) == (
+                "machine-of-ada", "ada", None, None, _PRIVATE,
+            )  # fmt: skip
+            assert store.find_access(BOB, key) is store.find_access(LOCAL, "nothing") is None
+            assert store.set_visibility(BOB, [key], _TEAM) == []
+            assert store.set_rule(LOCAL, "*/-work-project", _TEAM) == 1
+            found = store.find_access(BOB, key)
+            assert found is not None
+            assert (found.rule, found.visibility) == ("*/-work-project", _TEAM)
+            [changed] = store.set_visibility(ADA, [key, key, "nothing"], _PRIVATE)
+            assert (changed.chosen, changed.rule, changed.visibility) == (_PRIVATE, "*/-work-project", _PRIVATE)
+            assert store.set_visibility(ADA, [key], _PRIVATE) == []
+            assert store.find_access(BOB, key) is None
+            [changed] = store.set_visibility(ADA, [key], None)
+            assert (changed.chosen, changed.visibility) == (None, _TEAM)
+        with closing(self.reopen(tmp_path)) as store:
+            assert store.find_access(BOB, key) == changed
+
+    def test_of_several_rules_the_longest_counts(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            site, tool = (keep_of(store, "ada", name, folder=name) for name in ("website", "tool"))
+            assert store.weigh_rule(LOCAL, "/home/*", _TEAM) == 2
+            assert store.list_rules(LOCAL) == []
+            assert store.set_rule(LOCAL, "/home/*", _TEAM) == 2
+            assert store.set_rule(LOCAL, "website", _PRIVATE) == 0  # as long as the other, and behind it
+            assert (
+                store.weigh_rule(LOCAL, "websit*e", _PRIVATE)
+                == store.set_rule(LOCAL, "websit*e", _PRIVATE)
+                == 1
+            )
+            assert [each.key for each in store.list_sessions(BOB).sessions] == [tool]
+            later = keep_of(store, "bob", "later", folder="tool")
+            assert {each.key for each in store.list_sessions(EVE).sessions} == {tool, later}
+            assert store.list_rules(EVE) == [
+                ProjectRule("/home/*", _TEAM),
+                ProjectRule("websit*e", _PRIVATE),
+                ProjectRule("website", _PRIVATE),
+            ]
+            assert store.weigh_rule(LOCAL, "/home/*", None) == store.set_rule(LOCAL, "/home/*", None) == 2
+            assert store.set_rule(LOCAL, "WEBSITE", _TEAM) == store.set_rule(LOCAL, "nothing", None) == 0
+            found = store.find_access(LOCAL, site)
+            assert found is not None
+            assert found.rule == "websit*e"
+
+    def test_a_machine_is_the_persons_who_had_it_first(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            key = keep(store, {"session-1.jsonl": make_lines(2)}, origin="m").key
+            [unknown] = store.list_machines(LOCAL)
+            assert (unknown.origin, unknown.person, unknown.host, unknown.sessions) == ("m", None, "", 1)
+            assert store.list_sessions(ADA).sessions == ()
+            noted = store.note_machine(LOCAL, "m", person="ada", host="h", user="u", at_ns=1 << 61)
+            assert (noted.person, noted.host, noted.user, noted.sessions) == ("ada", "h", "u", 1)
+            assert (noted.first_ns, noted.last_ns) == (unknown.first_ns, 1 << 61)
+            assert [each.key for each in store.list_sessions(ADA).sessions] == [key]
+            again = store.note_machine(LOCAL, "m", person=None, host="", user="v", at_ns=9)
+            assert (again.person, again.host, again.user, again.first_ns) == ("ada", "h", "v", 9)
+            assert again.last_ns == 1 << 61
+            try:
+                store.note_machine(LOCAL, "m", person="bob", host="x", user="", at_ns=1)
+            except TakenMachineError:
+                pass
+            else:
+                raise AssertionError("another person's machine was taken")
+            assert store.list_machines(LOCAL) == store.list_machines(ADA) == [again]
+            assert store.list_machines(BOB) == []
+
+    def test_a_machine_can_be_assigned_to_somebody_else(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            key = keep_of(store, "ada", "one")
+            store.note_machine(LOCAL, "other", person=None, host="a", user="", at_ns=3)
+            assert store.assign_machine(LOCAL, "other", "bob") == 0
+            assert store.assign_machine(LOCAL, "machine-of-ada", "bob") == 1
+            assert store.assign_machine(LOCAL, "machine-of-ada", "bob") == 0
+            assert store.list_sessions(ADA).sessions == ()
+            [stored] = store.list_sessions(BOB).sessions
+            assert (stored.key, stored.person, stored.origin, stored.visibility) == (
+                key, "bob", "machine-of-ada", _PRIVATE,
+            )  # fmt: skip
+            assert [(each.origin, each.sessions) for each in store.list_machines(BOB)] == [
+                ("other", 0), ("machine-of-ada", 1),
+            ]  # fmt: skip
+            assert store.assign_machine(LOCAL, "machine-of-ada", None) == 1
+            assert store.list_machines(BOB) == [
+                Machine(origin="other", person="bob", host="a", first_ns=3, last_ns=3)
+            ]
+            try:
+                store.assign_machine(LOCAL, "nothing", "ada")
+            except KeyError:
+                return
+            raise AssertionError("a machine that is not known was assigned")
+
+    def test_lists_tell_and_ask_whose_sessions_they_are(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            one, two, three = (
+                keep_of(store, who, name) for who, name in (("ada", "a"), ("bob", "b"), (None, "c"))
+            )
+            store.set_visibility(LOCAL, [two], _TEAM)
+
+            def find(scope: Scope, asked: SessionFilter) -> set[str]:
+                return {each.key for each in store.list_sessions(scope, asked).sessions}
+
+            assert find(LOCAL, SessionFilter(persons=("ada", "bob"))) == {one, two}
+            assert find(LOCAL, SessionFilter(persons=("",))) == {three}
+            assert find(LOCAL, SessionFilter(machines=("machine-of-bob", "x"))) == {two}
+            assert find(LOCAL, SessionFilter(visibility=_TEAM)) == {two}
+            assert find(LOCAL, SessionFilter(visibility=_PRIVATE)) == {one, three}
+            assert find(ADA, SessionFilter(persons=("ada", "bob", ""))) == {one, two}
+            assert find(ADA, SessionFilter(machines=("machine-of-None",))) == set()
+            facets = store.list_facets(LOCAL)
+            assert facets.persons == (("", 1), ("ada", 1), ("bob", 1))
+            assert facets.machines == (("machine-of-None", 1), ("machine-of-ada", 1), ("machine-of-bob", 1))
+            assert store.list_facets(EVE).persons == (("bob", 1),)
+            assert store.list_facets(EVE).machines == (("machine-of-bob", 1),)
+            assert store.list_visible(ADA, [one, two, three, "nothing"]) == {one, two}
+            assert store.list_visible(LOCAL, [one, three, "nothing"]) == {one, three}
+
+    def test_who_could_see_a_session_or_can_now_is_told(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            key = keep_of(store, "ada", "one")
+            keep_of(store, "bob", "two")
+
+            def told(scope: Scope, after: int) -> list[tuple[ChangeKind, str]]:
+                return [(each.kind, each.session) for each in store.list_changes(scope, after)]
+
+            change = ChangeKind.SESSION_ACCESS, key
+            for share in (_TEAM, _PRIVATE):
+                after = store.find_last_change(LOCAL)
+                store.set_visibility(ADA, [key], share)
+                assert told(ADA, after) == told(BOB, after) == told(LOCAL, after) == [change]
+                assert told(link_to(key), after) == [change]
+                assert told(_ADAS_MACHINE, after) == [change]
+            assert ChangeKind.SESSION_ADDED not in [each.kind for each in store.list_changes(EVE)]
+            after = store.find_last_change(LOCAL)
+            store.assign_machine(LOCAL, "machine-of-ada", "bob")
+            assert told(ADA, after) == told(BOB, after) == [change]
+            assert told(EVE, after) == told(_STRANGER, after) == []
+
+    def test_a_viewer_marks_and_takes_back_only_what_is_theirs(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
+            store.set_visibility(LOCAL, [one, two], _TEAM)
+            assert [each.key for each in store.mark(ADA, [two, one], MarkChange(tags=("a",)))] == [one]
+            assert store.find_marks(BOB, two) is None
+            store.mark(LOCAL, [one], MarkChange(tags=("b",), starred=True))
+            store.mark(BOB, [two], MarkChange(starred=True))
+            assert store.undo_mark(EVE) == []
+            [undone] = store.undo_mark(ADA)
+            assert (undone.key, undone.after.tags, undone.after.starred) == (one, ("b",), True)
+            assert store.undo_mark(ADA) == []
+            [undone] = store.undo_mark(LOCAL)
+            assert (undone.key, undone.after.tags, undone.after.starred) == (one, (), False)
+            marks = store.find_marks(ADA, two)
+            assert marks is not None
+            assert marks.starred
+
+    def test_an_answer_counts_once_for_each_person_who_has_it(self, tmp_path: Path) -> None:
+        """And nobody's totals depend on what they may not see: a fork of it may be private."""
+        with self.peopled(tmp_path) as store:
+            for person, name in (("ada", "one"), ("ada", "two"), ("bob", "three")):
+                store.note_machine(LOCAL, person, person=person, host="", user="", at_ns=1)
+                line = make_line(1, type="assistant", session_id=name, message_id="shared-answer")
+                keep(store, {f"{name}.jsonl": line}, session_id=name, origin=person)
+            one, two = make_key("one", origin="ada"), make_key("two", origin="ada")
+            three = make_key("three", origin="bob")
+
+            def count(scope: Scope) -> list[tuple[str | None, str]]:
+                answers = store.read_usage(scope).list_answers()
+                cells = store.read_usage(scope).list_cells()
+                assert sum(cell.messages for cell in cells) == len(answers)
+                assert len(store.find_answers(scope, ["shared-answer"])) == bool(answers)
+                return sorted((each.cell.home.person, each.cell.home.key) for each in answers)
+
+            first = min(one, two)
+            later = max(one, two)
+            assert count(LOCAL) == [("ada", first), ("bob", three)]
+            assert count(ADA) == [("ada", first)]
+            assert count(link_to(later)) == [("ada", later)]
+            store.set_visibility(ADA, [later], _TEAM)
+            assert count(LOCAL) == [("ada", first), ("bob", three)]
+            assert count(BOB) == [("ada", later), ("bob", three)]
+            assert count(ADA) == [("ada", first)]
+            store.set_visibility(ADA, [first], _TEAM)
+            assert count(BOB) == count(LOCAL) == [("ada", first), ("bob", three)]
+            store.assign_machine(LOCAL, "bob", "ada")
+            assert count(LOCAL) == count(EVE) + ([] if min(one, two, three) == first else [("ada", three)])
+            assert len(count(LOCAL)) == len(count(ADA)) == 1

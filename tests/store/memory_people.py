@@ -1,0 +1,143 @@
+"""People in memory: what is said is kept, and what follows is found out whenever it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from copy import deepcopy
+from secrets import token_hex
+
+from msgspec.structs import replace
+
+from store.memory_seeing import find_state, is_own, see
+from store.memory_state import State
+from turnlog.errors import TakenMachineError
+from turnlog.store.identity import Scope
+from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
+from turnlog.store.visibility import AccessState
+
+__all__ = ["MemoryPeople", "Shared"]
+
+
+class Shared:
+    """What all handles of one store look at."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.writes = 0
+        self.epoch = token_hex(8)
+
+
+class MemoryPeople:
+    """What the store in memory does for people."""
+
+    _shared: Shared
+
+    def note_machine(
+        self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int
+    ) -> Machine:
+        state, place = self._shared.state, (scope.owner, origin)
+        known = state.machines.get(place) or Machine(origin=origin, first_ns=at_ns, last_ns=at_ns)
+        if person is not None and known.person not in (None, person):
+            raise TakenMachineError(origin)
+        noted = Machine(
+            origin=origin,
+            person=known.person or person,
+            host=host or known.host,
+            user=user or known.user,
+            first_ns=min(known.first_ns, at_ns),
+            last_ns=max(known.last_ns, at_ns),
+        )
+        self._change(scope, lambda: state.machines.update({place: noted}))
+        return next(each for each in self.list_machines(Scope(scope.owner)) if each.origin == origin)
+
+    def list_machines(self, scope: Scope) -> list[Machine]:
+        state = see(self._shared.state, scope)
+        origins = [session.origin for session in state.owners.get(scope.owner, {}).values()]
+        found = [
+            replace(machine, sessions=origins.count(origin))
+            for (owner, origin), machine in state.machines.items()
+            if owner == scope.owner
+        ]
+        return sorted(found, key=lambda each: (each.host, each.user, each.origin))
+
+    def assign_machine(self, scope: Scope, origin: str, person: str | None) -> int:
+        state, place = self._shared.state, (scope.owner, origin)
+        assigned = replace(state.machines[place], person=person)
+        return self._change(scope, lambda: state.machines.update({place: assigned}))[0]
+
+    def find_access(self, scope: Scope, key: str) -> SessionAccess | None:
+        state = see(self._shared.state, scope)
+        session = state.owners.get(scope.owner, {}).get(key)
+        if session is None:
+            return None
+        return find_state(self._shared.state, scope.owner, session).describe(key, session.origin)
+
+    def list_visible(self, scope: Scope, names: Collection[str]) -> set[str]:
+        return set(names) & see(self._shared.state, scope).owners.get(scope.owner, {}).keys()
+
+    def set_visibility(
+        self, scope: Scope, keys: Sequence[str], chosen: Visibility | None
+    ) -> list[SessionAccess]:
+        state, done = self._shared.state, []
+        for key in dict.fromkeys(keys):
+            place = scope.owner, key
+            if is_own(state, scope, key) and state.chosen.get(place) is not chosen:
+
+                def choose(place: tuple[str, str] = place) -> None:
+                    state.chosen.pop(place, None)
+                    state.chosen.update({} if chosen is None else {place: chosen})
+
+                self._change(scope, choose)
+                found = self.find_access(Scope(scope.owner), key)
+                assert found is not None
+                done.append(found)
+        return done
+
+    def list_rules(self, scope: Scope) -> list[ProjectRule]:
+        rules = sorted(self._shared.state.rules.items())
+        return [ProjectRule(pattern, each) for (owner, pattern), each in rules if owner == scope.owner]
+
+    def set_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
+        rules, place = self._shared.state.rules, (scope.owner, pattern)
+
+        def change() -> None:
+            rules.pop(place, None)
+            rules.update({} if visibility is None else {place: visibility})
+
+        return self._change(scope, change)[1]
+
+    def weigh_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
+        before = deepcopy(self._shared.state)
+        found = self.set_rule(scope, pattern, visibility)
+        self._shared.state = before
+        return found
+
+    def _change(self, scope: Scope, change: Callable[[], None]) -> tuple[int, int]:
+        """Change something; tell of sessions that others see by that, or whose they are, and count both."""
+        before = self._list_states(scope.owner)
+        change()
+        handed = shown = 0
+        for key, now in sorted(self._list_states(scope.owner).items()):
+            was = before[key]
+            handed += now.person != was.person
+            shown += now.shared != was.shared
+            if (now.person, now.shared) != (was.person, was.shared):
+                self._tell(scope.owner, key, was, now)
+        return handed, shown
+
+    def _list_states(self, owner: str) -> dict[str, AccessState]:
+        state = self._shared.state
+        return {key: find_state(state, owner, session) for key, session in state.owners.get(owner, {}).items()}
+
+    def _tell(self, owner: str, key: str, was: AccessState, now: AccessState) -> None:
+        state = self._shared.state
+        entry = ChangeEntry(
+            seq=len(state.entries) + 1,
+            kind=ChangeKind.SESSION_ACCESS,
+            session=key,
+            revision=state.owners[owner][key].revision,
+            at_ns=0,
+        )
+        state.entries.append((owner, entry))
+        state.audiences[entry.seq] = now.person, was.person, now.shared or was.shared

@@ -1,0 +1,186 @@
+"""Everything that can be asked of a store within a scope, without numbers that only mean something in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from store.visible_worlds import NAMES
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import Place, Scope
+from turnlog.store.interface import ChangeKind, KnownSession
+from turnlog.store.lists import SessionFilter
+from turnlog.store.people import Visibility
+from turnlog.store.search.hits import SearchOrder
+from turnlog.store.search.parsing import parse_query
+from turnlog.store.usage.building import build_report
+from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.report import Grouping
+from turnlog.testing.answers import Answers, collect_answers
+from turnlog.transcripts.hooks.matching import Told
+
+__all__ = ["ask_everything"]
+
+_IDS = (*NAMES, "s-9")
+_QUERIES = (
+    "*e*",
+    "telling",
+    "person:ada *e*",
+    "-person:ada *e*",
+    "machine:host-m-1 *e*",
+    "kind:hook *e*",
+    "project:tea *e*",
+)
+_FILTERS = (
+    SessionFilter(persons=("ada",)),
+    SessionFilter(persons=("",), machines=("m-1", "m-2")),
+    SessionFilter(visibility=Visibility.TEAM, archived=None),
+    SessionFilter(starred=True),
+)
+_TIMES = (1_767_312_000_000_000, 1_767_312_002_000_000)
+
+
+def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place]) -> Answers:
+    """Ask for all, about sessions and lines that are in a world, whoever may see them."""
+    answers = collect_answers(store, scope, known)
+    del answers["list_changes"], answers["find_last_change"]
+    numbers = _number(store, scope)
+    for part in (_ask_lists, _ask_windows, _ask_hooks, _ask_usage):
+        answers |= part(store, scope, known, places, numbers)
+    return {name: [*sorted(map(_tell, found))] for name, found in answers.items()}
+
+
+def _number(store: CaredStore, scope: Scope) -> dict[int, str]:
+    """Return the ids of deliveries by their numbers, those that are not seen as well."""
+    ids = [f"{scope.owner}/{at:03}" for at in range(9)]
+    return {number: name for name, number in store.number_deliveries(Scope(scope.owner), ids).items()}
+
+
+def _tell(found: object) -> str:
+    """Return an answer as text, in which every owner and every moment is the same."""
+    text = msgspec.json.encode(found).decode() if isinstance(found, msgspec.Struct) else repr(found)
+    return re.sub(r"\bw\d+[a-z]*/", "w/", text)
+
+
+def _ask_lists(
+    store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
+) -> Answers:
+    keys = [session.key for session in known]
+    pages = [store.list_sessions(scope, asked) for asked in _FILTERS]
+    changes = store.list_changes(scope)
+    assert [each.seq for each in changes] == sorted({each.seq for each in changes})
+    assert store.find_last_change(scope) == max((each.seq for each in changes), default=0)
+    kinds = (ChangeKind.SESSION_ACCESS, ChangeKind.SESSION_FORGOTTEN)
+    return {
+        "pages": [(page.total, page.next, page.sessions) for page in pages],
+        "facets": [store.list_facets(scope, asked) for asked in (*_FILTERS, SessionFilter())],
+        "machines": [*store.list_machines(scope)],
+        "access": [store.find_access(scope, key) for key in keys],
+        "visible": [sorted(store.list_visible(scope, [*keys, *_IDS]))],
+        "rules": [*store.list_rules(scope)],
+        "find_sessions": [*store.find_sessions(scope, "s-"), *store.find_sessions(scope, "")],
+        "twins": [twin for name in NAMES for twin in store.list_twins(scope, f"{name}-main-0")],
+        "changes": [*{(each.kind, each.session, each.revision) for each in changes if each.kind not in kinds}],
+        "search": [
+            (query, str(order), hit)
+            for query in _QUERIES
+            for order in SearchOrder
+            for hit in store.search(scope, parse_query(query), order=order, limit=200).hits
+        ],
+    }
+
+
+def _ask_windows(
+    store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
+) -> Answers:
+    found: list[object] = []
+    for session in known:
+        key, agent = session.key, next(each.source for each in session.sources if each.agent_id)
+        for source in (None, agent):
+            found += [
+                store.count_messages(scope, key, source=source),
+                store.list_at(scope, key, [0, 1], source=source),
+                store.list_after(scope, key, source=source),
+                store.list_before(scope, key, source=source, last=2),
+                store.list_calls_of(scope, key, [0, 1], source=source),
+                store.list_calls_at(scope, key, [0, 1], source=source),
+                store.find_calls(scope, key, source=source),
+                store.list_outline(scope, key, source=source),
+                store.list_call_outline(scope, key, source=source),
+                store.list_branches(scope, key, source=source),
+            ]
+        found += [
+            store.find_message(scope, key, f"{session.session_id}-main-0"),
+            store.count_turns(scope, key),
+            store.list_turn_calls(scope, key),
+            store.list_flawed(scope, key),
+            store.find_turns(scope, key, _TIMES),
+            store.find_usage_version(scope, key) >= 0,
+        ]
+    for place in places:
+        found.append(_try(lambda place=place: store.read_lines(scope, [place])))  # type: ignore[misc]
+        found.append(_try(lambda place=place: store.measure_lines(scope, [place])))  # type: ignore[misc]
+    return {"windows": found, "files": [store.count_files(scope)]}
+
+
+def _try(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except KeyError:
+        return None
+
+
+def _ask_hooks(
+    store: CaredStore, scope: Scope, known: list[KnownSession], _: list[Place], numbers: dict[int, str]
+) -> Answers:
+    def name(facts: Iterable[Any]) -> list[object]:
+        return [(numbers[fact.id], replace(fact, id=0)) for fact in facts]
+
+    found: list[object] = [*store.list_deliveries(scope), store.count_deliveries(scope)]
+    found += [sorted(store.number_deliveries(scope, list(numbers.values())))]
+    found += [each.session_id for each in store.list_hook_sessions(scope, 0)]
+    for each in _IDS:
+        calls = [f"call-{each}-main-1"]
+        told = [Told("PreToolUse", call, time) for call in (None, *calls) for time in _TIMES]
+        found += [
+            store.list_deliveries(scope, each),
+            store.list_deliveries_between(scope, each, 0, 1 << 62),
+            store.list_deliveries_of(scope, each, calls),
+            store.count_deliveries(scope, each),
+            name(store.list_hook_events(scope, each)),
+            name(store.list_hooks_at(scope, each, [*numbers])),
+            name(store.list_hooks_near(scope, each, told)),
+        ]
+    for session in known:
+        key, own = session.key, session.session_id
+        under = store.list_hooks_under(scope, key, own, range(3), above=True)
+        actions = store.list_actions(scope, key, own)
+        hooks = {each.number: numbers[each.number] for each in actions if each.kind == "hook"}
+        found += [
+            (under.total, [(at, name([fact])) for at, fact in under.hooks]),
+            sorted(
+                (numbers[at], place)
+                for at, place in store.find_hook_places(scope, key, own, [*numbers]).items()
+            ),
+            store.list_hook_lines(scope, key, [Told("PreToolUse", None, _TIMES[0])]),
+            store.list_events_at(scope, key, [(key, 0), (key, 1)]),
+            [(hooks.get(each.number), each.kind, each.category, each.state, each.name) for each in actions],
+            store.tally_actions(scope, key, own),
+        ]
+    return {"hooks": found}
+
+
+def _ask_usage(
+    store: CaredStore, scope: Scope, known: list[KnownSession], _: list[Place], __: dict[int, str]
+) -> Answers:
+    usage, now = store.read_usage(scope), datetime(2026, 1, 3, tzinfo=UTC)
+    reports = [build_report(usage, UsageQuery(zone=UTC, now=now, by=by)) for by in Grouping]
+    return {
+        "reports": [replace(report, prices=None) for report in reports],
+        "find_answers": [*store.find_answers(scope, ["msg-1", "msg-2", "msg-3"])],
+    }
