@@ -97,6 +97,7 @@ def test_a_sound_archive_is_said_to_be_sound(env: dict[str, str]) -> None:
         "sessions": 2,
         "disagreements": [],
         "left": 0,
+        "accounts": [],
     }
 
 
@@ -225,6 +226,7 @@ def test_a_backup_is_restored(env: dict[str, str], tmp_path: Path) -> None:
     assert json.loads(invoke("backup", backup, "--json", env=env).stdout) == {
         "path": str(backup),
         "bytes": backup.stat().st_size,
+        "accounts": None,
     }
     assert invoke("backup", backup, env=env).exit_code == 2
     assert invoke("backup", backup, "--force", env=env).exit_code == 0
@@ -329,7 +331,7 @@ def test_the_doctor_tells_what_is_open_to_others(env: dict[str, str]) -> None:
 def test_the_doctor_tells_a_store_that_cannot_be_used(env: dict[str, str], state: str) -> None:
     place = home(env) / "turnlog.db"
     if state == "newer":
-        tamper(env, "INSERT INTO migrations VALUES ('add_wonders', 1)")
+        tamper(env, "INSERT INTO migrations (name, applied_ns) VALUES ('add_wonders', 1)")
     elif state == "damaged":
         with place.open("r+b") as file:
             file.seek(8192 * 20)

@@ -15,6 +15,7 @@ from turnlog.cli.progress import waiting
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.store.accounts.file_copies import back_up_accounts, find_copy
 
 __all__ = ["BackupDocument", "command"]
 
@@ -24,6 +25,8 @@ class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):
 
     path: str
     bytes: int
+    accounts: str | None = None
+    """Where the accounts are, if they are in a file of their own."""
 
 
 @click.command(
@@ -40,19 +43,31 @@ Examples:
 def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
     """Copy the archive into one file, while others may go on writing to it.
 
+    A team's accounts are copied along, into FILE.accounts beside it; on a database server they are in the same
+    file.
     The copy is checked before it gets its name. `turnlog restore --from` puts it in the place of the archive.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
-    if file.exists() and not force:
-        raise MisuseError(f"{path_text(file)} is there already; --force overwrites it")
+    copy = find_copy(file)
+    for path in (file, copy):
+        if path.exists() and not force:
+            raise MisuseError(f"{path_text(path)} is there already; --force overwrites it")
     with (
         open_for(settings, writing=True, existing=True) as store,
         waiting("Copying") as progress,
     ):
+        if isinstance(settings.place, Path):
+            back_up_accounts(settings.place, file, force=force)
         backup = store.back_up(file, force=force, on_progress=progress)
-    document = BackupDocument(path=path_text(backup.path), bytes=backup.size or 0)
+    document = BackupDocument(
+        path=path_text(backup.path),
+        bytes=backup.size or 0,
+        accounts=path_text(find_copy(Path(backup.path))) if copy.exists() else None,
+    )
     if as_json:
         output.print_json(document)
     else:
-        output.print([clean_line(f"{document.path}: {document.bytes:,} bytes")])
+        told = [f"{document.path}: {document.bytes:,} bytes"]
+        told += [] if document.accounts is None else [f"{document.accounts}: the accounts"]
+        output.print(map(clean_line, told))

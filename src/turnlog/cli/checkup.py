@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from enum import StrEnum
 from importlib.metadata import version
@@ -21,6 +22,9 @@ from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
+from turnlog.store.accounts.file_copies import find_file
+from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
 from turnlog.store.places import StorePlace, home_of, is_made
@@ -57,6 +61,7 @@ def check_up() -> list[Finding]:
         config,
         *_check_home(settings.home),
         *_check_store(settings.place),
+        *_check_accounts(settings.place),
         *_check_space(settings),
         *_check_config_dirs(settings),
         *_check_retention(settings),
@@ -110,6 +115,24 @@ def _check_store(place: StorePlace) -> Iterator[Finding]:
         yield Finding(State.FAIL, "store", f"{damage[0]}; `turnlog verify` tells what of it can be mended")
     else:
         yield Finding(State.OK, "store", "of this version, and sound at a glance")
+
+
+def _check_accounts(place: StorePlace) -> Iterator[Finding]:
+    try:
+        accounts = open_accounts(place, create=False)
+    except StoreError as error:
+        if isinstance(place, Path):  # of a server, the store has told
+            yield Finding(State.FAIL, "accounts", path_text(str(error)))
+        return
+    with closing(accounts):
+        users = [user for user in accounts.list_users() if user.disabled_ns is None]
+    if not users:
+        yield Finding(State.OK, "accounts", "none: the archive is one person's")
+        return
+    if isinstance(place, Path):
+        yield _check_mode("accounts", find_file(place))
+    admins = sum(user.role is Role.ADMIN for user in users)
+    yield Finding(State.OK, "accounts", f"{len(users):,} people who may come in, {admins:,} of them admins")
 
 
 def _check_space(settings: Settings) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Completing session ids and tags in a shell, from the archive; without one nothing is offered."""
+"""Completing ids, tags and names in a shell, from the archive; without one nothing is offered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from turnlog.cli.terminal import shorten
 from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
+    from turnlog.store.accounts.interface import Accounts
     from turnlog.store.care import CaredStore
 
-__all__ = ["complete_sessions", "complete_sessions_or_files", "complete_tags"]
+__all__ = [
+    "complete_links",
+    "complete_machines",
+    "complete_rules",
+    "complete_sessions",
+    "complete_sessions_or_files",
+    "complete_tags",
+    "complete_tokens",
+    "complete_users",
+]
 
 _T = TypeVar("_T")
 _MOST = 30
@@ -48,6 +58,71 @@ def complete_tags(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
     tags = _ask(lambda store: store.list_tags(LOCAL))
     return [CompletionItem(tag) for tag in tags or () if tag.startswith(incomplete)]
+
+
+def complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the users whose names begin so."""
+    users = _ask_accounts(lambda accounts: accounts.list_users()) or ()
+    return [
+        CompletionItem(user.name, help=shorten(user.full_name or user.role.value, _LONGEST_TITLE))
+        for user in users
+        if user.name.startswith(incomplete)
+    ]
+
+
+def complete_tokens(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the tokens whose ids begin so, without those that were revoked."""
+    tokens = _ask_accounts(lambda accounts: accounts.list_tokens()) or ()
+    return [
+        CompletionItem(token.id, help=shorten(f"{token.user} {token.kind} {token.label}", _LONGEST_TITLE))
+        for token in tokens
+        if token.id.startswith(incomplete) and token.revoked_ns is None
+    ]
+
+
+def complete_links(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the links whose ids begin so, without those that were revoked."""
+    links = _ask_accounts(lambda accounts: accounts.list_links()) or ()
+    return [
+        CompletionItem(link.id, help=shorten(link.title, _LONGEST_TITLE))
+        for link in links
+        if link.id.startswith(incomplete) and link.revoked_ns is None
+    ]
+
+
+def complete_machines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the machines whose names begin so."""
+    from turnlog.store.identity import LOCAL
+
+    machines = _ask(lambda store: store.list_machines(LOCAL)) or ()
+    return [
+        CompletionItem(machine.origin, help=shorten(f"{machine.user}@{machine.host}", _LONGEST_TITLE))
+        for machine in machines
+        if machine.origin.startswith(incomplete)
+    ]
+
+
+def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the patterns of rules that begin so."""
+    from turnlog.store.identity import LOCAL
+
+    rules = _ask(lambda store: store.list_rules(LOCAL)) or ()
+    return [
+        CompletionItem(rule.pattern, help=rule.visibility.value)
+        for rule in rules
+        if rule.pattern.startswith(incomplete)
+    ]
+
+
+def _ask_accounts(question: Callable[[Accounts], _T]) -> _T | None:
+    from turnlog.cli.keeping_accounts import opened_accounts
+    from turnlog.config import Settings
+
+    try:
+        with opened_accounts(Settings.from_env()) as accounts:
+            return question(accounts)
+    except (TurnlogError, click.ClickException, OSError):
+        return None
 
 
 def _ask(question: Callable[[CaredStore], _T]) -> _T | None:

@@ -61,7 +61,7 @@ def command(
             _undo(store, output, sessions, as_json)
         else:
             chosen = [find_session(store, prefix) for prefix in sessions]
-            forget(store, output, chosen, settings.captured_dir, dry_run=dry_run, yes=yes, as_json=as_json)
+            forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:

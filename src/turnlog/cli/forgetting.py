@@ -11,10 +11,12 @@ from msgspec import Struct
 from turnlog.cli.confirmation import confirm
 from turnlog.cli.failures import FOUND_PROBLEMS
 from turnlog.cli.files import path_text, warn
+from turnlog.cli.keeping_accounts import note_forgotten
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
+from turnlog.config import Settings
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
 from turnlog.store.care import CaredStore
@@ -49,6 +51,8 @@ class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
     """False for a dry run."""
     scrubbed: bool
     """Whether the store's files hold nothing of it any more."""
+    links: int
+    """Links to these sessions that were good, and ended."""
     backups: tuple[str, ...]
     """Copies of the store that still hold some of it."""
     unknown_backups: tuple[str, ...]
@@ -59,21 +63,23 @@ def forget(
     store: CaredStore,
     output: Output,
     chosen: Sequence[Chosen],
-    captured: Path,
+    settings: Settings,
     *,
     dry_run: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Forget sessions for good, once that was agreed to, with what turnlog wrote of them to `captured`."""
+    """Forget sessions for good, once that was agreed to, with their links and what turnlog captured of them."""
+    captured = settings.captured_dir
     chosen = list({known.key: (stored, known) for stored, known in chosen}.values())
     sessions = tuple(_describe_session(*each, captured) for each in chosen)
     if not as_json:
         output.print(_list_sessions(sessions))
-    scrubbed = False
+    scrubbed, links = False, 0
     if not dry_run:
         confirm("Forget this for good?", yes=yes, as_json=as_json)
         with waiting("Forgetting"):
+            links = note_forgotten(settings, [stored for stored, _ in chosen])
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
             remove_captures((known for _, known in chosen), captured)
     backups = list_holding(store, [session.key for session in sessions])
@@ -81,6 +87,7 @@ def forget(
         sessions=sessions,
         done=not dry_run,
         scrubbed=scrubbed,
+        links=links,
         backups=tuple(map(path_text, backups.holding)),
         unknown_backups=tuple(map(path_text, backups.unknown)),
     )
@@ -132,6 +139,8 @@ def _describe(document: ForgetDocument) -> Iterator[str]:
         yield "forgotten" if document.scrubbed else "forgotten, but not yet removed from the store's files:"
         if not document.scrubbed:
             yield "another process uses them; run `turnlog forget --scrub` when it has ended"
+    if document.links:
+        yield f"{plural(document.links, 'link')} to it ended"
     verb = "still holds" if document.done else "holds"
     for path in document.backups:
         yield clean_line(f"a backup {verb} some of it: {path}")

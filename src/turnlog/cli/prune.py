@@ -69,7 +69,7 @@ def command(
         chosen = list(_choose(store, before, root, only_here))
         if not chosen:
             raise NothingFoundError("no archived session is like that")
-        forget(store, output, chosen, settings.captured_dir, dry_run=dry_run, yes=yes, as_json=as_json)
+        forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 def _choose(store: CaredStore, before: int | None, root: str | None, only_here: bool) -> Iterator[Chosen]:

@@ -54,7 +54,7 @@ Examples:
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file that holds the server's token.  [default: TURNLOG_TOKEN of the environment]",
+    help="A file that holds the token.  [default: TURNLOG_TOKEN of the environment]",
 )
 @click.option("--once", is_flag=True, help="End when all is pushed that there is now.")
 @click.option("--limit-rate", metavar="RATE", help="Send no more than so much in a second, as 2MB/s.")
@@ -92,7 +92,10 @@ def command(
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     origin = find_origin(settings.home)
     place = settings.place
-    client = PushClient(server, _find_token(token_file), origin, Pace(rate))
+    token = _find_token(token_file)
+    client = PushClient(
+        server, token, origin, Pace(rate), find_token=lambda: _find_new_token(token_file) or token
+    )
     with (
         closing(client),
         open_collector(
@@ -126,6 +129,14 @@ def _find_token(path: Path | None) -> str:
     if not token or not token.isprintable() or " " in token:
         raise MisuseError(f"{path_text(path)}: this is no token")
     return token
+
+
+def _find_new_token(path: Path | None) -> str | None:
+    """Return what the file says by now; None if there is nothing of use."""
+    try:
+        return None if path is None else _find_token(path)
+    except MisuseError:
+        return None
 
 
 def _plan(collector: Collector, output: Output, as_json: bool) -> None:

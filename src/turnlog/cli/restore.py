@@ -14,10 +14,12 @@ from turnlog.cli.files import path_text, require_file
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.raw import restore_session
+from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_backup, restore_store
 from turnlog.store.places import is_made
@@ -33,6 +35,8 @@ class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
     """Where the archive is that was there before."""
     forgotten: int
     """Sessions of the backup that were forgotten since."""
+    accounts: CarriedAccounts | None = None
+    """What became of the accounts; null if the backup had none, and they are as they were."""
     done: bool
     """False for a dry run."""
 
@@ -66,7 +70,8 @@ def command(
     bytes is never overwritten.
 
     With --from, the archive itself is replaced by a backup, after a question. What it was is kept beside it.
-    Sessions that were forgotten since do not come back.
+    Sessions that were forgotten since do not come back. Accounts come along (FILE.accounts), but whoever was
+    disabled since, and tokens and links that ended since, stay so; everybody logs in again.
     """
     if (session is None) == (backup is None):
         raise MisuseError("name one session, or a backup with --from")
@@ -100,7 +105,11 @@ def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, ye
             restored = restore_store(place, backup)
         kept = None if restored.kept is None else path_text(restored.kept)
         document = RestoreDocument(
-            store=path_text(str(place)), kept=kept, forgotten=restored.forgotten, done=True
+            store=path_text(str(place)),
+            kept=kept,
+            forgotten=restored.forgotten,
+            accounts=restored.accounts,
+            done=True,
         )
     if as_json:
         output.print_json(document)
@@ -116,4 +125,12 @@ def _describe(document: RestoreDocument) -> list[str]:
         told.append(f"what it was is kept: {document.kept}")
     if document.forgotten:
         told.append(f"{document.forgotten:,} sessions of the backup were forgotten since, and are again")
+    if document.accounts is not None:
+        told.append(
+            f"accounts restored, too: {plural(document.accounts.users, 'user')}; everybody logs in again"
+        )
+        if document.accounts.newer:
+            told.append(
+                f"users, tokens and links changed since, which stay as they are: {document.accounts.newer:,}"
+            )
     return told

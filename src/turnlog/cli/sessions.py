@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from turnlog.cli.completing import complete_machines, complete_users
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
+from turnlog.cli.machine_names import find_machines
 from turnlog.cli.moments import parse_moment
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
@@ -17,8 +19,10 @@ from turnlog.cli.rendering.sessions import build_sessions, render_sessions, rend
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
+from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
+from turnlog.store.people import Visibility
 
 __all__ = ["command"]
 
@@ -33,6 +37,7 @@ Examples:
   turnlog sessions parser --since 7d         with "parser" in the title, of the last week
   turnlog sessions --project . --sort cost   of this folder and those below, the dearest first
   turnlog sessions --starred --tag bug
+  turnlog sessions --person ben --visibility team
   turnlog sessions --only-here --limit 0 --csv > gone.csv
 """,
 )
@@ -45,6 +50,27 @@ Examples:
 @click.option("--branch", metavar="TEXT", help="On a git branch: a part of its name is enough.")
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; several times: with all of them."
+)
+@click.option(
+    "--person",
+    "persons",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_users,
+    help="Of this person; several times: of any of them. An empty NAME stands for nobody.",
+)
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_machines,
+    help="From this machine: its host, or the beginning of its name; several times: from any of them.",
+)
+@click.option(
+    "--visibility",
+    type=click.Choice([each.value for each in Visibility]),
+    help="Shared with the team, or private.",
 )
 @click.option("--starred/--not-starred", default=None, help="With a star, or without.")
 @click.option("--archived", is_flag=True, help="Only those that were put away (`turnlog mark --archive`).")
@@ -94,8 +120,8 @@ def command(
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
     settings = Settings.from_env()
     output = Output(settings, color, pager)
-    wanted = _build_filter(**asked)
     with open_for(settings) as store:
+        wanted = _build_filter(machines=_find_origins(store, asked.pop("machines")), **asked)
         page = store.list_sessions(LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor)
     if as_json:
         output.print_json(build_sessions(page))
@@ -123,6 +149,7 @@ def _build_filter(
     with_archived: bool,
     since: str | None,
     until: str | None,
+    visibility: str | None,
     **others: Any,
 ) -> SessionFilter:
     if archived and with_archived:
@@ -135,8 +162,20 @@ def _build_filter(
         archived=None if with_archived else archived,
         since=None if since is None else _read_time("--since", since, ending=False),
         until=None if until is None else _read_time("--until", until, ending=True),
+        visibility=None if visibility is None else Visibility(visibility),
         **others,
     )
+
+
+def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the machines that names stand for."""
+    if not names:
+        return ()
+    known = store.list_machines(LOCAL)
+    found = [machine.origin for name in names for machine in find_machines(known, name)]
+    if not found:
+        raise NothingFoundError(f"no machine is called or begins with {', '.join(names)}")
+    return tuple(dict.fromkeys(found))
 
 
 def _read_time(option: str, text: str, *, ending: bool) -> int:

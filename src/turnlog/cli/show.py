@@ -30,6 +30,7 @@ from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.messages import Dialect
 from turnlog.store.marks import Marks
+from turnlog.store.people import Visibility
 from turnlog.transcripts.agents.places import AgentPlaces
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.session import Session
@@ -179,6 +180,9 @@ def _render(
     yield from _render_marks(shown.marks)
     if shown.original is not None:
         yield Text(f"begins as a copy of session {clean(shown.original)}", "dim")
+    if shown.person is not None:
+        shared = "shared with the team" if shown.visibility is Visibility.TEAM else "private"
+        yield Text(f"{clean(shown.person)}'s, {shared}", "dim")
     yield from render_header(summary, len(session.turns), len(agents), len(session.problems))
     if excerpt is not None:
         yield from render_excerpt(excerpt, detail)

@@ -18,6 +18,7 @@ from turnlog.ingest.archived import find_transcript, load_session
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.marks import Marks
+from turnlog.store.people import Visibility
 from turnlog.store.places import is_made
 from turnlog.transcripts.session import Session, read
 
@@ -34,6 +35,9 @@ class Shown(Struct, frozen=True):
     marks: Marks = Marks()
     original: str | None = None
     """The session that it began as a copy of."""
+    person: str | None = None
+    """Whose it is, as far as anybody said."""
+    visibility: Visibility = Visibility.PRIVATE
 
 
 @contextmanager
@@ -55,6 +59,8 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
             lambda: _read_bytes(store, known),
             stored.marks,
             _name_original(store, stored.copied_from),
+            stored.person,
+            stored.visibility,
         )
 
 

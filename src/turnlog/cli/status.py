@@ -8,6 +8,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.files import path_text
+from turnlog.cli.keeping_accounts import opened_accounts
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.rendering.figures import plural, size_text
@@ -39,6 +40,8 @@ class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):
     lines: int
     last_change: int
     """The last entry of the feed."""
+    users: int
+    """People with an account; 0 if the archive is one person's."""
     warning: str | None
     """What Claude Code is about to delete before it is archived."""
 
@@ -58,7 +61,7 @@ def command(as_json: bool, color: bool | None) -> None:
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings) as store:
-        document = _count(store, settings.place, _find_danger(store, settings))
+        document = _count(store, settings.place, _count_users(settings), _find_danger(store, settings))
     if as_json:
         output.print_json(document)
     else:
@@ -72,7 +75,12 @@ def _find_danger(store: Store, settings: Settings) -> str | None:
     return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
 
 
-def _count(store: Store, place: StorePlace, warning: str | None) -> StatusDocument:
+def _count_users(settings: Settings) -> int:
+    with opened_accounts(settings) as accounts:
+        return len(accounts.list_users()) if accounts.has_users() else 0
+
+
+def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> StatusDocument:
     counts = store.count_files(LOCAL)
     return StatusDocument(
         store=path_text(str(place)),
@@ -83,6 +91,7 @@ def _count(store: Store, place: StorePlace, warning: str | None) -> StatusDocume
         store_bytes=measure_store(place),
         lines=counts.lines,
         last_change=store.find_last_change(LOCAL),
+        users=users,
         warning=warning,
     )
 
@@ -94,5 +103,6 @@ def _describe(document: StatusDocument) -> list[str]:
         f"{document.only_here:,} of them exist only here",
         f"{size_text(document.bytes)} as they were, {size_text(document.store_bytes)} in the archive",
         document.store,
+        *([f"a team's, with {plural(document.users, 'user')}"] if document.users else []),
         *([] if document.warning is None else [clean_line(document.warning)]),
     ]

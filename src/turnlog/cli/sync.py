@@ -20,6 +20,7 @@ from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.handover import Request, hand_over
+from turnlog.ingest.introducing import introduce
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
@@ -73,16 +74,18 @@ def command(
     with open_for(settings, writing=True) as store, waiting("Archiving") as progress:
         try:
             with hold_lease(place, lambda: None, wait_seconds=_PATIENCE):
+                origin = find_origin(settings.home)
                 report = sync(
                     store,
                     place,
                     sessions,
-                    origin=find_origin(settings.home),
+                    origin=origin,
                     within=within,
                     forgotten=list_forgotten(store),
                     workers=workers,
                     on_progress=progress,
                 )
+                introduce(store, origin)
         except BusyStoreError:  # whoever keeps the archive up to date does it
             asked = Request(tuple(os.path.abspath(path) for path in paths))
             report = hand_over(settings.home, asked, _LONG_PATIENCE)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.cli.failures import FOUND_PROBLEMS
 from turnlog.cli.files import path_text
@@ -18,6 +19,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.store.accounts.checking import check_accounts
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 
@@ -42,6 +44,8 @@ class VerifyDocument(Struct, frozen=True, gc=False, kw_only=True):
     disagreements: tuple[DisagreementDocument, ...]
     left: int
     """How many of them are not mended."""
+    accounts: tuple[str, ...] = ()
+    """What is wrong with the accounts, if all was checked."""
 
 
 @click.command(
@@ -62,17 +66,19 @@ def command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool 
     The bytes of each file are checked against their digests, lines against the bytes, and rows against the
     lines. ID may be the beginning of a session's id. With --repair, lines and rows are written anew; damaged
     bytes are taken from the file outside, if it still has the very same. Exit status 1 means that something
-    disagrees.
+    disagrees. Without an ID, the accounts are looked at, too, which cannot be mended: a backup has them.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings, writing=repair, existing=True) as store:
         document = _verify(store, sessions, repair)
+    if not sessions:
+        document = replace(document, accounts=tuple(map(path_text, check_accounts(settings.place))))
     if as_json:
         output.print_json(document)
     else:
         output.print(_describe(document))
-    if document.left:
+    if document.left or document.accounts:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
@@ -107,6 +113,7 @@ def _describe(document: VerifyDocument) -> Iterator[str]:
         yield clean_line(
             f"{state}{found.session or 'the store'}: {found.subject.value}:{where} {found.message}"
         )
+    yield from (clean_line(f"accounts: {each}") for each in document.accounts)
     total = len(document.disagreements)
     if total == 0:
         yield f"{plural(document.sessions, 'session')}: everything agrees"

@@ -18,6 +18,7 @@ from turnlog.cli.terminal import clean_line, shorten
 from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredSession
 from turnlog.store.marks import Marks
+from turnlog.store.people import Visibility
 
 __all__ = [
     "SessionItem",
@@ -46,6 +47,10 @@ _COLUMNS = (
 )
 
 
+_WHOSE = 2
+"""Where the column of persons stands, if there are any."""
+
+
 class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """A session in a list."""
 
@@ -66,6 +71,12 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """Whether none of its files is still outside."""
     copied_from: str | None
     """The key of the session that it began as a copy of."""
+    person: str | None
+    """Whose it is, as far as anybody said."""
+    machine: str
+    """The origin of the machine that it comes from."""
+    visibility: Visibility
+    """Whether the team sees it."""
     first_time: datetime | None
     last_time: datetime | None
     duration_s: float | None
@@ -141,6 +152,9 @@ def build_item(stored: StoredSession) -> SessionItem:
         path=path_text(stored.path),
         only_here=stored.only_here,
         copied_from=stored.copied_from,
+        person=stored.person,
+        machine=stored.origin,
+        visibility=stored.visibility,
         first_time=to_datetime(row.first_time),
         last_time=to_datetime(row.last_time),
         duration_s=None if duration is None else duration / 1e6,
@@ -170,7 +184,11 @@ def render_sessions(
     length = None if width is None else _find_length([item.id or item.key for item in items])
     home = None if width is None else expanduser("~")
     rows = [list(_cells(item, length, home, now)) for item in items]
-    return render_table(_COLUMNS, rows, width, color=color)
+    if not any(item.person for item in items):  # nobody has said whose anything is: one person's archive
+        return render_table(_COLUMNS, rows, width, color=color)
+    for row, item in zip(rows, items, strict=True):
+        row.insert(_WHOSE, _whose_cell(item))
+    return render_table((*_COLUMNS[:_WHOSE], Column("person"), *_COLUMNS[_WHOSE:]), rows, width, color=color)
 
 
 def render_sessions_csv(page: SessionPage) -> str:
@@ -224,6 +242,11 @@ def _cells(item: SessionItem, length: int | None, home: str | None, now: datetim
     yield f"{item.messages:,}"
     mark = "≈" if item.is_estimate else "≥" if item.is_floor else ""
     yield ("" if item.cost_usd is None else mark) + money_cell(item.cost_usd, unpriced=item.answers > 0)
+
+
+def _whose_cell(item: SessionItem) -> str:
+    """Return whose a session is, with a mark if the team sees it."""
+    return f"{clean_line(item.person or '')}{'+' if item.visibility is Visibility.TEAM else ''}"
 
 
 def _find_length(ids: Sequence[str]) -> int:

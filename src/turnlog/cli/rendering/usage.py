@@ -18,6 +18,7 @@ __all__ = ["render_csv", "render_usage"]
 _NAMELESS = {
     "model": "(no model)", "session": "", "daily": "(no time)", "weekly": "(no time)", "monthly": "(no time)",
     "agent": "(main)", "skill": "(none)", "mcp": "(none)", "project": "(no project)", "tool": "(no call)",
+    "person": "(nobody)", "machine": "(not known)",
     "blocks": "",
 }  # fmt: skip
 _HEADINGS = {"daily": "day", "weekly": "week", "monthly": "month", "mcp": "MCP server", "blocks": "block"}

@@ -23,7 +23,7 @@ from turnlog.integrations.mcp.answers import (
     Sessions,
 )
 from turnlog.server.errors import RequestError
-from turnlog.server.finding import get_session
+from turnlog.server.finding import find_session
 from turnlog.server.shapes.messages import CallBlock
 from turnlog.server.shapes.messages import Message as Shown
 from turnlog.server.views.limits import head_of, say, sayable
@@ -175,7 +175,7 @@ class ArchiveTools:
         return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
 
     def _read(self, name: str, asked: Asked, length: int) -> Conversation:
-        session = get_session(self._store, self._scope, name)
+        session = find_session(self._store, self._scope, name)
         where = build_filter(None, None, None, None, None)
         found = ask_window(self._store, self._scope, session.key, asked, where)
         shown = view_window(self._store, self._scope, session, found.rows, found.anchor)

@@ -1,0 +1,118 @@
+"""Copies of accounts in a file: they lie beside those of the archive, as FILE.accounts beside FILE."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.store.accounts.carrying import CarriedAccounts, carry_over
+from turnlog.store.accounts.schema import check_known
+from turnlog.store.accounts.sqlite_database import OPTIONS, SqliteDatabase, bind
+from turnlog.store.sqlite.backup import copy_database
+from turnlog.store.sqlite.backup import write_backup as copy_file
+from turnlog.store.sqlite.checking import check_pages
+from turnlog.store.sqlite.connection import open_to_read, translate, writing
+
+__all__ = ["back_up_accounts", "check_copy", "find_copy", "find_file", "restore_accounts"]
+
+_FILE = "accounts.db"
+_ENDING = ".accounts"
+
+
+def find_file(place: Path) -> Path:
+    """Return the file of the accounts that belong to a store in a file."""
+    return place.with_name(_FILE)
+
+
+def find_copy(target: Path) -> Path:
+    """Return where the accounts are that belong to a copy of a store."""
+    return target.with_name(target.name + _ENDING)
+
+
+def back_up_accounts(place: Path, target: Path, *, force: bool) -> None:
+    """Copy the accounts of a store, if it has any, beside a copy of it; raises `StoreError`.
+
+    By `force`, what lies there of a copy before is overwritten, or removed if there are no accounts.
+    """
+    file, copy = find_file(place), find_copy(Path(os.path.abspath(target)))
+    if copy.exists() and not force:
+        raise StoreError(f"{copy} is there already; nothing was overwritten")
+    if not file.exists():
+        copy.unlink(missing_ok=True)
+        return
+    with closing(open_to_read(file, OPTIONS)) as connection, translate(file):
+        copy_file(connection, copy, force=force)
+
+
+def check_copy(source: Path) -> None:
+    """Raise `StoreError` if the accounts that belong to a copy are damaged, or of a newer version."""
+    copy = find_copy(source)
+    if not copy.exists():
+        return
+    with closing(open_to_read(copy, OPTIONS, traceless=True)) as connection, translate(copy):
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
+            raise StoreError(f"{copy} has no accounts of turnlog")
+        check_known(bind(connection), str(copy))
+        found = check_pages(connection)
+    if found:
+        raise StoreError(f"{copy} is damaged: {found[0]}")
+
+
+def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
+    """Put the accounts of a copy in their place, those that were there kept beside it; None if it has none."""
+    copy, file = find_copy(source), find_file(place)
+    if not copy.exists():
+        return None
+    new = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        with closing(open_to_read(copy, OPTIONS, traceless=True)) as connection, translate(file):
+            copy_database(connection, new)
+        carried = _bring_up(new, file)
+        if file.exists():
+            _set_aside(file)
+        with translate(file):
+            os.replace(new, file)
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            new.with_name(new.name + ending).unlink(missing_ok=True)
+    return carried
+
+
+def _bring_up(new: Path, file: Path) -> CarriedAccounts:
+    """Bring a copy up to what is known now; to nothing more if that is missing, or too damaged to tell."""
+    restored, present = SqliteDatabase(new), SqliteDatabase(file)
+    try:
+        return present.read(lambda now: restored.write(lambda execute: carry_over(execute, now)))
+    except NewerStoreError:
+        raise
+    except StoreError:
+        return restored.write(lambda execute: carry_over(execute, None))
+    finally:
+        present.close()
+        restored.close()
+
+
+def _set_aside(file: Path) -> None:
+    """Give the file another name, as one without a log."""
+    kept = file.with_name(f"{file.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
+    if kept.exists():
+        raise StoreError(f"{kept} is there already; nothing was overwritten")
+    try:
+        with closing(apsw.Connection(os.fspath(file), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(2000)
+            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+            with writing(connection):
+                pass
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise BusyStoreError(
+            f"The accounts in {file} are in use by another process; stop that first"
+        ) from error
+    except apsw.Error:
+        pass  # they are damaged, which may be why others are wanted
+    with translate(file):
+        os.replace(file, kept)

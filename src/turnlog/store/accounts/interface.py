@@ -1,0 +1,292 @@
+"""What is kept of people: their accounts, what lets them in, the links they made, and what they did.
+
+Secrets are given out once, when they are made; only their digests are kept. Names of users are never given to
+anybody else: a user who leaves is disabled, and their name stays theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+__all__ = [
+    "Accounts",
+    "Action",
+    "AuditEntry",
+    "AuditFilter",
+    "EVERYTHING",
+    "Identity",
+    "Link",
+    "PendingLogin",
+    "Role",
+    "Token",
+    "TokenKind",
+    "User",
+]
+
+
+class Role(StrEnum):
+    """What a user may do."""
+
+    ADMIN = "admin"
+    """Sees everything (which is recorded), and looks after people, rules and the archive."""
+    MEMBER = "member"
+    """Has sessions, and sees what is shared."""
+    VIEWER = "viewer"
+    """Sees what is shared, and changes nothing."""
+
+
+class User(Struct, frozen=True, gc=False, kw_only=True):
+    """An account."""
+
+    name: str
+    """Small letters, digits, `.`, `_` and `-`, beginning with a letter; it never changes."""
+    role: Role
+    full_name: str = ""
+    email: str = ""
+    """By which a login at a provider is known as this user's the first time."""
+    created_ns: int
+    disabled_ns: int | None = None
+    """Since when nothing lets them in any more; None if they may come in."""
+    seen_ns: int | None = None
+    """When they were last let in by anything."""
+
+
+class Identity(Struct, frozen=True, gc=False):
+    """Who somebody is at a provider of logins."""
+
+    issuer: str
+    subject: str
+
+
+class TokenKind(StrEnum):
+    """What a token is for."""
+
+    PERSONAL = "personal"
+    """Lets its user in, as themselves."""
+    MACHINE = "machine"
+    """Lets one machine push its user's sessions, and nothing else."""
+
+
+class Token(Struct, frozen=True, gc=False, kw_only=True):
+    """What lets somebody in; not the secret itself."""
+
+    id: str
+    kind: TokenKind
+    user: str
+    label: str
+    created_ns: int
+    expires_ns: int | None = None
+    used_ns: int | None = None
+    """When it was last used, to the minute or so."""
+    revoked_ns: int | None = None
+    origin: str | None = None
+    """The machine that a machine's token was first used by, and is good for alone."""
+
+
+class Link(Struct, frozen=True, gc=False, kw_only=True):
+    """A session shown to whoever has the address, as it is when they look; not the secret itself."""
+
+    id: str
+    session: str
+    """The session's key."""
+    title: str
+    """What the session was called when the link was made."""
+    created_by: str | None
+    """None if it was made with the server's own token."""
+    created_ns: int
+    expires_ns: int
+    revoked_ns: int | None = None
+    words: tuple[str, ...] = ()
+    """What it never shows, besides secrets."""
+    opened: int = 0
+    """How often it was opened."""
+    opened_ns: int | None = None
+
+
+class Action(StrEnum):
+    """What is recorded."""
+
+    LOOKED = "looked"
+    """Somebody looked at somebody else's session."""
+    FOUND = "found"
+    """A search showed passages of somebody else's session."""
+    EXPORTED = "exported"
+    """Somebody else's session was exported."""
+    LINK_CREATED = "link-created"
+    LINK_REVOKED = "link-revoked"
+    LINK_OPENED = "link-opened"
+    VISIBILITY_CHANGED = "visibility-changed"
+    RULE_CHANGED = "rule-changed"
+    FORGOTTEN = "forgotten"
+    """A session was deleted for good."""
+    LOGGED_IN = "logged-in"
+    LOGGED_OUT = "logged-out"
+    USER_ADDED = "user-added"
+    USER_CHANGED = "user-changed"
+    USER_DISABLED = "user-disabled"
+    USER_ENABLED = "user-enabled"
+    TOKEN_CREATED = "token-created"
+    TOKEN_REVOKED = "token-revoked"
+    MACHINE_ASSIGNED = "machine-assigned"
+
+
+class AuditEntry(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that somebody did; entries are added and never changed."""
+
+    id: int = 0
+    """Given when it is kept; later ones are larger."""
+    at_ns: int
+    who: str | None
+    """A user's name; None for the server's own token, and for strangers with a link."""
+    action: Action
+    link: str | None = None
+    """The link's id, if that let them in or is what it is about."""
+    session: str | None = None
+    """A session's key."""
+    person: str | None = None
+    """Whose session it is, or whom it is about."""
+    detail: str = ""
+    """For people to read; never a secret, and nothing that was said in a session."""
+
+
+class AuditFilter(Struct, frozen=True, gc=False, kw_only=True):
+    """Which entries are listed: those that all of it is true for. None says nothing."""
+
+    who: str | None = None
+    person: str | None = None
+    session: str | None = None
+    actions: tuple[Action, ...] = ()
+    since_ns: int | None = None
+    until_ns: int | None = None
+    about: str | None = None
+    """Either `who` or `person` is this user: all that they may see themselves."""
+
+
+EVERYTHING = AuditFilter()
+
+
+class PendingLogin(Struct, frozen=True, gc=False, kw_only=True):
+    """A login that a provider has yet to confirm."""
+
+    state: str
+    nonce: str
+    verifier: str
+    """Of PKCE."""
+    next: str
+    """Where the browser goes afterwards: a path of ours."""
+    expires_ns: int
+
+
+class Accounts(Protocol):
+    """The control database. All of it may be used by several threads, and by several servers at once.
+
+    What is not known, or no longer good, raises `AccountError`, unless it says None.
+    """
+
+    def has_users(self) -> bool:
+        """Tell whether there are any: until then a server is one person's. Cheap: each request asks it."""
+
+    def add_user(self, name: str, role: Role, *, full_name: str = "", email: str = "") -> User:
+        """Make an account; raises `AccountError` for a name or an address that is taken or none."""
+
+    def change_user(
+        self, name: str, *, role: Role | None = None, full_name: str | None = None, email: str | None = None
+    ) -> User:
+        """Change what is given; raises `AccountError` rather than leave no admin who can come in."""
+
+    def disable_user(self, name: str) -> User:
+        """Let a user in no longer: tokens and open sessions end at once, and so do their links."""
+
+    def enable_user(self, name: str) -> User:
+        """Let a user in again; their tokens and links stay ended."""
+
+    def find_user(self, name: str) -> User | None:
+        """Return a user."""
+
+    def list_users(self) -> list[User]:
+        """Return all users, by name."""
+
+    def bind_identity(self, name: str, identity: Identity) -> None:
+        """Remember who a user is at a provider, for good; raises `AccountError` if either is somebody else."""
+
+    def find_identified(self, identity: Identity) -> User | None:
+        """Return the user who is known at a provider by this."""
+
+    def find_by_email(self, email: str) -> User | None:
+        """Return the user with an address, whatever the case of its letters."""
+
+    def create_token(
+        self, user: str, kind: TokenKind, label: str, *, expires_ns: int | None = None
+    ) -> tuple[Token, str]:
+        """Make a token, and return it with its secret, which nobody can see again."""
+
+    def find_by_token(self, secret: str, *, origin: str | None = None) -> tuple[User, Token] | None:
+        """Return whom a secret lets in; None if it is not good (any more), or its user is disabled.
+
+        `origin` binds a machine's token to the first machine that uses it; for any other it is not good.
+        """
+
+    def list_tokens(self, user: str | None = None) -> list[Token]:
+        """Return the tokens of one user or of all, the newest first."""
+
+    def revoke_token(self, id: str) -> Token:
+        """Make a token worthless from now on."""
+
+    def open_session(self, user: str, seconds: float, *, token: str | None = None) -> str:
+        """Return a new secret for a browser's cookie; if a token let it in, it ends when that is revoked."""
+
+    def find_by_session(self, secret: str) -> User | None:
+        """Return whom a cookie lets in; None if it is not good (any more), or its user is disabled."""
+
+    def end_session(self, secret: str) -> None:
+        """Make a cookie worthless from now on."""
+
+    def keep_login(self, login: PendingLogin) -> None:
+        """Keep a login until it is confirmed."""
+
+    def take_login(self, state: str) -> PendingLogin | None:
+        """Return a login that is to be confirmed, once; None if there is none, or it took too long."""
+
+    def create_link(
+        self,
+        session: str,
+        *,
+        title: str,
+        created_by: str | None,
+        expires_ns: int,
+        words: Sequence[str] = (),
+    ) -> tuple[Link, str]:
+        """Make a link, and return it with its secret, which nobody can see again."""
+
+    def find_link(self, secret: str) -> Link | None:
+        """Return the link of a secret; None if it is not good (any more), or who made it is disabled."""
+
+    def note_opened(self, id: str) -> None:
+        """Count that a link was opened."""
+
+    def list_links(self, *, created_by: str | None = None, session: str | None = None) -> list[Link]:
+        """Return the links that somebody made, or of a session, or all, the newest first; ended ones, too."""
+
+    def revoke_link(self, id: str) -> Link:
+        """Make a link worthless from now on."""
+
+    def revoke_links(self, sessions: Sequence[str]) -> int:
+        """Make all links of some sessions worthless, and return how many were not yet."""
+
+    def record(self, entries: Sequence[AuditEntry]) -> None:
+        """Keep what happened; when this returns, it outlasts a loss of power."""
+
+    def list_audit(
+        self, asked: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 100
+    ) -> list[AuditEntry]:
+        """Return entries, the newest first, from before one on."""
+
+    def find_version(self) -> int:
+        """Return a number that grows whenever anybody or anything stops being let in; cheap."""
+
+    def close(self) -> None:
+        """Let go of it."""

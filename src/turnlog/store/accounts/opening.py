@@ -1,0 +1,57 @@
+"""Opening the accounts that belong to a store, whichever engine it is on.
+
+For a store in a file they are in another one beside it; on a server they are in a schema of the same database.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import Any
+
+from turnlog.errors import StoreError
+from turnlog.store.accounts.audit import Audit
+from turnlog.store.accounts.file_copies import find_file
+from turnlog.store.accounts.interface import Accounts
+from turnlog.store.accounts.keeping import Clock
+from turnlog.store.accounts.links import Links
+from turnlog.store.accounts.logins import Logins
+from turnlog.store.accounts.sqlite_database import SqliteDatabase
+from turnlog.store.accounts.tokens import Tokens
+from turnlog.store.accounts.users import Users
+from turnlog.store.places import ServerPlace, StorePlace
+
+__all__ = ["StoredAccounts", "open_accounts"]
+
+
+class StoredAccounts(Users, Tokens, Logins, Links, Audit):
+    """Accounts in a database; `open_accounts` opens them."""
+
+
+def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns) -> Accounts:
+    """Open the accounts of the store at a place; raises `StoreError`, and `NewerStoreError` for newer ones.
+
+    Without `create`, nothing is made before there is anything to keep.
+    """
+    database: Any = _load_server(place) if isinstance(place, ServerPlace) else SqliteDatabase(find_file(place))
+    accounts = StoredAccounts(database, clock)
+    try:
+        if create:
+            database.make()
+        else:
+            accounts.has_users()
+    except BaseException:
+        accounts.close()
+        raise
+    return accounts
+
+
+def _load_server(place: ServerPlace) -> Any:
+    try:
+        # Loaded when it is asked for: the drivers of servers are optional.
+        module = import_module(f"turnlog.store.accounts.{place.engine}_database")
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[{place.engine}]'"
+        ) from error
+    return module.PostgresDatabase(place.address)
