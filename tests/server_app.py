@@ -26,6 +26,8 @@ from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sockets import listen
 from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
+from turnlog.store.accounts.interface import Accounts
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.care import CaredStore
 from turnlog.store.opening import open_store
 
@@ -124,6 +126,7 @@ def serving(
     home: Path,
     *,
     store: CaredStore | None = None,
+    accounts: Accounts | None = None,
     routes: Sequence[Any] = HANDLERS,
     handlers: Sequence[Any] = (),
     limits: Limits | None = None,
@@ -132,17 +135,19 @@ def serving(
     allowed: Sequence[str] = (),
     around: Surroundings | None = None,
 ) -> Iterator[Served]:
-    """Run the server in a thread, with `handlers` besides its own; without a store, one is made in `home`."""
+    """Run the server in a thread, with `handlers` besides its own; what is not given is made in `home`."""
     home.mkdir(parents=True, exist_ok=True)
     keeper, syncing, limits = TokenKeeper(home / "server-token"), SyncState(), limits or Limits()
     own = store is None
     kept = open_store(home / "turnlog.db") if store is None else store
+    people = open_accounts(home / "turnlog.db", create=False) if accounts is None else accounts
     with closing(listen("127.0.0.1", 0)) as made:
         port = int(made.getsockname()[1])
         app = build_app(
             kept,
             keeper,
-            Hosts("127.0.0.1", port, allowed),
+            Hosts("127.0.0.1", port, allowed, public_url=None if around is None else around.public_url),
+            people,
             limits=limits,
             handlers=(*routes, *handlers),
             syncing=syncing,
@@ -158,6 +163,7 @@ def serving(
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
@@ -171,5 +177,7 @@ def serving(
             app.live.close()
             server.should_exit = True
             thread.join(PATIENCE)
+            if accounts is None:
+                people.close()
             if own:
                 kept.close()

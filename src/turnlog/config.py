@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from enum import StrEnum
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,10 +19,11 @@ from msgspec import Struct
 from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
+from turnlog.store.accounts.interface import Role
 from turnlog.store.places import StorePlace, parse_address
 from turnlog.transcripts.files.locate import list_config_dirs
 
-__all__ = ["NotificationSettings", "Occasion", "Settings", "find_home"]
+__all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find_home"]
 
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"
@@ -53,6 +55,47 @@ class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fie
                 raise ValueError(f"Expected an address as https://example.org/hook in `webhooks[{index}]`")
 
 
+class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """At which provider people can log in (OpenID Connect)."""
+
+    issuer: str
+    """The provider's address, as it calls itself."""
+    client_id: str
+    client_secret_file: str | None = None
+    """Where the secret stands that the provider gave for this client, if not in `TURNLOG_OIDC_SECRET`."""
+    label: str = "Single sign-on"
+    """What the button says."""
+    domains: tuple[str, ...] = ()
+    """Only addresses of these count; all do if none are named."""
+    create_users: bool = False
+    """Whether whoever the provider knows gets an account; else only those who were added before are let in."""
+    role: Role = Role.MEMBER
+    """Of accounts that are made so."""
+
+    def __post_init__(self) -> None:
+        if not _is_safe_address(self.issuer):
+            raise ValueError("Expected an address as https://login.example.org in `issuer`")
+        if not self.client_id or not self.label:
+            raise ValueError("Expected a `client_id` and a `label`")
+        if self.role is Role.ADMIN:
+            raise ValueError("Expected `member` or `viewer` in `role`: admins are made by admins")
+
+
+class _Server(Struct, frozen=True, forbid_unknown_fields=True):
+    public_url: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.public_url is not None and not _is_public(self.public_url):
+            raise ValueError("Expected an address as https://turnlog.example.org in `public_url`")
+        for index, address in enumerate(self.trusted_proxies):
+            try:
+                ip_network(address)
+            except ValueError:
+                message = f"Expected an address or a network as 10.0.0.0/8 in `trusted_proxies[{index}]`"
+                raise ValueError(message) from None
+
+
 class _Sync(Struct, frozen=True, forbid_unknown_fields=True):
     exclude: tuple[str, ...] = ()
 
@@ -65,6 +108,8 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     sync: _Sync = _Sync()
     notifications: NotificationSettings = NotificationSettings()
     redaction: _Redaction = _Redaction()
+    server: _Server = _Server()
+    oidc: OidcSettings | None = None
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -89,6 +134,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets (`[redaction] words` in the file)."""
 
+    public_url: str | None = None
+    """The address under which people reach the server (`[server] public_url`, `TURNLOG_PUBLIC_URL`)."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Whose word counts for where a request comes from (`[server] trusted_proxies`)."""
+    oidc: OidcSettings | None = None
+    """At which provider people can log in (`[oidc]`, `TURNLOG_OIDC_ISSUER`, `TURNLOG_OIDC_CLIENT_ID`)."""
+    oidc_secret: str | None = None
+    """What the provider knows this server by (`TURNLOG_OIDC_SECRET`, or a file); it must not be shown."""
+
     @property
     def place(self) -> StorePlace:
         """Where the archive is."""
@@ -109,12 +163,17 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Read the settings; raises `ConfigError` for a file or an address that says anything wrong."""
         home = find_home(env)
         file = _read_file(home / "config.toml")
+        oidc = _oidc(env, file)
         return cls(
             home=home,
             store=_store(env, home),
             exclude=file.sync.exclude,
             notifications=file.notifications,
             redact_words=file.redaction.words,
+            public_url=_public_url(env, file),
+            trusted_proxies=file.server.trusted_proxies,
+            oidc=oidc,
+            oidc_secret=None if oidc is None else _oidc_secret(env, oidc, home),
             config_dirs=tuple(list_config_dirs(env, Path(os.path.expanduser("~")))),
             color=_color(env),
             pager=env.get("TURNLOG_PAGER", env.get("PAGER")),
@@ -135,6 +194,51 @@ def _store(env: Mapping[str, str], home: Path) -> str | None:
         except ValueError as error:
             raise ConfigError(str(error), "TURNLOG_STORE") from error
     return address
+
+
+def _public_url(env: Mapping[str, str], file: _File) -> str | None:
+    given = env.get("TURNLOG_PUBLIC_URL") or file.server.public_url
+    if given is not None and not _is_public(given):
+        raise ConfigError("Expected an address as https://turnlog.example.org", "TURNLOG_PUBLIC_URL")
+    return None if given is None else given.rstrip("/")
+
+
+def _oidc(env: Mapping[str, str], file: _File) -> OidcSettings | None:
+    given = {
+        field: env[name]
+        for field, name in (("issuer", "TURNLOG_OIDC_ISSUER"), ("client_id", "TURNLOG_OIDC_CLIENT_ID"))
+        if env.get(name)
+    }
+    if not given:
+        return file.oidc
+    before = {} if file.oidc is None else msgspec.structs.asdict(file.oidc)
+    try:
+        return msgspec.convert({**before, **given}, OidcSettings)
+    except msgspec.ValidationError as error:
+        raise ConfigError(str(error), "TURNLOG_OIDC_ISSUER") from error
+
+
+def _oidc_secret(env: Mapping[str, str], oidc: OidcSettings, home: Path) -> str | None:
+    if oidc.client_secret_file is None:
+        return env.get("TURNLOG_OIDC_SECRET") or None
+    path = home / os.path.expanduser(oidc.client_secret_file)
+    try:
+        return path.read_text("utf-8").strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(getattr(error, "strerror", None) or str(error), os.fspath(path)) from error
+
+
+def _is_public(text: str) -> bool:
+    parts = urlsplit(text) if _is_address(text) else None
+    return parts is not None and parts.path in ("", "/") and not parts.query and parts.username is None
+
+
+def _is_safe_address(text: str) -> bool:
+    """Tell whether what comes from an address cannot be changed on the way."""
+    parts = urlsplit(text) if _is_address(text) else None
+    if parts is None or parts.query or parts.fragment or parts.username is not None:
+        return False
+    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def _is_address(text: str) -> bool:

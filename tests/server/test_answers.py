@@ -19,7 +19,7 @@ from server_app import CORE, Served, serving
 from turnlog.server.compression import choose_encoding
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import build_etag, check_unchanged
-from turnlog.server.finding import get_session
+from turnlog.server.finding import find_session
 from turnlog.server.logs import redact, write_logs
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.identity import LOCAL
@@ -254,5 +254,5 @@ def test_a_session_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     store = open_store(tmp_path / "turnlog.db")
     for name in ("abc", "abcdef", "%", "\udcff" * 5):
         with pytest.raises(NotFoundError):
-            get_session(store, LOCAL, name)
+            find_session(store, LOCAL, name)
     store.close()

@@ -21,6 +21,7 @@ from turnlog.errors import (
     BusyStoreError,
     ConfigError,
     CursorError,
+    LostStoreError,
     MarkError,
     StoreError,
     TurnlogError,
@@ -44,6 +45,7 @@ class _PlacedError(TurnlogError):
 
 ERRORS: dict[str, Exception] = {
     "busy": BusyStoreError(f"The store {PRIVATE} is being written"),
+    "lost": LostStoreError(f"The store {PRIVATE} cannot be reached"),
     "damaged": ArchiveError("bad checksum", "source", 0, 12),
     "store": StoreError(f"The store {PRIVATE} is full"),
     "config": ConfigError("wrong", PRIVATE),
@@ -94,6 +96,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ("name", "status", "error"),
     [
         ("busy", 503, {"code": "busy", "message": "The archive is being written; try again"}),
+        ("lost", 503, {"code": "unavailable", "message": "The archive cannot be reached; try again"}),
         (
             "cursor",
             422,

@@ -317,8 +317,10 @@ def test_a_machine_cannot_change_what_is_anothers(
     thief.write(make_lines(3))
     assert machine.known is not None
     forged = replace(thief.gather(), key=machine.known.key, revision=machine.known.revision)
-    [answer] = read_results(thief.send(forged))
-    assert (answer["outcome"], answer["session"]) == ("damaged", None)
+    nowhere = replace(forged, key="0" * len(forged.key))
+    [answer, missing] = read_results(thief.send(forged, nowhere))
+    assert (answer["outcome"], answer["session"]) == ("mismatch", None)
+    assert answer == missing, "it does not even learn that there is such a session"
     refused = thief.send(thief.gather(), origin=ORIGIN)
     assert (refused.status, refused.code) == (403, "another_machine")
     path = f"/api/ingest/state?origin={OTHER}&session={machine.known.key}"

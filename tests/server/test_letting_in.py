@@ -55,7 +55,7 @@ def test_nobody_is_let_in_without_a_secret(guarded: Served, path: str) -> None:
     assert b"a secret" not in answer.body
 
 
-def test_every_route_but_three_needs_a_secret(tmp_path: Path) -> None:
+def test_every_route_but_a_few_needs_a_secret(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         routes = {
             (method, re.sub(r"\{\w+:int\}", "1", re.sub(r"\{\w+:(?!int)\w+\}", "x", route.path)))
@@ -66,6 +66,10 @@ def test_every_route_but_three_needs_a_secret(tmp_path: Path) -> None:
         assert {(method, path) for method, path in routes if served.ask(method, path).status != 401} == {
             ("GET", "/api/health"),
             ("GET", "/api/ready"),
+            ("GET", "/api/login"),
+            ("POST", "/api/login"),
+            ("GET", "/api/login/oidc"),
+            ("GET", "/api/login/callback"),
         }
         assert ("GET", "/open") in routes, "it answers 401 without a key"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from turnlog.ingest.acquaintance import Acquaintance
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.introducing import introduce
 from turnlog.ingest.pipeline import OnProgress, SyncReport, sync
 from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, Store
@@ -70,6 +71,7 @@ class CatchingUp:
                 on_progress(done, total)
 
         report = self._sync(sessions, self._list_there(), on_progress=go_on)
+        introduce(self._store, self._origin, self._scope)
         self._store.settle()  # what came line by line since the last time may be much by now
         self.known.load()
         return report

@@ -29,8 +29,11 @@ def is_readable(payload: bytes) -> bool:
     return is_object(payload)
 
 
-def build_delivery(delivery_id: str, received_ns: int, payload: bytes) -> HookDelivery:
-    """Return what is kept of a payload; never raises for what is in it."""
+def build_delivery(delivery_id: str, received_ns: int, payload: bytes, origin: str = "") -> HookDelivery:
+    """Return what is kept of a payload; never raises for what is in it.
+
+    `origin` is the machine that it comes from; empty for this one.
+    """
     fields = read_fields(payload)
     name = find_field(fields, "hook_event_name") or ""
     notification = find_field(fields, "notification_type")
@@ -48,6 +51,7 @@ def build_delivery(delivery_id: str, received_ns: int, payload: bytes) -> HookDe
         context=_find_context(rule, fields),
         tool_use_id=find_field(fields, "tool_use_id") or None,
         agent_id=find_field(fields, "agent_id") or None,
+        origin=origin,
     )
 
 

@@ -55,6 +55,8 @@ class Frame(Struct, frozen=True, gc=False, array_like=True):
     delivery_id: str
     received_ns: int
     payload: bytes
+    origin: str = ""
+    """The machine that it was pushed from; empty for this one."""
 
 
 class SpoolCounts(Struct, frozen=True, gc=False):

@@ -49,6 +49,8 @@ class Systemd(Service):
             *(f"Environment={_quote(f'{name}={value}')}" for name, value in job.environment.items()),
             "Restart=on-failure",
             "RestartSec=10",
+            # Said wrongly, or refused until somebody does something about it.
+            "RestartPreventExitStatus=2",
             "Nice=10",
             "IOSchedulingClass=idle",
             "UMask=0077",

@@ -111,7 +111,7 @@ class _TakingUp:
 
 
 def _build(frame: Frame) -> HookDelivery:
-    return build_delivery(frame.delivery_id, frame.received_ns, frame.payload)
+    return build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin)
 
 
 class SpoolTaker:

@@ -1,7 +1,7 @@
 """The application, assembled from what it is given.
 
-From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, the page, and
-the API on Litestar, whose guard lets in whoever has the token or a cookie.
+From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, links for
+strangers, the page, and the API on Litestar, whose guard finds out who asks.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from typing import Any, cast
 
 from litestar import Litestar
 from litestar.di import Provide
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
+from litestar.utils.sync import AsyncCallable
 
 from turnlog.ingest.spool import SPOOL
 from turnlog.server.asgi import App, Receive, Scope, Send
+from turnlog.server.auditing import Auditor, build_visit
 from turnlog.server.board.watching import StateWatch
 from turnlog.server.compression import Compression
 from turnlog.server.counting import ArchiveCounter
 from turnlog.server.dependencies import build_dependencies
 from turnlog.server.errors import EXCEPTION_HANDLERS
 from turnlog.server.heads import Heads
+from turnlog.server.links.layer import LinkLayer
 from turnlog.server.live.hub import LiveHub
 from turnlog.server.live.sources import build_live
 from turnlog.server.metrics import Metrics
@@ -35,14 +39,16 @@ from turnlog.server.routes.table import HANDLERS
 from turnlog.server.schema import SchemaPlugin
 from turnlog.server.security.failures import FailureLimit
 from turnlog.server.security.gate import Gate, Seen
-from turnlog.server.security.guard import build_guard
+from turnlog.server.security.guard import Doors, build_guard
 from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits
+from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.surroundings import NOWHERE, Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.server.uploading import Uploading
 from turnlog.server.verifying import Verifying
+from turnlog.store.accounts.interface import Accounts
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.places import home_of
@@ -71,6 +77,7 @@ def build_app(
     store: CaredStore,
     keeper: TokenKeeper,
     hosts: Hosts,
+    accounts: Accounts,
     *,
     limits: Limits | None = None,
     handlers: Sequence[Any] = HANDLERS,
@@ -81,25 +88,32 @@ def build_app(
     page: Path = PAGE,
 ) -> Application:
     """Return the application; `around` says where the store lies, and `page` is the folder of the page."""
-    limits, syncing, failures = limits or Limits(), syncing or SyncState(), failures or FailureLimit()
+    limits, syncing = limits or Limits(), syncing or SyncState()
+    failures = failures or FailureLimit(proxies=around.trusted_proxies)
     counter = ArchiveCounter(store, LOCAL)
     metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
     uploads = Uploading(around.place, around.env)
     hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
     metrics.watch_hooks(hooks)
-    watch = StateWatch(store, around.config_dirs)
+    watch = StateWatch(store, around.config_dirs, has_people=accounts.has_users)
     notifier = Notifier(around.notifications)
     live = build_live(store, syncing, watch, notifier.note)
+    live.watch(accounts)
     hooks.listeners.append(lambda _: live.wake())
-    parts = {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
+    doors = Doors(keeper, failures, accounts, around.public_url)
+    audit = Auditor(accounts)
+    provider = load_provider(around.oidc, around.oidc_secret)
+    parts: dict[str, object] = {"doors": doors, "provider": provider, "audit": audit}
+    parts |= {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
     parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
     parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     api = Litestar(
         route_handlers=list(handlers),
-        guards=[build_guard(keeper, failures)],
+        guards=[build_guard(doors)],
         exception_handlers=EXCEPTION_HANDLERS,
         dependencies={
-            **build_dependencies(store, syncing),
+            **build_dependencies(store, accounts, syncing),
+            "visit": Provide(build_visit, sync_to_thread=False),
             **{name: _give(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
@@ -115,9 +129,8 @@ def build_app(
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
-    return Application(
-        api, Gate(Compression(Pages(Heads(cast(App, api)), page)), hosts, limits, on_seen), live, hooks
-    )
+    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, around.redact_words)
+    return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
 
 
 def _describe() -> OpenAPIConfig:
@@ -127,8 +140,16 @@ def _describe() -> OpenAPIConfig:
         path="/api/schema",
         render_plugins=[SchemaPlugin()],
         use_handler_docstrings=True,
-        operation_id_creator=lambda handler, _method, _path: handler.handler_name,
+        operation_id_creator=lambda handler, _method, _path: _name_handler(handler),
     )
+
+
+def _name_handler(handler: HTTPRouteHandler) -> str:
+    # Where an address has several methods, Litestar has wrapped some of the functions by now.
+    function: Any = handler.fn
+    while isinstance(function, AsyncCallable):
+        function = function.func
+    return str(function.__name__)
 
 
 def _give(part: object) -> Provide:

@@ -13,13 +13,14 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
 
 from turnlog.store.places import ServerPlace, StorePlace, parse_address
 
-__all__ = ["end_child", "find_place", "give_way", "start_child", "tell"]
+__all__ = ["end_child", "find_place", "give_way", "open_input", "start_child", "tell"]
 
 _POLITENESS = 10
 """Requests come first."""
@@ -70,6 +71,14 @@ def give_way() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)
+
+
+def open_input() -> IO[bytes]:
+    """Return, as a child, what a thread may wait at for the server's word when this process ends.
+
+    `sys.stdin` would not do: Python wants that for itself at the end, and dies if it cannot have it.
+    """
+    return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def tell(news: Struct) -> None:

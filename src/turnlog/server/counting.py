@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from threading import Lock
+
 from msgspec import Struct
 
 from turnlog.store.identity import Scope
@@ -11,6 +14,7 @@ from turnlog.store.windows import FileCounts
 
 __all__ = ["WITH_PROBLEMS", "ArchiveCounter", "Counted"]
 
+_MOST_SCOPES = 256
 WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 
 
@@ -24,21 +28,31 @@ class Counted(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class ArchiveCounter:
-    """Counts one owner's sessions; from any thread."""
+    """Counts what may be seen, for each scope apart; from any thread."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
+        """Take the scope that is counted where none is named."""
         self._store = store
         self._scope = scope
-        self._counted: Counted | None = None
+        self._counted: OrderedDict[Scope, Counted] = OrderedDict()
+        self._lock = Lock()
 
-    def count(self) -> Counted:
+    def count(self, scope: Scope | None = None) -> Counted:
         """Return what there is now."""
-        last, counted = self._store.find_last_change(self._scope), self._counted
+        scope = scope or self._scope
+        last = self._store.find_last_change(scope)
+        with self._lock:
+            counted = self._counted.get(scope)
         if counted is None or counted.last_change != last:
             # What comes in meanwhile is counted under a number that is too low, and so again next time.
-            counted = self._counted = Counted(
+            counted = Counted(
                 last_change=last,
-                files=self._store.count_files(self._scope),
-                problems=self._store.list_sessions(self._scope, WITH_PROBLEMS, limit=0).total,
+                files=self._store.count_files(scope),
+                problems=self._store.list_sessions(scope, WITH_PROBLEMS, limit=0).total,
             )
+        with self._lock:
+            self._counted[scope] = counted
+            self._counted.move_to_end(scope)
+            if len(self._counted) > _MOST_SCOPES:
+                self._counted.popitem(last=False)
         return counted

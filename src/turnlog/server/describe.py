@@ -13,6 +13,7 @@ from turnlog.server.app import build_app
 from turnlog.server.schema import build_schema
 from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 
 __all__ = ["describe"]
@@ -20,9 +21,11 @@ __all__ = ["describe"]
 
 def describe() -> bytes:
     """Return the OpenAPI schema as JSON that people can read, the same each time."""
-    with TemporaryDirectory() as folder, closing(open_store(Path(folder, "turnlog.db"))) as store:
-        app = build_app(store, TokenKeeper(Path(folder, "token")), Hosts("127.0.0.1", 1, ()))
-        return msgspec.json.format(msgspec.json.encode(build_schema(app.api)), indent=2) + b"\n"
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "turnlog.db")
+        with closing(open_store(place)) as store, closing(open_accounts(place, create=False)) as accounts:
+            app = build_app(store, TokenKeeper(Path(folder, "token")), Hosts("127.0.0.1", 1, ()), accounts)
+            return msgspec.json.format(msgspec.json.encode(build_schema(app.api)), indent=2) + b"\n"
 
 
 if __name__ == "__main__":

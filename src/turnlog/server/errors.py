@@ -22,11 +22,14 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from turnlog.errors import (
+    AccountError,
     ArchiveError,
     BusyStoreError,
     CursorError,
+    LostStoreError,
     MarkError,
     RestoreError,
+    TakenMachineError,
     TurnlogError,
 )
 from turnlog.server.parameters import RENAMED
@@ -119,6 +122,13 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
             return RequestError(
                 503, "busy", "The archive is being written; try again", headers={"retry-after": "1"}
             )
+        case LostStoreError():
+            logger.error("request %s: %s", request_id, error)
+            return RequestError(
+                503, "unavailable", "The archive cannot be reached; try again", headers={"retry-after": "2"}
+            )
+        case TakenMachineError():
+            return RequestError(403, "machine_taken", "This machine's sessions are another person's")
         case RestoreError():
             where = ErrorDetail(where=error.path.encode("utf-8", "replace").decode(), message=error.reason)
             return RequestError(409, "in_the_way", "A file may not be put where it was", details=(where,))
@@ -129,7 +139,7 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
             return InvalidRequestError(
                 "The cursor is not valid", ErrorDetail(where="cursor", message=str(error))
             )
-        case MarkError():
+        case MarkError() | AccountError():
             return InvalidRequestError(str(error))
         case TurnlogError() if isinstance(at := getattr(error, "at", None), int):
             # A query of the search language, which says where it ceases to be one.

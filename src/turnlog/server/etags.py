@@ -3,9 +3,9 @@
     check_unchanged(request, session.key, session.revision)
 
 at the top of a handler ends the request with 304 if the client's `If-None-Match` names this state, and else
-puts the ETag on the answer. Besides what is given it covers the address, the query and turnlog's version, so
-a handler only names what the answer is made from. ETags are weak: an answer may be compressed in several
-ways.
+puts the ETag on the answer. Besides what is given it covers the address, the query, turnlog's version and who
+asks, so a handler only names what the answer is made from, and nobody's answer counts as another's. ETags are
+weak: an answer may be compressed in several ways.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from litestar import Request
 
 from turnlog.server.errors import NotModifiedError
+from turnlog.server.security.callers import CALLER, Caller
 
 __all__ = ["build_etag", "check_unchanged", "is_named"]
 
@@ -26,10 +27,18 @@ _VERSION = version("turnlog")
 def check_unchanged(request: Request[Any, Any, Any], *parts: str | int | None) -> None:
     """Raise `NotModifiedError` if the client has this state of what it asks for."""
     scope = request.scope
-    etag = build_etag(scope["path"], scope["query_string"].decode("latin-1"), *parts)
+    asked = scope["path"], scope["query_string"].decode("latin-1")
+    etag = build_etag(*asked, *_name(scope["state"].get(CALLER)), *parts)
     if is_named(etag, request.headers.get("if-none-match", "")):
         raise NotModifiedError(etag)
     scope["state"]["etag"] = etag
+
+
+def _name(caller: Caller | None) -> tuple[str | None, ...]:
+    if caller is None:
+        return ()
+    role = None if caller.user is None else caller.user.role
+    return caller.kind, caller.name, role, None if caller.link is None else caller.link.id
 
 
 def build_etag(*parts: str | int | None) -> str:

@@ -13,15 +13,21 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter, SkipValidation
 
 from turnlog.server.moments import parse_moment
+from turnlog.server.security.callers import Caller, GivenCaller
 from turnlog.store.lists import SessionFilter
+from turnlog.store.people import Visibility
 
-__all__ = ["SESSION_FILTER", "GivenFilter", "build_filter"]
+__all__ = ["ME", "SESSION_FILTER", "GivenFilter", "build_filter"]
+
+ME = "me"
+"""Stands for whoever asks."""
 
 GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
 """Parameter `asked`: which sessions are meant."""
 
 
 def build_filter(
+    caller: GivenCaller,
     project: Annotated[
         str | None, QueryParameter(max_length=4000, description="The path of the project, all of it.")
     ] = None,
@@ -37,6 +43,17 @@ def build_filter(
     tag: Annotated[
         list[str] | None, QueryParameter(max_items=20, description="Tags that it has, all of them.")
     ] = None,
+    person: Annotated[
+        list[str] | None,
+        QueryParameter(
+            max_items=100,
+            description="Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody.",
+        ),
+    ] = None,
+    machine: Annotated[
+        list[str] | None, QueryParameter(max_items=100, description="Where they come from: any of these.")
+    ] = None,
+    visibility: Annotated[Visibility | None, QueryParameter(description="Who sees them.")] = None,
     starred: Annotated[bool | None, QueryParameter(description="Those with a star, or without.")] = None,
     archived: Annotated[
         bool, QueryParameter(description="Those that were put away, instead of the others.")
@@ -69,6 +86,9 @@ def build_filter(
         model=model,
         branch=branch,
         tags=tuple(tag or ()),
+        persons=tuple(_name(each, caller) for each in person or ()),
+        machines=tuple(machine or ()),
+        visibility=visibility,
         starred=starred,
         archived=archived,
         only_here=only_here,
@@ -77,6 +97,11 @@ def build_filter(
         since=parse_moment("since", since),
         until=parse_moment("until", until),
     )
+
+
+def _name(person: str, caller: Caller) -> str:
+    """Return the name of a person: nobody is called `me`, and for the operator that is nobody."""
+    return (caller.name or "") if person == ME else person
 
 
 SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(build_filter, sync_to_thread=False)}

@@ -20,7 +20,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
-from turnlog.server.children import find_place, give_way, tell
+from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
@@ -39,7 +39,7 @@ def main(place: StorePlace) -> int:
     watchers: list[Watcher] = []
 
     def await_end() -> None:
-        sys.stdin.buffer.read()
+        open_input().read()
         ended.set()
         for watcher in watchers:
             watcher.stop()

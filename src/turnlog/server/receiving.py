@@ -46,6 +46,7 @@ class _Arrived(Struct, frozen=True, gc=False):
     delivery_id: str
     payload: bytes
     at_ns: int
+    origin: str
 
 
 class _Kept(Struct, frozen=True):
@@ -97,11 +98,11 @@ class HookReceiver:
         return self._large if size is None or size > _LARGE else None
 
     async def receive(
-        self, delivery_id: str | None, payload: bytes, received_ns: int | None = None
+        self, delivery_id: str | None, payload: bytes, received_ns: int | None = None, origin: str = ""
     ) -> HookReceipt:
         """Keep a payload, and return when it is on the disk; raises `RequestError` if it cannot be kept.
 
-        `received_ns` says when it came to another machine, if it did.
+        `received_ns` says when it came to another machine, and `origin` which one that is, if it did.
         """
         if self.spool is None:
             raise RequestError(503, "cannot_keep", "This server keeps no hook deliveries")
@@ -109,7 +110,7 @@ class HookReceiver:
             delivery_id = make_delivery_id()
         kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
         at_ns = time.time_ns() if received_ns is None else received_ns
-        self._waiting.append((_Arrived(delivery_id, payload, at_ns), kept))
+        self._waiting.append((_Arrived(delivery_id, payload, at_ns, origin), kept))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all(self.spool))
         return await kept
@@ -182,11 +183,14 @@ def _keep(spool: Spool, arrived: Sequence[_Arrived]) -> _Kept:
     for each in unreadable:
         spool.write_aside(each.delivery_id, each.payload)
     frames = [
-        Frame(each.delivery_id, find_time(each.delivery_id, each.at_ns), each.payload) for each in readable
+        Frame(each.delivery_id, find_time(each.delivery_id, each.at_ns), each.payload, each.origin)
+        for each in readable
     ]
     if frames:
         spool.write(frames)
-    deliveries = [build_delivery(frame.delivery_id, frame.received_ns, frame.payload) for frame in frames]
+    deliveries = [
+        build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin) for frame in frames
+    ]
     return _Kept(frozenset(each.delivery_id for each in unreadable), deliveries)
 
 

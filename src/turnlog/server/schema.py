@@ -54,6 +54,7 @@ def _correct(schema: dict[str, Any]) -> dict[str, Any]:
         for operation in (path[method] for method in _METHODS if method in path):
             operation["summary"] = operation.get("description", "").partition(".")[0]
             operation["responses"].pop("400", None)
+            operation["responses"].get("204", {}).pop("content", None)
             operation["responses"]["default"] = failure
     corrected = _loosen(schema)
     assert isinstance(corrected, dict)

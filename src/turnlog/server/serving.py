@@ -32,6 +32,7 @@ from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sockets import allow_files, build_url, listen
 from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
 
@@ -97,21 +98,24 @@ def serve(
             keeper.rotate()
         made = stack.enter_context(closing(listen(options.host, options.port)))
         store = stack.enter_context(closing(open_store(place)))
+        accounts = stack.enter_context(closing(open_accounts(place, create=False)))
+        around = _look_around(place, options, env)
         write_logs(
             sys.stderr,
             requests=options.log_requests,
-            secrets=(keeper.token,),
+            secrets=tuple(secret for secret in (keeper.token, around.oidc_secret) if secret),
             form=options.log_format,
         )
         port, syncing, readiness = int(made.getsockname()[1]), SyncState(), Readiness()
-        hosts = Hosts(options.host, port, options.allowed)
+        hosts = Hosts(options.host, port, options.allowed, public_url=around.public_url)
         app = build_app(
             store,
             keeper,
             hosts,
+            accounts,
             limits=options.limits,
             syncing=syncing,
-            around=_look_around(place, options, env),
+            around=around,
             readiness=readiness,
             page=options.page,
         )
@@ -152,6 +156,10 @@ def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str
         captured_dir=settings.captured_dir,
         exclude=settings.exclude,
         notifications=settings.notifications,
+        public_url=settings.public_url,
+        trusted_proxies=settings.trusted_proxies,
+        oidc=settings.oidc,
+        oidc_secret=settings.oidc_secret,
         redact_words=settings.redact_words,
         demo=options.demo,
         env=env,

@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
-from turnlog.config import NotificationSettings
+from turnlog.config import NotificationSettings, OidcSettings
 from turnlog.store.places import StorePlace
 
 __all__ = ["NOWHERE", "GivenSurroundings", "Surroundings"]
@@ -29,6 +29,14 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """What is never archived."""
     notifications: NotificationSettings = NotificationSettings()
     """Who is told when a session waits or ends."""
+    public_url: str | None = None
+    """The address under which people reach the server, if anybody said."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Whose word counts for where a request comes from."""
+    oidc: OidcSettings | None = None
+    """At which provider people can log in."""
+    oidc_secret: str | None = None
+    """What that knows this server by; it must not be shown."""
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets."""
     demo: bool = False

@@ -19,13 +19,13 @@ import msgspec
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.uploads.taking import Given, UploadTaker
-from turnlog.server.children import find_place, give_way
+from turnlog.server.children import find_place, give_way, open_input
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace
 
-__all__ = ["ORIGIN", "main", "read_message", "write_message"]
+__all__ = ["main", "pack_upload", "read_message", "write_message"]
 
-ORIGIN = 32
+_ORIGIN = 32
 """How many bytes the name of a machine has, which stands before what it pushed."""
 _HEAD = struct.Struct(">QI")
 _TOGETHER = 64
@@ -42,7 +42,7 @@ def main(place: StorePlace) -> int:
     """Take uploads from standard input until it ends; return the exit status."""
     give_way()
     arrived: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
-    threading.Thread(target=_read_all, args=(sys.stdin.buffer, arrived), daemon=True).start()
+    threading.Thread(target=_read_all, args=(open_input(), arrived), daemon=True).start()
     try:
         with closing(open_store(place)) as store:
             _take_all(UploadTaker(store, flush=lambda: flush_store(place)), arrived, sys.stdout.buffer)
@@ -64,12 +64,24 @@ def _take_all(taker: UploadTaker, arrived: queue.SimpleQueue[_Message | None], a
         if first is None:
             return
         together, is_over = _gather(first, arrived)
-        taken = taker.take([Given(data[:ORIGIN].decode("ascii"), data[ORIGIN:]) for _, data in together])
+        taken = taker.take([_unpack(data) for _, data in together])
         for (number, _), answer in zip(together, taken, strict=True):
             write_message(answers, number, _encode(answer))
         answers.flush()
         if is_over:
             return
+
+
+def pack_upload(origin: str, person: str | None, body: bytes) -> bytes:
+    """Return what the process is told of an upload: the machine, whose it is if anybody's, and the body."""
+    name = (person or "").encode("ascii")
+    return origin.encode("ascii") + bytes((len(name),)) + name + body
+
+
+def _unpack(data: bytes) -> Given:
+    start = _ORIGIN + 1 + data[_ORIGIN]
+    person = data[_ORIGIN + 1 : start].decode("ascii")
+    return Given(data[:_ORIGIN].decode("ascii"), data[start:], person or None)
 
 
 def _gather(first: _Message, arrived: queue.SimpleQueue[_Message | None]) -> tuple[list[_Message], bool]:

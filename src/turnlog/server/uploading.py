@@ -25,7 +25,7 @@ from msgspec import Struct
 from turnlog.ingest.uploads.taking import UploadAnswer
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
-from turnlog.server.uploader import read_message, write_message
+from turnlog.server.uploader import pack_upload, read_message, write_message
 from turnlog.store.places import StorePlace
 
 __all__ = ["GivenUploads", "Uploading"]
@@ -75,8 +75,8 @@ class Uploading:
         finally:
             self._held -= size
 
-    async def take(self, origin: str, body: bytes) -> UploadAnswer:
-        """Have an upload of a machine taken; raises `RequestError` if that cannot be done now."""
+    async def take(self, origin: str, person: str | None, body: bytes) -> UploadAnswer:
+        """Have an upload of a person's machine taken; raises `RequestError` if that cannot be done now."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[UploadAnswer] = loop.create_future()
         with self._lock:
@@ -84,7 +84,7 @@ class Uploading:
             self._number += 1
             number = self._number
             self._waiting[number] = loop, answer
-            child.to_send.put((number, origin.encode("ascii") + body))
+            child.to_send.put((number, pack_upload(origin, person, body)))
         found = await answer
         if not found.code:
             self.taken["uploads"] += 1

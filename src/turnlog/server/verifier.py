@@ -13,7 +13,7 @@ from msgspec import Struct
 from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.server.children import find_place, give_way, tell
+from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.shapes.archive import Finding
 from turnlog.server.views.limits import head_of, sayable
 from turnlog.store.identity import LOCAL
@@ -56,7 +56,7 @@ def main(place: StorePlace) -> int:
 
 
 def _await_end() -> None:
-    sys.stdin.buffer.read()
+    open_input().read()
     os._exit(0)  # nothing is written, so nothing is lost
 
 

@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from api_archive import COPIED, IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
 from server_app import Served, serving
 from turnlog.server.describe import describe
+from turnlog.server.security.failures import FailureLimit
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.opening import open_store
 
@@ -62,7 +63,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = open_store(home / "turnlog.db")
     fill(store, home / "turnlog.db", home / "claude")
     around = Surroundings(place=home / "turnlog.db", config_dirs=(home / "claude",))
-    with serving(home / "home", store=store, around=around) as running:
+    patient = FailureLimit(1 << 30)  # tokens are made up, too
+    with serving(home / "home", store=store, around=around, failures=patient) as running:
         yield running
     store.close()
 

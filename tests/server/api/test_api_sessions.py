@@ -105,6 +105,9 @@ def test_a_session_in_the_list(api: Served) -> None:
         "only_here": False,
         "state": None,
         "marks": {"name": None, "tags": [], "starred": False, "archived": False, "note": None},
+        "person": None,
+        "machine": "test",
+        "visibility": "private",
     }
 
 
@@ -160,6 +163,8 @@ def test_facets_count_what_is_filtered(api: Served) -> None:
         "models": [{"name": "claude-sonnet-4-5", "sessions": 7}],
         "tags": [],
         "branches": [{"name": "main", "sessions": 7}],
+        "persons": [{"name": "", "sessions": 7}],
+        "machines": [{"name": "test", "sessions": 7}],
     }
     again = api.get("/api/sessions/facets")
     assert api.get("/api/sessions/facets", If_None_Match=again.headers["etag"]).status == 304

@@ -12,7 +12,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -86,6 +86,11 @@ class Redactor:
     def replaced(self) -> list[Replaced]:
         """What was taken out so far, by kind."""
         return [Replaced(kind, self._times[kind], self._distinct[kind]) for kind in Kind if self._times[kind]]
+
+    @property
+    def secrets(self) -> Collection[str]:
+        """What was learned to be secret, in each form in which it is looked for."""
+        return self._secrets.keys()
 
     def list_values(self, kind: Kind) -> list[str]:
         """Return what was taken out of a kind so far, each value once, by its number."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import platform
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from importlib.metadata import version
@@ -14,6 +12,7 @@ from msgspec import Struct
 from turnlog.errors import StoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.introducing import find_host, find_user
 from turnlog.ingest.push.archived import ArchivedSessions
 from turnlog.ingest.push.client import PushClient
 from turnlog.ingest.push.following import Holder, HookSource
@@ -55,11 +54,7 @@ class _Keeping:
 
 def describe_machine() -> Machine:
     """Return what people call this machine and who is at it."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # nobody has this number
-        user = ""
-    return Machine(platform.node(), user, version("turnlog"))
+    return Machine(find_host(), find_user(), version("turnlog"))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import SplitResult, urlencode, urlsplit
@@ -124,13 +124,16 @@ class PushClient:
         pace: Pace | None = None,
         timeout: float = _TIMEOUT,
         context: ssl.SSLContext | None = None,
+        find_token: Callable[[], str] | None = None,
     ) -> None:
+        """Take a server and a token; `find_token` is asked for a new one when that is not good any more."""
         self._server = server
         self._token = token
         self._origin = origin
         self.pace = pace or Pace(None)
         self._timeout = timeout
         self._context = context
+        self._find_token = find_token
         self._connection: http.client.HTTPConnection | None = None
 
     @property
@@ -166,7 +169,7 @@ class PushClient:
     def send_hook(self, delivery_id: str, payload: bytes) -> None:
         """Push one large hook delivery, as the hook itself would; raises `PushError`."""
         headers = {"Content-Type": "application/json", "X-Turnlog-Delivery": delivery_id}
-        target = f"{self._server.path.rstrip('/')}/api/hooks"
+        target = f"{self._server.path.rstrip('/')}/api/hooks?{urlencode({'origin': self._origin})}"
         answer = self._exchange(_Request("POST", target, payload, headers))
         if answer.status != 200:
             raise self._explain(answer)
@@ -201,6 +204,15 @@ class PushClient:
         raise self._explain(answer)
 
     def _exchange(self, request: _Request) -> _Answer:
+        answer = self._exchange_once(request)
+        if answer.status == 401 and self._find_token is not None:
+            token = self._find_token()
+            if token != self._token:
+                self._token = token
+                return self._exchange_once(request)
+        return answer
+
+    def _exchange_once(self, request: _Request) -> _Answer:
         was_open = self._connection is not None
         try:
             return self._try(request)
@@ -272,14 +284,22 @@ class PushClient:
             failure = msgspec.json.decode(answer.data, type=_Failed).error
         except (msgspec.DecodeError, UnicodeDecodeError):
             failure = _Failure()
+        refusals = {
+            "another_machine": "this token is another machine's; make one for this machine",
+            "machine_taken": "this machine's sessions are another person's there; an admin of the server can "
+            "say whose it is",
+            "machine_unassigned": "the server has sessions of this machine that are nobody's; an admin of the "
+            "server has to say whose it is",
+        }
         reasons = {
-            401: "the token is wrong; it stands in `server-token` in the server's TURNLOG_HOME",
-            403: "this token may not push for this machine",
+            401: "the token is wrong, has expired or was revoked; get a new one from the server's page, or, "
+            "where nobody has an account, from `server-token` in the server's TURNLOG_HOME",
+            403: failure.message or "this token may not push for this machine",
             404: "there is no turnlog server at this address, or one that is too old to be pushed to",
             405: "there is no turnlog server at this address",
             421: "it does not answer to this name; it can be told to (`turnlog serve --allow-host`)",
         }
-        reason = reasons.get(status) or failure.message or f"it answered {status}"
+        reason = refusals.get(failure.code) or reasons.get(status) or failure.message or f"it answered {status}"
         if 300 <= status < 400:
             reason = f"it sends us elsewhere ({headers.get('location', 'nowhere')}); give that address"
         return PushError(

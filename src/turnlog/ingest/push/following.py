@@ -34,6 +34,10 @@ _HOLD_SECONDS = 10.0
 _LONG = frozenset({401, 403, 404, 405})
 """What does not get better by itself soon."""
 _LONG_SECONDS = 60.0
+_FINAL = frozenset({"another_machine", "machine_taken", "machine_unassigned"})
+"""What stays so until somebody does something about it, here or at the server."""
+_BUSY_SECONDS = 30.0
+"""How long to wait at most for a server that is there and asks to be tried again."""
 
 
 class HookSource(Protocol):
@@ -115,7 +119,10 @@ class Pushing:
         self._looks_again = False
 
     def run(self) -> None:
-        """Push all there is, and what comes; failures are told, and tried again."""
+        """Push all there is, and what comes; failures are told, and tried again.
+
+        Raises `PushError` if the server will not have this machine's sessions from this person.
+        """
         with self._watcher:
             while not self._watcher.stopped:
                 try:
@@ -123,6 +130,8 @@ class Pushing:
                     self._backoff.succeed()
                 except PushError as error:
                     pause = self._fail(error)
+                    if error.code in _FINAL:
+                        raise
                 self._wait(pause)
         self._status.note(phase=PushPhase.STOPPED)
 
@@ -165,6 +174,8 @@ class Pushing:
         if error.status != 503 or error.code == "too_many_connections":
             self._is_connected = False
         pause = self._backoff.fail(max(error.retry_after, _LONG_SECONDS if error.status in _LONG else 0.0))
+        if error.status == 503:
+            pause = min(pause, max(error.retry_after, _BUSY_SECONDS))
         held = self._status.status.held_bytes
         if time.monotonic() >= self._next_hold and not self._is_connected:
             held = self._holder.hold(self._pusher)

@@ -13,16 +13,18 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from turnlog.errors import BusyStoreError, NewerStoreError, StoreError, UploadError
+from turnlog.errors import BusyStoreError, LostStoreError, NewerStoreError, StoreError, UploadError
 from turnlog.ingest.copies import note_copies
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import Look
+from turnlog.ingest.uploads.machines import KnownMachines
 from turnlog.ingest.uploads.protocol import SessionUpload, Upload, decode_upload, name_text
 from turnlog.ingest.uploads.received import find_key, look_at_upload
 from turnlog.ingest.uploads.state import KeptSession, tell_session
 from turnlog.store.care import CaredStore
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.interface import KnownSession
 
 __all__ = ["Given", "Outcome", "SessionAnswer", "UploadAnswer", "UploadTaker"]
 
@@ -54,6 +56,8 @@ class Given(Struct, frozen=True, gc=False):
 
     origin: str
     body: bytes
+    person: str | None = None
+    """Whose token it came with; None for the server's own."""
 
 
 class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
@@ -81,6 +85,8 @@ class _Asked(Struct, frozen=True):
 
     upload: SessionUpload
     origin: str
+    forgotten: frozenset[str]
+    """What its person forgot."""
 
     @property
     def key(self) -> str:
@@ -101,6 +107,7 @@ class UploadTaker:
         self._store = store
         self._scope = scope
         self._flush = flush
+        self._machines = KnownMachines(store, scope)
         self._hot = HotSessions()
         self._unsettled = 0
         self._looked: list[tuple[_Asked, Look]] = []
@@ -112,12 +119,15 @@ class UploadTaker:
 
         Uploads of the same session are taken in their order. Raises `NewerStoreError`.
         """
-        forgotten = list_forgotten(self._store, self._scope)
-        self._hot.drop(forgotten)
-        opened = [_open(each) for each in given]
-        asked = [[] if isinstance(each, UploadAnswer) else _list_asked(each) for each in opened]
+        self._hot.drop(list_forgotten(self._store, self._scope))
+        opened = [self._open(each) for each in given]
+        forgotten = {person: self._list_forgotten(person) for person in {each.person for each in given}}
+        asked = [
+            [] if isinstance(upload, UploadAnswer) else _list_asked(upload, forgotten[each.person])
+            for upload, each in zip(opened, given, strict=True)
+        ]
         for each in (each for several in asked for each in several):
-            self._take_in(each, forgotten)
+            self._take_in(each)
         self._write()
         answers = [
             each if isinstance(each, UploadAnswer) else self._answer(several)
@@ -133,8 +143,27 @@ class UploadTaker:
             self._unsettled = 0
             self._store.settle()
 
-    def _take_in(self, asked: _Asked, forgotten: frozenset[str]) -> None:
-        key = asked.key
+    def _open(self, given: Given) -> Upload | UploadAnswer:
+        """Return an upload that can be read, and may come from who sent it."""
+        try:
+            upload = decode_upload(given.body, given.origin)
+            self._machines.note(given.origin, given.person, upload.machine)
+        except UploadError as error:
+            return UploadAnswer(error.code, error.reason)
+        except NewerStoreError:
+            raise
+        except StoreError as error:
+            logger.warning("whose a machine is cannot be noted: %s", error)
+            return UploadAnswer("busy", "The archive is being written; try again")
+        return upload
+
+    def _list_forgotten(self, person: str | None) -> frozenset[str]:
+        """Return what a person forgot: what others did is no business of theirs."""
+        scope = self._scope if person is None else Scope(self._scope.owner, Viewer(person=person))
+        return list_forgotten(self._store, scope)
+
+    def _take_in(self, asked: _Asked) -> None:
+        key, forgotten = asked.key, asked.forgotten
         if any(key == other.key for other, _ in self._looked):
             self._write()
         try:
@@ -142,10 +171,10 @@ class UploadTaker:
                 raise UploadError(Outcome.FORGOTTEN, "The session was forgotten here")
             self._looked.append((asked, self._look(asked)))
         except Exception as error:  # noqa: BLE001  whatever is wrong with one, the others are taken
-            self._answers[id(asked)] = self._explain(error, key)
+            self._answers[id(asked)] = self._explain(error, asked)
 
     def _look(self, asked: _Asked) -> Look:
-        known = self._store.find_known(self._scope, asked.key)
+        known = self._find_known(asked)
         return look_at_upload(
             asked.upload,
             known,
@@ -165,9 +194,9 @@ class UploadTaker:
             self._apply([look for _, look in looked])
         except NewerStoreError:
             raise
-        except BusyStoreError as error:
+        except (BusyStoreError, LostStoreError) as error:
             for asked, _ in looked:
-                self._answers[id(asked)] = self._explain(error, asked.key)
+                self._answers[id(asked)] = self._explain(error, asked)
         except StoreError:
             for asked, _ in looked:
                 self._answers[id(asked)] = self._write_again(asked)
@@ -179,7 +208,7 @@ class UploadTaker:
         try:
             self._apply([self._look(asked)])
         except (UploadError, StoreError) as error:
-            return self._explain(error, asked.key)
+            return self._explain(error, asked)
         return self._acknowledge(asked)
 
     def _apply(self, looks: list[Look]) -> None:
@@ -193,22 +222,30 @@ class UploadTaker:
 
     def _acknowledge(self, asked: _Asked) -> SessionAnswer:
         self._unsettled += asked.size
-        return SessionAnswer(outcome=Outcome.TAKEN, session=self._tell(asked.key))
+        return SessionAnswer(outcome=Outcome.TAKEN, session=self._tell(asked))
 
-    def _tell(self, key: str) -> KeptSession | None:
-        known = self._store.find_known(self._scope, key)
+    def _find_known(self, asked: _Asked) -> KnownSession | None:
+        """Return what there is of a session; for a machine there is nothing that comes from another one."""
+        known = self._store.find_known(self._scope, asked.key)
+        return known if known is not None and known.origin == asked.origin else None
+
+    def _tell(self, asked: _Asked) -> KeptSession | None:
+        known = self._find_known(asked)
         return None if known is None else tell_session(known)
 
-    def _explain(self, error: Exception, key: str) -> SessionAnswer:
+    def _explain(self, error: Exception, asked: _Asked) -> SessionAnswer:
         match error:
             case NewerStoreError():
                 raise error
             case UploadError(code=Outcome.MISMATCH):
-                return SessionAnswer(outcome=Outcome.MISMATCH, session=self._tell(key), reason=error.reason)
+                return SessionAnswer(outcome=Outcome.MISMATCH, session=self._tell(asked), reason=error.reason)
             case UploadError():
                 return SessionAnswer(outcome=Outcome(error.code), reason=error.reason)
             case BusyStoreError():
                 return SessionAnswer(outcome=Outcome.BUSY, reason="The archive is being written; try again")
+            case LostStoreError():
+                logger.warning("an upload was not taken yet: %s", error)
+                return SessionAnswer(outcome=Outcome.BUSY, reason="The archive cannot be reached; try again")
             case StoreError():
                 logger.error("an upload was not taken: %s", error)
             case _:
@@ -222,12 +259,5 @@ class UploadTaker:
         return UploadAnswer(sessions=tuple(answers), size=size)
 
 
-def _open(given: Given) -> Upload | UploadAnswer:
-    try:
-        return decode_upload(given.body, given.origin)
-    except UploadError as error:
-        return UploadAnswer(error.code, error.reason)
-
-
-def _list_asked(upload: Upload) -> list[_Asked]:
-    return [_Asked(session, upload.origin) for session in upload.sessions]
+def _list_asked(upload: Upload, forgotten: frozenset[str]) -> list[_Asked]:
+    return [_Asked(session, upload.origin, forgotten) for session in upload.sessions]

@@ -16,7 +16,7 @@ from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.shapes.board import BoardCard, BoardSpan, MissionControl, SpanInterval
 from turnlog.server.views.lists import name_session
 from turnlog.store.care import CaredStore
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.lists import SessionFilter, StoredSession
 
 __all__ = ["MOST_CARDS", "build_board", "count_columns"]
@@ -34,11 +34,14 @@ class _Entry(Struct):
     since_ns: int
 
 
-def build_board(store: CaredStore, watch: StateWatch) -> MissionControl:
-    """Return all sessions in which something happened within a day, 200 at most, and what they did."""
+def build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
+    """Return all sessions in which something happened within a day, 200 at most, and what they did.
+
+    Which there are is said by the store for a scope. A card is made once for all who may see its session.
+    """
     now = watch.clock()
     today, recent = _find_midnight(now), now - _SPAN_NS
-    entries = sorted(_list_entries(store, watch, now), key=_rank)[:MOST_CARDS]
+    entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:MOST_CARDS]
     waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
     spans = ((entry.card, [_view(each) for each in clip(entry.intervals, recent)]) for entry in entries)
     return MissionControl(
@@ -58,35 +61,35 @@ def build_board(store: CaredStore, watch: StateWatch) -> MissionControl:
     )
 
 
-def count_columns(store: CaredStore, watch: StateWatch) -> Counter[Column]:
+def count_columns(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> Counter[Column]:
     """Return how many sessions of the last 24 hours stand in each column."""
-    kept, told = _list_active(store, watch.clock())
+    kept, told = _list_active(store, scope, watch.clock())
     states = [
         *watch.find_states(kept),
-        *(watch.find_hook_state(session_id) for session_id in told),
+        *(watch.find_hook_state(session_id, scope) for session_id in told),
     ]
     return Counter(state.column for state in states if state is not None)
 
 
-def _list_active(store: CaredStore, now: int) -> tuple[list[StoredSession], list[str]]:
+def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[StoredSession], list[str]]:
     """Return the sessions in which something happened within a day; of those without a transcript, the ids."""
-    recent = store.list_hook_sessions(LOCAL, now - ACTIVE_NS, MOST_CARDS)
+    recent = store.list_hook_sessions(scope, now - ACTIVE_NS, MOST_CARDS)
     since = SessionFilter(since=(now - ACTIVE_NS) // 1000)
-    kept = list(store.list_sessions(LOCAL, since, limit=MOST_CARDS).sessions)
+    kept = list(store.list_sessions(scope, since, limit=MOST_CARDS).sessions)
     listed = {name_session(session) for session in kept}
     told: list[str] = []
     for session_id in (each.session_id for each in recent if each.session_id not in listed):
         # A session may write nothing for a day while its hooks still tell of it.
-        stored = [each for each in store.find_sessions(LOCAL, session_id) if name_session(each) == session_id]
+        stored = [each for each in store.find_sessions(scope, session_id) if name_session(each) == session_id]
         kept += [each for each in stored[:1] if not each.marks.archived]
         told += [] if stored else [session_id]
     return kept, told
 
 
-def _list_entries(store: CaredStore, watch: StateWatch, now: int) -> Iterator[_Entry]:
-    kept, told = _list_active(store, now)
+def _list_entries(store: CaredStore, watch: StateWatch, scope: Scope, now: int) -> Iterator[_Entry]:
+    kept, told = _list_active(store, scope, now)
     for session_id in told:
-        entry = _view_told(store, watch, session_id, now)
+        entry = _view_told(store, watch, session_id, scope, now)
         if entry is not None:
             yield entry
     for session in kept:
@@ -99,10 +102,12 @@ def _view_kept(
     store: CaredStore, watch: StateWatch, session: StoredSession, state: SessionState, now: int
 ) -> _Entry:
     name = name_session(session)
-    fold = watch.find_fold(name)
+    fold = watch.find_fold(name, watch.find_scope(session))
+    machine = watch.find_machine(session.origin)
+    shown = session.marks, session.person, session.origin, None if machine is None else machine.host
     moments, card = watch.recall(
         session.key,
-        (session.revision, session.marks, state, watch.find_process(name), fold and (fold.last_ns, fold.count)),
+        (session.revision, shown, state, watch.find_process(name), fold and (fold.last_ns, fold.count)),
         lambda: (
             list_moments(store, session.key, state.column) if fold is None else list(fold.moments),
             view_card(store, watch, session, state),
@@ -112,12 +117,12 @@ def _view_kept(
     return _Entry(card, intervals, state.since_ns or 0)
 
 
-def _view_told(store: CaredStore, watch: StateWatch, session_id: str, now: int) -> _Entry | None:
-    fold, state = watch.find_fold(session_id), watch.find_hook_state(session_id)
+def _view_told(store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, now: int) -> _Entry | None:
+    fold, state = watch.find_fold(session_id, scope), watch.find_hook_state(session_id, scope)
     if fold is None or state is None:
         return None
     intervals = build_intervals([*fold.moments, *_end_with(fold.moments, state)], now)
-    return _Entry(view_hook_card(store, watch, session_id, fold, state), intervals, state.since_ns or 0)
+    return _Entry(view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
 
 
 def _end_with(moments: Sequence[Moment], state: SessionState) -> list[Moment]:

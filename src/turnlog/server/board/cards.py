@@ -20,7 +20,7 @@ from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.resuming import build_resume
 from turnlog.server.views.turns import build_strip
 from turnlog.store.care import CaredStore
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.lists import StoredSession
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.details import read_fields
@@ -33,7 +33,8 @@ def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, stat
     """Return the card of a session that has a transcript."""
     row, name, facts = session.row, name_session(session), watch.read_facts(session)
     title = session.marks.name or row.title
-    given = _find_input(store, name, state)
+    given = _find_input(store, name, watch.find_scope(session), state)
+    machine = watch.find_machine(session.origin)
     limit = find_limit(facts.model, facts.context_tokens)
     working = state.phase is not AgentPhase.ENDED
     turns = store.count_turns(LOCAL, session.key)
@@ -64,15 +65,19 @@ def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, stat
         process=watch.find_process(name),
         evidence=state.evidence,
         stopped_by=_find_error(state),
+        person=session.person,
+        machine=session.origin,
+        host="" if machine is None else machine.host,
         resume=build_resume(name, row.project),
     )
 
 
 def view_hook_card(
-    store: CaredStore, watch: StateWatch, session_id: str, fold: HookFold, state: SessionState
+    store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
 ) -> BoardCard:
     """Return the card of a session of which only hooks told."""
-    given = _find_input(store, session_id, state)
+    given = _find_input(store, session_id, scope, state)
+    machine = watch.find_machine(fold.origin)
     name = sayable(session_id)
     return BoardCard(
         session_id=name,
@@ -100,15 +105,18 @@ def view_hook_card(
         process=watch.find_process(session_id),
         evidence=state.evidence,
         stopped_by=_find_error(state),
+        person=None if machine is None else machine.person,
+        machine=fold.origin,
+        host="" if machine is None else machine.host,
         resume=build_resume(name, fold.cwd),
     )
 
 
-def _find_input(store: CaredStore, session_id: str, state: SessionState) -> Raw | None:
+def _find_input(store: CaredStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:
     """Return what the tool was given that runs or waits, if a hook told it."""
     if state.tool_use_id is None:
         return None
-    for delivery in store.list_deliveries_of(LOCAL, session_id, [state.tool_use_id]):
+    for delivery in store.list_deliveries_of(scope, session_id, [state.tool_use_id]):
         given = read_fields(delivery.payload).get("tool_input")
         if given is not None:
             return given

@@ -89,6 +89,8 @@ class StateChange(Struct, frozen=True, gc=False, kw_only=True):
     """A session that stands elsewhere, or for another reason."""
 
     session_id: str
+    key: str | None = None
+    """None if only hooks have told of it."""
     before: Column | None
     """None if nobody knew of it."""
     state: SessionState

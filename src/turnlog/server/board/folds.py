@@ -2,6 +2,7 @@
 
 A fold rests on nothing but the deliveries of the store, in their order, so it is the same after a restart.
 Deliveries that come late, from a spool, are older than what is folded already: then all is folded again.
+Which deliveries are a session's is said by the store: those of its own person, whoever else uses the same id.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from turnlog.server.board.columns import Column, find_column
 from turnlog.server.board.spans import Moment
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope
 from turnlog.transcripts.hooks.details import find_field, read_fields
 from turnlog.transcripts.hooks.phases import AgentStatus
 from turnlog.transcripts.hooks.states import advance
 
 __all__ = ["HookFold", "HookFolds"]
 
-_MOST_KEPT = 500
+_MOST_KEPT = 1000
 _MOST_MOMENTS = 5000
 _AT_ONCE = 500
 _END_NS = (1 << 63) - 1
+
+_Name = tuple[str, Scope]
 
 
 class HookFold(Struct):
@@ -39,6 +42,8 @@ class HookFold(Struct):
     at_last: set[str] = set()
     """The ids of the deliveries that came at the last time."""
     cwd: str | None = None
+    origin: str = ""
+    """The machine that they come from."""
 
     def add(self, delivery: HookDelivery) -> None:
         """Go on by one."""
@@ -46,6 +51,7 @@ class HookFold(Struct):
             self.at_last = set()
         self.at_last.add(delivery.delivery_id)
         self.count += 1
+        self.origin = self.origin or delivery.origin
         self.first_ns = self.first_ns or delivery.received_ns
         self.last_ns = delivery.received_ns
         self.status = advance(self.status, delivery)
@@ -60,48 +66,60 @@ class HookFold(Struct):
 
 
 class HookFolds:
-    """Folds by the ids of sessions; used by one thread at a time."""
+    """Folds by the ids of sessions, for each scope apart; used by one thread at a time."""
 
     def __init__(self, store: CaredStore) -> None:
         self._store = store
-        self._kept: OrderedDict[str, HookFold] = OrderedDict()
-        self._behind: set[str] = set()
-        """Sessions of which there is more."""
+        self._kept: OrderedDict[_Name, HookFold] = OrderedDict()
+        self._scopes: dict[str, set[Scope]] = {}
+        """For which scopes there are folds of a session."""
+        self._behind: set[_Name] = set()
+        """Those of which there is more."""
 
     def note(self, session_id: str, received_ns: int) -> None:
         """Take notice of a delivery."""
-        fold = self._kept.get(session_id)
-        if fold is None:
-            return
-        if received_ns < fold.last_ns:
-            del self._kept[session_id]
-        else:
-            self._behind.add(session_id)
+        for scope in list(self._scopes.get(session_id, ())):
+            name = session_id, scope
+            if received_ns < self._kept[name].last_ns:
+                self._let_go(name)
+            else:
+                self._behind.add(name)
 
     def clear(self) -> None:
         """Forget all folds: nobody knows what was missed."""
         self._kept.clear()
+        self._scopes.clear()
         self._behind.clear()
 
-    def find(self, session_id: str) -> HookFold | None:
-        """Return what hooks tell of a session; None if they never did."""
-        fold = self._kept.get(session_id)
+    def find(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
+        """Return what hooks that may be seen tell of a session; None if they never did."""
+        name = session_id, scope
+        fold = self._kept.get(name)
         if fold is None:
             fold = HookFold()
-            self._behind.add(session_id)
-        if session_id in self._behind:
-            self._go_on(fold, session_id)
-            self._behind.discard(session_id)
-        self._kept[session_id] = fold
-        self._kept.move_to_end(session_id)
+            self._behind.add(name)
+        if name in self._behind:
+            self._go_on(fold, session_id, scope)
+            self._behind.discard(name)
+        self._kept[name] = fold
+        self._kept.move_to_end(name)
+        self._scopes.setdefault(session_id, set()).add(scope)
         if len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+            self._let_go(next(iter(self._kept)))
         return fold if fold.status is not None else None
 
-    def _go_on(self, fold: HookFold, session_id: str) -> None:
+    def _let_go(self, name: _Name) -> None:
+        session_id, scope = name
+        del self._kept[name]
+        self._behind.discard(name)
+        self._scopes[session_id].discard(scope)
+        if not self._scopes[session_id]:
+            del self._scopes[session_id]
+
+    def _go_on(self, fold: HookFold, session_id: str, scope: Scope) -> None:
         while True:
             found = self._store.list_deliveries_between(
-                LOCAL, session_id, fold.last_ns, _END_NS, _AT_ONCE + len(fold.at_last)
+                scope, session_id, fold.last_ns, _END_NS, _AT_ONCE + len(fold.at_last)
             )
             new = [each for each in found if each.delivery_id not in fold.at_last]
             for delivery in new:

@@ -36,7 +36,7 @@ class StateTracker:
         self._on_change = on_change
         self._started_ns = watch.clock()
         self._known: OrderedDict[str, tuple[Column, Why | None]] = OrderedDict()
-        self._busy: dict[str, StoredSession | None] = {}
+        self._busy: dict[str, tuple[str, StoredSession | None]] = {}
         """Those that are not done."""
 
     def prime(self) -> None:
@@ -59,32 +59,38 @@ class StateTracker:
 
     def recheck(self) -> None:
         """Look again at those that are not done."""
-        for session_id, session in list(self._busy.items())[-_PRIMED:]:
+        for name, (session_id, session) in list(self._busy.items())[-_PRIMED:]:
             state = (
                 self._watch.find_hook_state(session_id) if session is None else self._watch.find_state(session)
             )
             if state is None:
-                del self._busy[session_id]
+                del self._busy[name]
             else:
                 self._compare(session_id, state, session)
 
     def _note(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
-        self._known[session_id] = state.column, state.why
-        self._known.move_to_end(session_id)
+        name = self._name(session_id, session)
+        self._known[name] = state.column, state.why
+        self._known.move_to_end(name)
         if len(self._known) > _MOST:
             self._busy.pop(self._known.popitem(last=False)[0], None)
-        self._busy.pop(session_id, None)
+        self._busy.pop(name, None)
         if state.column is not Column.DONE:
-            self._busy[session_id] = session
+            self._busy[name] = session_id, session
+
+    def _name(self, session_id: str, session: StoredSession | None) -> str:
+        """Return by what a session is told apart: where there are people, several may have one id."""
+        return session_id if session is None or not self._watch.has_people() else session.key
 
     def _compare(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
-        before = self._known.get(session_id)
+        before = self._known.get(self._name(session_id, session))
         self._note(session_id, state, session)
         if before != (state.column, state.why):
             title = None if session is None else session.marks.name or session.row.title
             self._on_change(
                 StateChange(
                     session_id=sayable(session_id),
+                    key=None if session is None else session.key,
                     before=None if before is None else before[0],
                     state=state,
                     title=None if title is None else head_of(title),
@@ -105,10 +111,11 @@ class StateTracker:
     ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
         """Yield the states of sessions that hooks told of, whether or not there is a transcript."""
         for session_id in session_ids:
-            named = (each for each in self._store.find_sessions(LOCAL, session_id) if session_id)
-            session = next((each for each in named if name_session(each) == session_id), None)
-            state = (
-                self._watch.find_hook_state(session_id) if session is None else self._watch.find_state(session)
-            )
-            if state is not None:
-                yield session_id, state, session
+            stored = self._store.find_sessions(LOCAL, session_id) if session_id else []
+            named = [each for each in stored if name_session(each) == session_id]
+            if named:
+                yield from self._find_kept(named if self._watch.has_people() else named[:1])
+            else:
+                state = self._watch.find_hook_state(session_id)
+                if state is not None:
+                    yield session_id, state, None

@@ -19,9 +19,10 @@ from turnlog.server.board.processes import find_processes
 from turnlog.server.board.transcript_rules import judge
 from turnlog.server.views.lists import name_session
 from turnlog.store.care import CaredStore
-from turnlog.store.identity import LOCAL
+from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind
 from turnlog.store.lists import StoredSession
+from turnlog.store.people import Machine
 
 __all__ = ["ACTIVE_NS", "GivenWatch", "StateWatch"]
 
@@ -32,6 +33,8 @@ ACTIVE_NS = 24 * 3600 * 1_000_000_000
 _MOST_KEPT = 500
 _MOST_BEHIND = 10_000
 _PROCESSES_SECONDS = 1.0
+_MACHINES_SECONDS = 5.0
+_REFOLDED = frozenset({ChangeKind.SESSION_FORGOTTEN, ChangeKind.SESSION_ACCESS})
 
 
 class StateWatch:
@@ -42,15 +45,20 @@ class StateWatch:
         store: CaredStore,
         config_dirs: Sequence[Path] = (),
         clock: Callable[[], int] = time.time_ns,
+        has_people: Callable[[], bool] = lambda: False,
     ) -> None:
+        """Take what to look at; where there are people, hooks count for the sessions of their own person."""
         self._store = store
         self._config_dirs = tuple(config_dirs)
         self.clock = clock
+        self.has_people = has_people
         self._folds = HookFolds(store)
         self._facts: OrderedDict[str, tuple[int, TranscriptFacts]] = OrderedDict()
         self._built: OrderedDict[str, tuple[object, object]] = OrderedDict()
         self._processes: dict[str, ProcessState] = {}
         self._processes_at = float("-inf")
+        self._machines: dict[str, Machine] = {}
+        self._machines_at = float("-inf")
         self._seq: int | None = None
         self._lock = threading.RLock()
 
@@ -65,17 +73,30 @@ class StateWatch:
             self._catch_up()
             return [self._find(session) for session in sessions]
 
-    def find_hook_state(self, session_id: str) -> SessionState | None:
+    def find_hook_state(self, session_id: str, scope: Scope = LOCAL) -> SessionState | None:
         """Return what a session does of which only hooks told."""
         with self._lock:
             self._catch_up()
-            return self._settle(self._folds.find(session_id), None, session_id)
+            return self._settle(self._folds.find(session_id, scope), None, session_id)
 
-    def find_fold(self, session_id: str) -> HookFold | None:
+    def find_fold(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
         """Return what hooks tell of a session."""
         with self._lock:
             self._catch_up()
-            return self._folds.find(session_id)
+            return self._folds.find(session_id, scope)
+
+    def find_scope(self, session: StoredSession) -> Scope:
+        """Return by what a session's own hook deliveries are found, whoever else uses the same id."""
+        return Scope(LOCAL.owner, Viewer(session=session.key)) if self.has_people() else LOCAL
+
+    def find_machine(self, origin: str) -> Machine | None:
+        """Return a machine, as it was known some seconds ago."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._machines_at > _MACHINES_SECONDS:
+                found = self._store.list_machines(LOCAL) if self.has_people() else []
+                self._machines, self._machines_at = {each.origin: each for each in found}, now
+            return self._machines.get(origin)
 
     def find_process(self, session_id: str) -> ProcessState:
         """Return what is known of a session's process."""
@@ -113,7 +134,7 @@ class StateWatch:
 
     def _find(self, session: StoredSession) -> SessionState | None:
         name = name_session(session)
-        fold = self._folds.find(name)
+        fold = self._folds.find(name, self.find_scope(session))
         seen = max((session.row.last_time or 0) * 1000, 0 if fold is None else fold.last_ns)
         if self.clock() - seen > ACTIVE_NS:
             return None
@@ -136,7 +157,7 @@ class StateWatch:
             for entry in self._store.list_changes(LOCAL, after=self._seq, limit=_MOST_BEHIND):
                 if entry.kind is ChangeKind.HOOK_DELIVERED:
                     self._folds.note(entry.session, entry.at_ns)
-                elif entry.kind is ChangeKind.SESSION_FORGOTTEN:
+                elif entry.kind in _REFOLDED:  # whose hooks count for it may be others now
                     self._folds.clear()
                     self._facts.pop(entry.session, None)
                     self._built.pop(entry.session, None)

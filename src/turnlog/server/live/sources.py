@@ -29,14 +29,15 @@ def build_live(
 
     def on_news() -> None:
         live.wake()
-        status = view_sync(syncing)
-        if told != [status]:
-            told[:] = [status]
-            live.tell("sync", "sync", status)
+        status, others = view_sync(syncing), view_sync(syncing, in_detail=False)
+        if told[:1] != [status]:
+            is_new = told[1:] != [others]
+            told[:] = [status, others]
+            live.tell("sync", "sync", status, others if is_new else None)
 
     def tell(change: StateChange) -> None:
         event = StateEvent(session_id=change.session_id, column=change.state.column, why=change.state.why)
-        live.tell("state", change.session_id, event)
+        live.tell_of(change.key or change.session_id, "state", event)
         on_change(change)
 
     syncing.listen(on_news)

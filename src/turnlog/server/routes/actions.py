@@ -11,10 +11,12 @@ from litestar import Request, get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.etags import check_unchanged
 from turnlog.server.parameters import FROM_ZERO, LARGEST, Categories, NamedSession
+from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.actions import Action, ActionPage, ActionsOrder, ActionSpan
 from turnlog.server.views.actions import view_actions
 from turnlog.server.views.heard import find_heard
@@ -42,12 +44,13 @@ class _Cursor(Struct, frozen=True, gc=False, array_like=True):
 _decode = msgspec.json.Decoder(_Cursor).decode
 
 
-@get("/api/sessions/{id:str}/actions", sync_to_thread=True)
+@get("/api/sessions/{id:str}/actions", opt=LINKED, sync_to_thread=True)
 def list_actions(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     category: Categories = None,
     outcome: Annotated[
         list[ActionState] | None, QueryParameter(max_items=20, description="What came of them.")
@@ -73,7 +76,7 @@ def list_actions(
     A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
     there is only what is known to have taken time. Works for sessions that only hooks have told of, too.
     """
-    asked, session = find_heard(store, visible, id)
+    asked, session = find_heard(store, visible, id, visit)
     last_change = store.find_last_change(visible)
     revision = 0 if session is None else session.revision
     check_unchanged(request, asked.key, revision, last_change)

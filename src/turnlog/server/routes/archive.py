@@ -11,11 +11,13 @@ from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
 from turnlog.export.raw import Outcome, restore_session
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import find_tombstones, list_holding
+from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.bodies import decode_body
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.finding import SHORTEST, get_session
+from turnlog.server.finding import SHORTEST, get_session, may_change
 from turnlog.server.parameters import NamedSession
+from turnlog.server.security.policies import ADMINS, OPERATORS, forbid
 from turnlog.server.shapes.archive import (
     ArchiveOverview,
     Forgetting,
@@ -55,7 +57,7 @@ def get_archive(
     return view_archive(store, visible, surroundings, verifying.find_job())
 
 
-@post("/api/archive/verify", status_code=202, sync_to_thread=True)
+@post("/api/archive/verify", opt=ADMINS, status_code=202, sync_to_thread=True)
 def verify_archive(verifying: GivenVerifying) -> VerifyJob:
     """Derive everything again from the archived bytes, and list what disagrees.
 
@@ -64,7 +66,7 @@ def verify_archive(verifying: GivenVerifying) -> VerifyJob:
     return verifying.start()
 
 
-@get("/api/archive/verify", sync_to_thread=False)
+@get("/api/archive/verify", opt=ADMINS, sync_to_thread=False)
 def find_verification(verifying: GivenVerifying) -> VerifyJob:
     """Say how far the last verification is."""
     job = verifying.find_job()
@@ -98,6 +100,7 @@ def forget_session(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     surroundings: GivenSurroundings,
 ) -> Response[Forgetting]:
     """Remove a session from the archive for good, or say what would go.
@@ -105,7 +108,7 @@ def forget_session(
     It must be named by its whole id or key. Files outside of the archive are not touched, but for those that
     turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
+    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
     wiped = store.weigh(visible, [known.key]) if wish.dry_run else store.forget(visible, [known.key])
     captured = surroundings.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
@@ -129,13 +132,14 @@ def forget_session(
     return Response(told, headers={} if wish.dry_run else {"clear-site-data": '"cache"'})
 
 
-@post("/api/sessions/{id:str}/restore", status_code=200, sync_to_thread=True)
+@post("/api/sessions/{id:str}/restore", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def restore_files(
     id: NamedSession,
     data: JSONBody[Wish],
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     surroundings: GivenSurroundings,
 ) -> Restoring:
     """Put the files of a session back where Claude Code kept them, or say which would be.
@@ -143,7 +147,7 @@ def restore_files(
     It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
     Code's own folders, but for what turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id)
+    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
     captured = surroundings.captured_dir
     places = [*surroundings.config_dirs, *([] if captured is None else [captured])]
     try:
@@ -158,9 +162,11 @@ def restore_files(
     )
 
 
-def _get_exactly(store: Store, visible: Scope, name: str) -> KnownSession:
+def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> KnownSession:
     """Return a session that is named in full: what begins alike today may be another one tomorrow."""
-    session = get_session(store, visible, name)
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("This can be done by whose session it is, and by admins")
     known = store.find_known(visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import SkipValidation
 
 from turnlog.server.board.board import build_board
-from turnlog.server.board.watching import StateWatch
-from turnlog.server.dependencies import GivenStore
+from turnlog.server.board.watching import GivenWatch
+from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.shapes.board import MissionControl
 
 __all__ = ["HANDLERS", "get_mission_control"]
 
 
 @get("/api/mission-control", sync_to_thread=True)
-def get_mission_control(
-    store: GivenStore, watch: NamedDependency[SkipValidation[StateWatch]]
-) -> MissionControl:
+def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatch) -> MissionControl:
     """Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why.
 
     The state comes from hooks, where there are any, else from the transcript.
     """
-    return build_board(store, watch)
+    return build_board(store, watch, visible)
 
 
 HANDLERS = (get_mission_control,)

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from litestar import Request, get
 from litestar.params import QueryParameter
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
 from turnlog.server.finding import get_session
 from turnlog.server.parameters import Cursor, NamedSession, find_next
+from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.calls import CallPage
 from turnlog.server.views.call_bodies import view_calls
 from turnlog.server.views.calls import view_row
@@ -21,12 +23,13 @@ from turnlog.transcripts.lines.categories import Category
 __all__ = ["HANDLERS", "list_calls"]
 
 
-@get("/api/sessions/{id:str}/calls", sync_to_thread=True)
+@get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)
 def list_calls(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     source: Annotated[
         str | None, QueryParameter(max_length=200, description="A file of the session; all of them otherwise.")
     ] = None,
@@ -44,7 +47,7 @@ def list_calls(
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     where = CallFilter(
         categories=None if category is None else tuple(each.value for each in category),

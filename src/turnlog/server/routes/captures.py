@@ -7,6 +7,7 @@ from typing import Any
 from litestar import Request, Response, get
 
 from turnlog.ingest.capture.sources import is_capture, kind_of_capture
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
@@ -23,10 +24,10 @@ __all__ = ["HANDLERS", "get_capture", "list_captures"]
 
 @get("/api/sessions/{id:str}/captures", sync_to_thread=True)
 def list_captures(
-    request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope
+    request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit
 ) -> CapturedFiles:
     """List what was captured of a session: its stream with control traffic, or a mirror of its file."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     items = tuple(_view(session.key, source) for source in _list_sources(store, visible, session.key))
     return CapturedFiles(items=items, revision=session.revision)
@@ -39,9 +40,10 @@ def get_capture(
     source: NamedSource,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
 ) -> Response[Any]:
     """Return the lines of a file that was captured, byte for byte."""
-    found = _list_sources(store, visible, get_session(store, visible, id).key)
+    found = _list_sources(store, visible, get_session(store, visible, id, visit).key)
     known = next((each for each in found if each.source == source), None)
     if known is None:
         raise NotFoundError("There is no such capture")

@@ -6,11 +6,13 @@ from typing import Any
 
 from litestar import Request, Response, get
 
+from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
 from turnlog.server.finding import get_session
 from turnlog.server.parameters import Counted, NamedSession, NamedSource
+from turnlog.server.security.callers import CallerKind
 from turnlog.server.sending import send_pieces
 from turnlog.server.views.images import find_picture
 from turnlog.server.views.windows import read_places
@@ -33,18 +35,20 @@ def get_image(
     number: Counted,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
 ) -> Response[Any]:
     """Return the bytes of an image that stands in a line; `href` of an image is its address.
 
     PNG, JPEG, GIF and WebP are sent as what they are, anything else as mere bytes.
     """
-    _get_source(store, visible, id, source)
+    _get_source(store, visible, id, source, visit)
     place = Place(source, generation, offset)
     picture = find_picture(read_places(store, visible, [place])[place], number)
     if picture is None:
         raise NotFoundError("There is no such image")
-    # A line never changes, and its place names it for good.
-    cache = {"cache-control": "private, max-age=31536000, immutable"}
+    # A line never changes, and its place names it for good; but where there are people, who sees it may.
+    alone = visit.caller.kind is CallerKind.OPERATOR
+    cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
     return send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
 
 
@@ -55,9 +59,10 @@ def get_tool_result(
     source: NamedSource,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
 ) -> Response[Any]:
     """Return a result that Claude Code put into a file of its own, byte for byte."""
-    known = _get_source(store, visible, id, source)
+    known = _get_source(store, visible, id, source, visit)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
     check_unchanged(request, known.generation, known.length)
@@ -65,9 +70,9 @@ def get_tool_result(
     return send_pieces(pieces, known.length, "text/plain")
 
 
-def _get_source(store: Store, scope: Scope, id: str, source: str) -> KnownSource:
+def _get_source(store: Store, scope: Scope, id: str, source: str, visit: Visit) -> KnownSource:
     """Return a file of a session: nothing else can be reached from its address."""
-    known = store.find_known(scope, get_session(store, scope, id).key)
+    known = store.find_known(scope, get_session(store, scope, id, visit).key)
     for each in () if known is None else known.sources:
         if each.source == source:
             return each

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 from litestar import Request, get
 from litestar.params import QueryParameter
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
 from turnlog.server.finding import get_session
 from turnlog.server.parameters import FROM_ZERO, LARGEST, Cursor, Limit, NamedSession, Source, find_next
+from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.conversations import (
     Agent,
     Agents,
@@ -34,17 +36,18 @@ _MOST_PROBLEMS = 50
 """Of one line."""
 
 
-@get("/api/sessions/{id:str}/turns", sync_to_thread=True)
+@get("/api/sessions/{id:str}/turns", opt=LINKED, sync_to_thread=True)
 def list_turns(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Turns:
     """List a session's prompts, each with what answering it took."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_turns(visible, session.key, first=cursor, count=limit)
     total = store.count_turns(visible, session.key)
@@ -68,12 +71,13 @@ def list_turns(
     return Turns(items=items, total=total, next=find_next(cursor, items, total), revision=session.revision)
 
 
-@get("/api/sessions/{id:str}/tree", sync_to_thread=True)
+@get("/api/sessions/{id:str}/tree", opt=LINKED, sync_to_thread=True)
 def get_tree(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     source: Source = None,
     first: Annotated[
         int,
@@ -87,7 +91,7 @@ def get_tree(
     limit: Annotated[int, QueryParameter(ge=1, le=10_000, description="The most messages.")] = 1000,
 ) -> Tree:
     """Return which message follows which, from one on, and all branches."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_outline(visible, session.key, source=source, first=first, count=limit)
     branches = store.list_branches(visible, session.key, source=source)
@@ -110,17 +114,18 @@ def get_tree(
     )
 
 
-@get("/api/sessions/{id:str}/agents", sync_to_thread=True)
+@get("/api/sessions/{id:str}/agents", opt=LINKED, sync_to_thread=True)
 def list_agents(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The most agents.")] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_agents(visible, session.key)
     items = tuple(map(_view_agent, rows[cursor : cursor + limit]))
@@ -135,6 +140,7 @@ def list_problems(
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most lines.")] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
@@ -142,7 +148,7 @@ def list_problems(
 
     `limit` and `cursor` count lines; each may have several problems.
     """
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     flawed = store.list_flawed(visible, session.key, first=cursor, count=limit + 1)
     shown = fit(store, visible, flawed[:limit], lambda each: (each.place,))

@@ -13,6 +13,7 @@ from litestar.response import Stream
 from turnlog.export.formats import Format
 from turnlog.export.redaction import RedactionRules
 from turnlog.export.selection import Selection
+from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.finding import get_session
@@ -21,6 +22,7 @@ from turnlog.server.security.headers import UNTRUSTED_POLICY
 from turnlog.server.shapes.exporting import ExportPreview
 from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.exporting import MEDIA_TYPES, Wanted, name_export, preview, render
+from turnlog.store.accounts.interface import Action
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope
 from turnlog.store.interface import StoredSession
@@ -88,12 +90,14 @@ _WANTED: Mapping[str, Provide] = {"wanted": Provide(_build_wanted, sync_to_threa
 
 
 @get("/api/export", dependencies=_WANTED, sync_to_thread=True, media_type="*/*")
-def export_sessions(id: _Ids, store: GivenStore, visible: GivenScope, wanted: _GivenWanted) -> Response[Any]:
+def export_sessions(
+    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+) -> Response[Any]:
     """Give sessions out as a file; several of them in a ZIP file.
 
     It is written while it is sent. If something fails on the way, the answer breaks off.
     """
-    sessions = _list_sessions(store, visible, id, wanted)
+    sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
     name = name_export(sessions, wanted)
     return Stream(
         render(store, visible, sessions, wanted),
@@ -108,13 +112,19 @@ def export_sessions(id: _Ids, store: GivenStore, visible: GivenScope, wanted: _G
 
 
 @get("/api/export/preview", dependencies=_WANTED, sync_to_thread=True)
-def preview_export(id: _Ids, store: GivenStore, visible: GivenScope, wanted: _GivenWanted) -> ExportPreview:
+def preview_export(
+    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+) -> ExportPreview:
     """Tell what an export would be called, how long it would be, and what would be taken out of it."""
-    return preview(store, visible, _list_sessions(store, visible, id, wanted), wanted)
+    sessions = _list_sessions(store, visible, id, visit, wanted, Action.LOOKED)
+    return preview(store, visible, sessions, wanted)
 
 
-def _list_sessions(store: CaredStore, visible: Scope, ids: list[str], wanted: Wanted) -> list[StoredSession]:
-    found = {session.key: session for session in (get_session(store, visible, each) for each in ids)}
+def _list_sessions(
+    store: CaredStore, visible: Scope, ids: list[str], visit: Visit, wanted: Wanted, action: Action
+) -> list[StoredSession]:
+    named = (get_session(store, visible, each, visit, action) for each in ids)
+    found = {session.key: session for session in named}
     if len(found) > 1 and wanted.selection.is_part:
         raise InvalidRequestError("Turns and branches are those of one session")
     return list(found.values())

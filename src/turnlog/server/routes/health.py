@@ -7,11 +7,11 @@ from importlib.metadata import version
 from litestar import Response, get
 
 from turnlog.errors import StoreError
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.dependencies import GivenStore
 from turnlog.server.readiness import GivenReadiness
-from turnlog.server.security.guard import PUBLIC
+from turnlog.server.security.policies import PUBLIC
 from turnlog.server.shapes.status import Health, ReadyState
-from turnlog.store.identity import Scope
+from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 
 __all__ = ["HANDLERS", "get_health", "get_ready"]
@@ -20,30 +20,30 @@ _VERSION = version("turnlog")
 
 
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
-def get_health(store: GivenStore, visible: GivenScope) -> Response[Health]:
+def get_health(store: GivenStore) -> Response[Health]:
     """Tell whether the server works, and which version it is."""
-    works = _answers(store, visible)
+    works = _answers(store)
     return Response(
         Health(status="ok" if works else "failing", version=_VERSION), status_code=200 if works else 503
     )
 
 
 @get("/api/ready", opt=PUBLIC, sync_to_thread=True)
-def get_ready(store: GivenStore, visible: GivenScope, readiness: GivenReadiness) -> Response[ReadyState]:
+def get_ready(store: GivenStore, readiness: GivenReadiness) -> Response[ReadyState]:
     """Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
 
     With `serve --drain`, a server that is told to end says so here for a while before it does.
     """
     if readiness.is_ending:
         return Response(ReadyState(ready=False, reason="ending"), status_code=503)
-    if not _answers(store, visible):
+    if not _answers(store):
         return Response(ReadyState(ready=False, reason="failing"), status_code=503)
     return Response(ReadyState(ready=True))
 
 
-def _answers(store: Store, visible: Scope) -> bool:
+def _answers(store: Store) -> bool:
     try:
-        store.find_last_change(visible)
+        store.find_last_change(LOCAL)
     except StoreError:
         return False
     return True

@@ -13,13 +13,17 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Raw
 
 from turnlog.ingest.spool import LARGEST
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.auditing import GivenVisit, Visit
+from turnlog.server.dependencies import GivenMachines, GivenScope, GivenStore
 from turnlog.server.finding import get_session
 from turnlog.server.parameters import FROM_ZERO, NamedSession
 from turnlog.server.parameters import LARGEST as MOST_NUMBER
 from turnlog.server.receiving import GivenHooks, HookReceiver
-from turnlog.server.security.guard import TOKEN_ONLY
+from turnlog.server.security.callers import CallerKind, GivenCaller
+from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
+from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
+from turnlog.server.views.heard import find_told
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
@@ -44,7 +48,7 @@ class _Operation(Operation):
 
 @post(
     "/api/hooks",
-    opt=TOKEN_ONLY,
+    opt=TOKEN_ONLY | MACHINES,
     status_code=200,
     request_max_body_size=LARGEST,
     operation_class=_Operation,
@@ -52,6 +56,16 @@ class _Operation(Operation):
 async def receive_hook(
     request: Request[Any, Any, Any],
     hooks: GivenHooks,
+    caller: GivenCaller,
+    machines: GivenMachines,
+    origin: Annotated[
+        str | None,
+        QueryParameter(
+            pattern="^[0-9a-f]{32}$",
+            max_length=32,
+            description="The name of the machine that it comes from; not needed with the server's token.",
+        ),
+    ] = None,
     delivery: Annotated[
         str | None,
         HeaderParameter(
@@ -66,12 +80,15 @@ async def receive_hook(
     When it is answered, the payload is on the disk; it is in the archive soon after. What cannot be read is
     kept aside.
     """
+    if origin is not None or caller.kind is not CallerKind.OPERATOR:
+        check_machine(request, caller, origin or "")
+        await note_machine(machines, caller, origin or "")
     size = request.headers.get("content-length")
     async with AsyncExitStack() as held:
         limit = hooks.limit(None if size is None else int(size))
         if limit is not None:
             await held.enter_async_context(limit)
-        return await hooks.receive(delivery, await request.body())
+        return await hooks.receive(delivery, await request.body(), origin=origin or "")
 
 
 @get("/api/sessions/{id:str}/hook-events", sync_to_thread=True)
@@ -79,6 +96,7 @@ def list_hook_events(
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     hooks: GivenHooks,
     first: Annotated[
         int,
@@ -90,8 +108,9 @@ def list_hook_events(
 
     Works for sessions that only hooks have told of, too.
     """
-    session_id = _find_session_id(store, visible, hooks, id)
-    pending = hooks.window.list_pending(session_id)
+    session_id = _find_session_id(store, visible, hooks, id, visit)
+    # The window does not know whose events it has: only the store does.
+    pending = [] if visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
     events = store.list_hook_events(visible, session_id, first=first, count=limit)
     items = [(event.timestamp, _view(event)) for event in events]
     if pending and len(events) < limit:
@@ -108,10 +127,12 @@ def list_hook_events(
     return [item for _, item in items[:limit]]
 
 
-def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str) -> str:
-    if hooks.window.list_events(name) or store.count_deliveries(visible, name):
+def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
+    if find_told(store, visible, name, visit):
         return name
-    return get_session(store, visible, name).row.session_id or ""
+    if visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(name):
+        return name
+    return get_session(store, visible, name, visit).row.session_id or ""
 
 
 def _view(event: HookEvent) -> HookEventItem:

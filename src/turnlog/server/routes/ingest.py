@@ -15,19 +15,29 @@ from litestar.params import QueryParameter
 
 from turnlog.errors import UploadError
 from turnlog.ingest.spool import is_delivery_id
+from turnlog.ingest.uploads.machines import MACHINE_TAKEN, MACHINE_UNASSIGNED
 from turnlog.ingest.uploads.protocol import LARGEST_BODY, PROTOCOL, HookUpload, decode_hooks
 from turnlog.ingest.uploads.state import tell_session
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.server.dependencies import GivenMachines, GivenStore
 from turnlog.server.errors import RequestError
 from turnlog.server.receiving import GivenHooks
-from turnlog.server.security.guard import TOKEN_ONLY
-from turnlog.server.security.pushing import check_machine
+from turnlog.server.security.callers import GivenCaller
+from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
+from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.ingest import HookReceipts, IngestReceipt, IngestState
 from turnlog.server.uploading import GivenUploads
 
 __all__ = ["HANDLERS", "Origin", "get_ingest_state", "receive_upload", "receive_uploaded_hooks"]
 
-_STATUS = {"another_machine": 403, "busy": 503, "damaged": 422, "protocol": 400, "too_large": 413}
+_STATUS = {
+    "another_machine": 403,
+    "busy": 503,
+    "damaged": 422,
+    MACHINE_TAKEN: 403,
+    MACHINE_UNASSIGNED: 403,
+    "protocol": 400,
+    "too_large": 413,
+}
 Origin: TypeAlias = Annotated[
     str,
     QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The name of the machine that pushes."),
@@ -47,11 +57,11 @@ class _Operation(Operation):
         )
 
 
-@get("/api/ingest/state", opt=TOKEN_ONLY, sync_to_thread=True)
+@get("/api/ingest/state", opt=TOKEN_ONLY | MACHINES, sync_to_thread=True)
 def get_ingest_state(
     request: Request[Any, Any, Any],
     store: GivenStore,
-    visible: GivenScope,
+    caller: GivenCaller,
     origin: Origin,
     session: Annotated[
         str | None, QueryParameter(max_length=100, description="A session's key: only what there is of it.")
@@ -61,8 +71,12 @@ def get_ingest_state(
     ] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=1000, description="How many sessions at most.")] = 200,
 ) -> IngestState:
-    """Say what there is of the sessions of a machine, so that it goes on from there."""
-    check_machine(request, origin)
+    """Say what there is of the sessions of a machine, so that it goes on from there.
+
+    Of other people's sessions nothing is told, nor whether there are any.
+    """
+    check_machine(request, caller, origin)
+    visible = caller.own
     if session is not None:
         known = store.find_known(visible, session)
         found = () if known is None or known.origin != origin else (tell_session(known),)
@@ -80,7 +94,7 @@ def get_ingest_state(
 
 @post(
     "/api/ingest",
-    opt=TOKEN_ONLY,
+    opt=TOKEN_ONLY | MACHINES,
     status_code=200,
     request_max_body_size=LARGEST_BODY,
     operation_class=_Operation,
@@ -88,6 +102,7 @@ def get_ingest_state(
 async def receive_upload(
     request: Request[Any, Any, Any],
     uploads: GivenUploads,
+    caller: GivenCaller,
     origin: Origin,
 ) -> IngestReceipt:
     """Keep what is new of a machine's sessions, of up to 8 MiB.
@@ -95,9 +110,9 @@ async def receive_upload(
     Each session in it is taken whole or not at all. When it is answered, what was taken is in the archive, and
     on the disk. What does not follow on what is here is not taken, and what is here is told.
     """
-    check_machine(request, origin)
+    check_machine(request, caller, origin)
     with uploads.hold(_find_size(request)):
-        answer = await uploads.take(origin, await _read_body(request))
+        answer = await uploads.take(origin, caller.name, await _read_body(request))
     if answer.code:
         raise _refuse(answer.code, answer.reason)
     return IngestReceipt(sessions=answer.sessions)
@@ -105,7 +120,7 @@ async def receive_upload(
 
 @post(
     "/api/ingest/hooks",
-    opt=TOKEN_ONLY,
+    opt=TOKEN_ONLY | MACHINES,
     status_code=200,
     request_max_body_size=LARGEST_BODY,
     operation_class=_Operation,
@@ -115,19 +130,24 @@ async def receive_uploaded_hooks(
     uploads: GivenUploads,
     hooks: GivenHooks,
     store: GivenStore,
-    visible: GivenScope,
+    machines: GivenMachines,
+    caller: GivenCaller,
     origin: Origin,
 ) -> HookReceipts:
     """Keep what hooks were given on a machine, each delivery once; or say which of some are not here."""
-    check_machine(request, origin)
+    check_machine(request, caller, origin)
     with uploads.hold(_find_size(request)):
         given = await _read_hooks(origin, await _read_body(request))
+        await note_machine(machines, caller, origin, given.machine)
         receipts = await asyncio.gather(
-            *(hooks.receive(each.delivery_id, each.payload, each.received_ns) for each in given.deliveries)
+            *(
+                hooks.receive(each.delivery_id, each.payload, each.received_ns, origin)
+                for each in given.deliveries
+            )
         )
     there = {}
     if given.offered:
-        there = await asyncio.to_thread(store.number_deliveries, visible, given.offered)
+        there = await asyncio.to_thread(store.number_deliveries, caller.own, given.offered)
     missing = tuple(each for each in given.offered if each not in there)
     return HookReceipts(kept=len(receipts), missing=missing)
 

@@ -7,14 +7,17 @@ from typing import Annotated, Any
 from litestar import Request, get, patch
 from litestar.params import JSONBody, QueryParameter, RawBody
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.board.watching import GivenWatch
 from turnlog.server.bodies import decode_body
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
 from turnlog.server.filters import SESSION_FILTER, GivenFilter
-from turnlog.server.finding import get_session
+from turnlog.server.finding import get_session, may_change
 from turnlog.server.parameters import Cursor, Limit, NamedSession, find_next
+from turnlog.server.security.policies import LINKED, forbid
 from turnlog.server.shapes.conversations import SessionDetail
 from turnlog.server.shapes.lists import Marks, Projects, SessionFacets, SessionPage
 from turnlog.server.views.limits import sayable
@@ -102,14 +105,21 @@ def list_facets(
     return view_facets(store.list_facets(visible, asked))
 
 
-@get("/api/sessions/{id:str}", sync_to_thread=True)
+@get("/api/sessions/{id:str}", opt=LINKED, sync_to_thread=True)
 def get_session_detail(
-    request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope, watch: GivenWatch
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    watch: GivenWatch,
 ) -> SessionDetail:
     """Return all that is known of a session at a glance."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     last = store.find_last_change(visible)
     item = view_session(session, watch.find_state(session))
+    if visit.caller.link is not None:  # strangers see what was said, and not by whom
+        item = replace(item, person=None, machine="")
     check_unchanged(request, session.key, last, item.state)
     return SessionDetail(
         session=item,
@@ -122,10 +132,17 @@ def get_session_detail(
 
 @patch("/api/sessions/{id:str}/marks", sync_to_thread=True)
 def change_marks(
-    id: NamedSession, data: JSONBody[MarksChange], body: RawBody, store: GivenStore, visible: GivenScope
+    id: NamedSession,
+    data: JSONBody[MarksChange],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
 ) -> Marks:
     """Name a session, tag it, give it a star or a note, or put it away."""
-    wanted, session = decode_body(body, MarksChange), get_session(store, visible, id)
+    wanted, session = decode_body(body, MarksChange), get_session(store, visible, id, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("Only whose session it is can say something about it")
     change = MarkChange(
         name=wanted.name,
         note=wanted.note,
@@ -135,7 +152,7 @@ def change_marks(
         untags=wanted.remove_tags,
     )
     store.mark(visible, [session.key], change)
-    return view_marks(get_session(store, visible, session.key))
+    return view_marks(get_session(store, visible, session.key, visit))
 
 
 HANDLERS = (list_projects, list_sessions, list_facets, get_session_detail, change_marks)

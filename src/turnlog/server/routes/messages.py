@@ -7,6 +7,7 @@ from typing import Any
 
 from litestar import Request, Response, get
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
@@ -26,6 +27,7 @@ from turnlog.server.parameters import (
     Source,
     WindowLimit,
 )
+from turnlog.server.security.policies import LINKED
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.messages import MessageWindow
 from turnlog.server.views.walks import Asked, ask_window, build_filter
@@ -39,12 +41,13 @@ _AT_ONCE = 100
 """Lines of a message that are read together, when its raw lines are asked for."""
 
 
-@get("/api/sessions/{id:str}/messages", sync_to_thread=True)
+@get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
 def list_messages(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     source: Source = None,
     agent: AgentId = None,
     around: Around = None,
@@ -63,7 +66,7 @@ def list_messages(
     go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
     where there is something.
     """
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     counted = store.find_usage_version(visible, session.key)
     check_unchanged(request, session.key, session.revision, counted)
     where = build_filter(lane, role, category, branch, active)
@@ -88,10 +91,11 @@ def get_raw_message(
     index: Counted,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     source: Source = None,
 ) -> Response[Any]:
     """Return the lines that a message is made of, byte for byte, and those that are folded into it."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_at(visible, session.key, [index], source=source)
     if not rows:

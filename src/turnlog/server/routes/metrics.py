@@ -7,11 +7,12 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
 from turnlog.server.metrics import CONTENT_TYPE, Metrics
+from turnlog.server.security.policies import ADMINS
 
 __all__ = ["HANDLERS", "get_metrics"]
 
 
-@get("/metrics", sync_to_thread=True, include_in_schema=False)
+@get("/metrics", opt=ADMINS, sync_to_thread=True, include_in_schema=False)
 def get_metrics(metrics: NamedDependency[SkipValidation[Metrics]]) -> Response[bytes]:
     """Return all figures."""
     return Response(metrics.render(), media_type=CONTENT_TYPE)

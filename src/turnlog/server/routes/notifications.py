@@ -10,6 +10,7 @@ from litestar.params import SkipValidation
 
 from turnlog.server.notifications.notifier import Notifier, list_targets, send_test
 from turnlog.server.notifications.webhooks import show_address
+from turnlog.server.security.policies import ADMINS, OPERATORS
 from turnlog.server.shapes.notifications import Notifications, TestedNotifications, WebhookItem
 
 __all__ = ["HANDLERS", "get_notifications", "test_notifications"]
@@ -17,7 +18,7 @@ __all__ = ["HANDLERS", "get_notifications", "test_notifications"]
 _GivenNotifier = NamedDependency[SkipValidation[Notifier]]
 
 
-@get("/api/notifications", sync_to_thread=False)
+@get("/api/notifications", opt=ADMINS, sync_to_thread=False)
 def get_notifications(notifier: _GivenNotifier) -> Notifications:
     """Say who is told when a session waits or ends. `config.toml` says it; it cannot be changed here."""
     settings = notifier.settings
@@ -30,7 +31,7 @@ def get_notifications(notifier: _GivenNotifier) -> Notifications:
     )
 
 
-@post("/api/notifications/test", status_code=200, sync_to_thread=True)
+@post("/api/notifications/test", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def test_notifications(notifier: _GivenNotifier) -> TestedNotifications:
     """Tell everybody something now, once, and say what came of it."""
     return TestedNotifications(sent=tuple(send_test(list_targets(notifier.settings))))

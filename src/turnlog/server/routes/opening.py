@@ -13,7 +13,8 @@ from litestar.response import Redirect
 
 from turnlog.server.errors import RequestError
 from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.guard import PUBLIC, TOKEN_ONLY, check_attempt, check_owner, has_session
+from turnlog.server.security.guard import check_attempt, check_owner, has_session
+from turnlog.server.security.policies import OPERATORS, PUBLIC, TOKEN_ONLY
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 from turnlog.server.shapes.status import OpeningKey
 
@@ -53,7 +54,7 @@ async def open_page(
     return Redirect("/", status_code=303, cookies=[cookie])
 
 
-@post("/api/keys", opt=TOKEN_ONLY, status_code=201)
+@post("/api/keys", opt=TOKEN_ONLY | OPERATORS, status_code=201)
 async def create_key(keeper: _Keeper) -> OpeningKey:
     """Make an address that lets one browser in, once."""
     return OpeningKey(path=f"/open?key={keeper.create_key()}", seconds=int(KEY_SECONDS))

@@ -11,16 +11,27 @@ from typing import Annotated, Any
 from anyio import to_thread
 from litestar import Request, get
 from litestar.params import QueryParameter
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from turnlog.errors import SearchCancelledError
+from turnlog.server.auditing import GivenVisit, Look, Visit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import RequestError
+from turnlog.server.filters import ME
+from turnlog.server.security.callers import CallerKind
 from turnlog.server.shapes.search import Hit, Hits, Mark
 from turnlog.server.views.escapes import strip_escapes
+from turnlog.server.views.heard import find_told
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.moments import moment
+from turnlog.store.accounts.interface import Action
+from turnlog.store.care import CaredStore
+from turnlog.store.identity import Scope
+from turnlog.store.people import SessionAccess
 from turnlog.store.search.hits import Hit as Found
 from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.search.language import And, Filter, Node, Not, Or, Query
 from turnlog.store.search.parsing import LONGEST, parse_query
 
 __all__ = ["HANDLERS", "search"]
@@ -28,12 +39,16 @@ __all__ = ["HANDLERS", "search"]
 _PATIENCE = 30.0
 """Seconds; a scan of everything takes a few on a large archive."""
 
+_Owners = dict[str, SessionAccess]
+"""Whose sessions are whose, by their keys."""
+
 
 @get("/api/search")
 async def search(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     q: Annotated[
         str, QueryParameter(min_length=1, max_length=LONGEST, description="As docs/search.md describes it.")
     ],
@@ -44,8 +59,8 @@ async def search(
     ] = None,
     typing: Annotated[bool, QueryParameter(description="Whether the last word may go on.")] = False,
 ) -> Hits:
-    """Find passages, each with its exact message."""
-    query = parse_query(q, typing=typing)
+    """Find passages, each with its exact message. `person:me` is whoever asks."""
+    query = _name_me(parse_query(q, typing=typing), visit.caller.name)
     gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
     ask = partial(
         store.search,
@@ -59,7 +74,11 @@ async def search(
     # No task group: it would wrap whatever the search raises.
     watch = asyncio.create_task(_notice_leaving(request, gone))
     try:
-        return _view_page(await to_thread.run_sync(ask, abandon_on_cancel=True))
+        page = await to_thread.run_sync(ask, abandon_on_cancel=True)
+        owners: _Owners = {}
+        if visit.caller.kind is not CallerKind.OPERATOR:
+            owners = await to_thread.run_sync(_note_found, store, visible, visit, page)
+        return _view_page(page, owners)
     except SearchCancelledError:
         raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
     finally:
@@ -73,11 +92,38 @@ async def _notice_leaving(request: Request[Any, Any, Any], gone: threading.Event
     gone.set()
 
 
-def _view_page(page: SearchPage) -> Hits:
-    return Hits(items=tuple(map(_view, page.hits)), next=page.next, unreadable=page.unreadable)
+def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPage) -> _Owners:
+    """Record and return whose sessions are about to be shown; of those only hooks told of, by whose hooks."""
+    keys = dict.fromkeys(hit.session for hit in page.hits if hit.session is not None)
+    owners = {key: access for key in keys if (access := store.find_access(visible, key)) is not None}
+    looks = [Look(key, owners[key].person if key in owners else None) for key in keys]
+    visit.note(looks, Action.FOUND)
+    for session_id in dict.fromkeys(hit.session_id for hit in page.hits if hit.session is None):
+        find_told(store, visible, session_id, visit, Action.FOUND)
+    return owners
 
 
-def _view(hit: Found) -> Hit:
+def _name_me(query: Query, name: str | None) -> Query:
+    return query if name is None else replace(query, root=_name_in(query.root, name))
+
+
+def _name_in(node: Node, name: str) -> Node:
+    match node:
+        case Filter(name="person"):
+            return replace(node, values=tuple(name if each == ME else each for each in node.values))
+        case Not():
+            return replace(node, part=_name_in(node.part, name))
+        case And() | Or():
+            return replace(node, parts=tuple(_name_in(part, name) for part in node.parts))
+    return node
+
+
+def _view_page(page: SearchPage, owners: _Owners) -> Hits:
+    items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
+    return Hits(items=items, next=page.next, unreadable=page.unreadable)
+
+
+def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     snippet = strip_escapes(hit.snippet)
     return Hit(
         kind=hit.kind,
@@ -97,6 +143,8 @@ def _view(hit: Found) -> Hit:
         created_at=moment(hit.time),
         snippet=sayable(snippet.text),
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
+        person=UNSET if owner is None else owner.person,
+        machine=UNSET if owner is None else owner.origin,
     )
 
 

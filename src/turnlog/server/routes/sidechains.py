@@ -7,11 +7,13 @@ from typing import Annotated, Any
 from litestar import Request, get
 from litestar.params import PathParameter, QueryParameter
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
 from turnlog.server.finding import get_session
 from turnlog.server.parameters import Cursor, Limit, NamedSession, find_next
+from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.calls import CallPage
 from turnlog.server.shapes.conversations import Sidechain, Sidechains
 from turnlog.server.views.call_bodies import view_calls
@@ -26,12 +28,13 @@ from turnlog.store.rows import MessageRow
 __all__ = ["HANDLERS", "list_sidechain_calls", "list_sidechains"]
 
 
-@get("/api/sessions/{id:str}/sidechains", sync_to_thread=True)
+@get("/api/sessions/{id:str}/sidechains", opt=LINKED, sync_to_thread=True)
 def list_sidechains(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Sidechains:
@@ -39,7 +42,7 @@ def list_sidechains(
 
     The calls of a group are loaded when it is opened.
     """
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     groups = _list_groups(store, visible, session.key)
     chosen = groups[cursor : cursor + limit]
@@ -54,18 +57,19 @@ def list_sidechains(
     )
 
 
-@get("/api/sessions/{id:str}/sidechains/{message_uuid:str}", sync_to_thread=True)
+@get("/api/sessions/{id:str}/sidechains/{message_uuid:str}", opt=LINKED, sync_to_thread=True)
 def list_sidechain_calls(
     request: Request[Any, Any, Any],
     id: NamedSession,
     message_uuid: Annotated[str, PathParameter(description="`message_uuid` of a group.")],
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most calls.")] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List the calls of one group, with what they were given and what they answered."""
-    session = get_session(store, visible, id)
+    session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     head = store.find_message(visible, session.key, message_uuid)
     groups = [] if head is None else _list_groups(store, visible, session.key)

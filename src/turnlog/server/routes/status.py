@@ -35,7 +35,7 @@ def get_status(
     counter: NamedDependency[SkipValidation[ArchiveCounter]],
 ) -> Status:
     """Say what the archive has, how much of it exists only there, and how many sessions need somebody."""
-    counted, columns = counter.count(), count_columns(store, watch)
+    counted, columns = counter.count(visible), count_columns(store, watch, visible)
     files = counted.files
     return Status(
         version=_VERSION,
@@ -50,7 +50,7 @@ def get_status(
         hooks=view_hooks(store, visible, hooks, surroundings),
         demo=surroundings.demo,
         last_change=counted.last_change,
-        sync=view_sync(syncing),
+        sync=view_sync(syncing, in_detail=visible.viewer is None),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from litestar import Request, get
 
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
 from turnlog.server.parameters import (
@@ -22,6 +23,7 @@ from turnlog.server.parameters import (
     Source,
     WindowLimit,
 )
+from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.timeline import TimelineWindow
 from turnlog.server.views.heard import find_heard
 from turnlog.server.views.timeline import view_timeline
@@ -31,12 +33,13 @@ from turnlog.server.views.windows import view_window
 __all__ = ["HANDLERS", "list_timeline"]
 
 
-@get("/api/sessions/{id:str}/timeline", sync_to_thread=True)
+@get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
 def list_timeline(
     request: Request[Any, Any, Any],
     id: NamedSession,
     store: GivenStore,
     visible: GivenScope,
+    visit: GivenVisit,
     source: Source = None,
     agent: AgentId = None,
     around: Around = None,
@@ -56,7 +59,7 @@ def list_timeline(
     event as well are its `commands`, and no messages of their own. Of a session that only hooks have told of
     there is what they told, and no message.
     """
-    hooks, session = find_heard(store, visible, id)
+    hooks, session = find_heard(store, visible, id, visit)
     revision = 0 if session is None else session.revision
     check_unchanged(request, hooks.key, revision, store.find_last_change(visible))
     if session is None:

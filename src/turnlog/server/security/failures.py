@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["FailureLimit"]
 
@@ -21,12 +21,38 @@ class FailureLimit:
     """Counts failures by client."""
 
     def __init__(
-        self, most: int = 10, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
+        self,
+        most: int = 10,
+        seconds: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        proxies: Iterable[str] = (),
     ) -> None:
+        """Take how many failures are too many, and the addresses or networks of trusted `proxies`."""
         self._most = most
         self._seconds = seconds
         self._clock = clock
+        self._proxies = tuple(map(ipaddress.ip_network, proxies))
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def find_client(self, peer: str, forwarded: Sequence[str]) -> str | None:
+        """Return for whom a trusted proxy asks, by its `X-Forwarded-For`; None if it is none, or does not say.
+
+        Proxies add to the end; what stands before the first that is not trusted may be anybody's invention.
+        """
+        hops = [hop.strip() for value in forwarded for hop in value.split(",")]
+        while self._is_proxy(peer) and hops:
+            peer = hops.pop()
+            if not self._is_proxy(peer):
+                return peer
+        return None
+
+    def _is_proxy(self, client: str) -> bool:
+        try:
+            address = ipaddress.ip_address(client)
+        except ValueError:
+            return False
+        return any(address.version == each.version and address in each for each in self._proxies)
 
     def note(self, client: str) -> None:
         """Remember a failure."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ _FORM = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _EVERYWHERE = frozenset({"0.0.0.0", "[::]"})
 _USUAL_PORT = 80
+_USUAL_PORTS = (_USUAL_PORT, 443)
 
 
 class Authority(Struct, frozen=True, gc=False):
@@ -57,8 +59,13 @@ def is_loopback(host: str) -> bool:
 class Hosts:
     """The names under which a server answers, each with its port."""
 
-    def __init__(self, bound: str, port: int, extra: Iterable[str] = ()) -> None:
-        """Take what the server is bound to, and other names as `host[:port]`; raises `ValueError`."""
+    def __init__(
+        self, bound: str, port: int, extra: Iterable[str] = (), *, public_url: str | None = None
+    ) -> None:
+        """Take what the server is bound to, and other names as `host[:port]`; raises `ValueError`.
+
+        With `public_url`, it answers to the name in there, too: a proxy hands that on.
+        """
         host = _normalise(f"[{bound}]" if ":" in bound and not bound.startswith("[") else bound)
         if host is None:
             raise ValueError(f"{bound} is no name of a host")
@@ -72,7 +79,13 @@ class Hosts:
             given = parse_authority(text)
             if given is None:
                 raise ValueError(f"{text} is no name of a host")
-            self._known.add(given if given.port is not None else Authority(given.host, port))
+            # Without a port, it is this server's, or that of a proxy before it.
+            wanted = (port, *_USUAL_PORTS) if given.port is None else (given.port,)
+            self._known.update(Authority(given.host, each) for each in wanted)
+        public = parse_authority(urlsplit(public_url or "").netloc)
+        if public is not None:
+            ports = _USUAL_PORTS if public.port is None else (public.port,)
+            self._known.update(Authority(public.host, each) for each in ports)
 
     def check(self, headers: Sequence[tuple[bytes, bytes]]) -> Authority:
         """Return the name by which the server was asked; raises `RequestError` for any but its own."""

@@ -63,4 +63,6 @@ def _is_own(origin: str, asked: Authority) -> bool:
     found = parse_authority(parts.netloc)
     if parts.scheme not in _PORTS or found is None or parts.path or parts.query or parts.fragment:
         return False
-    return Authority(found.host, found.port or _PORTS[parts.scheme]) == asked
+    # Behind a proxy that speaks TLS, the name that was asked for comes without a port.
+    ports = (found.port,) if found.port is not None else tuple(_PORTS.values())
+    return asked.host == found.host and asked.port in ports

@@ -74,6 +74,12 @@ class TokenKeeper:
         """Tell whether this is the value of a cookie that is still good."""
         return self._find(self._sessions, given) is not None
 
+    def end_session(self, given: str) -> None:
+        """Make the value of a cookie worthless from now on."""
+        found = self._find(self._sessions, given)
+        if found is not None:
+            del self._sessions[found]
+
     def rotate(self) -> None:
         """Make a new token; the old one, all keys and all cookies are worthless from now on."""
         self._keys.clear()

@@ -73,6 +73,12 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     evidence: Evidence
     stopped_by: str | None
     """The error that it stopped at."""
+    person: str | None
+    """Whose it is; null if nobody said."""
+    machine: str
+    """Where it comes from; empty for the machine that the archive is kept on."""
+    host: str
+    """As that computer calls itself; empty if that is not known."""
     resume: str | None
     """The command that goes on with it; None if its id does not look like one."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from turnlog.server.board.columns import ListedState
+from turnlog.store.people import Visibility
 
 __all__ = ["Facet", "Marks", "Project", "Projects", "SessionFacets", "SessionItem", "SessionPage"]
 
@@ -90,6 +91,12 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     state: ListedState | None
     """What it does; null if nothing happened in it for a day."""
     marks: Marks
+    person: str | None
+    """Whose it is; null if nobody said."""
+    machine: str
+    """Where it comes from; empty if that was never told."""
+    visibility: Visibility
+    """Who sees it besides."""
 
 
 class Facet(Struct, frozen=True, gc=False, kw_only=True):
@@ -105,6 +112,9 @@ class SessionFacets(Struct, frozen=True, gc=False, kw_only=True):
     models: tuple[Facet, ...]
     tags: tuple[Facet, ...]
     branches: tuple[Facet, ...]
+    persons: tuple[Facet, ...]
+    """An empty name stands for nobody."""
+    machines: tuple[Facet, ...]
 
 
 class SessionPage(Struct, frozen=True, gc=False, kw_only=True):

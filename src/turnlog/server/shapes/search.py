@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 __all__ = ["Hit", "Hits", "Mark"]
 
@@ -39,6 +39,10 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     created_at: datetime | None
     snippet: str
     marks: tuple[Mark, ...]
+    person: str | None | UnsetType = UNSET
+    """Whose session it is; missing where nobody else could be meant."""
+    machine: str | UnsetType = UNSET
+    """Where that session comes from; missing like `person`."""
 
 
 class Hits(Struct, frozen=True, gc=False, kw_only=True):

@@ -41,7 +41,12 @@ _MOST_TOMBSTONES = 200
 def view_archive(
     store: CaredStore, scope: Scope, around: Surroundings, job: VerifyJob | None
 ) -> ArchiveOverview:
-    """Return what the archive holds, and what it is kept from."""
+    """Return what the archive holds, and what it is kept from.
+
+    To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
+    """
+    if scope.viewer is not None:
+        return _view_own(store, scope)
     counts = store.count_files(scope)
     managed = list_managed_settings()
     machine = None if around.place is None else peek_origin(home_of(around.place))
@@ -67,6 +72,28 @@ def view_archive(
         flawed=tuple(map(_view_flawed, flawed.sessions)),
         flawed_total=flawed.total,
         verify=job,
+    )
+
+
+def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
+    counts, tombstones = store.count_files(scope), store.list_tombstones(scope)
+    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
+    return ArchiveOverview(
+        place=None,
+        bytes=0,
+        raw_bytes=counts.bytes,
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        retention_days=0,
+        deleted_soon=(),
+        deleted_soon_total=0,
+        not_archived=0,
+        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
+        tombstones_total=len(tombstones),
+        backups=(),
+        flawed=tuple(map(_view_flawed, flawed.sessions)),
+        flawed_total=flawed.total,
+        verify=None,
     )
 
 

@@ -16,7 +16,9 @@ __all__ = ["view_hooks"]
 
 
 def view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, around: Surroundings) -> HookStatus:
-    """Return whether hooks are installed, and how much they brought."""
+    """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""
+    if scope.viewer is not None:
+        return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, aside=0)
     counts = None if hooks.spool is None else hooks.spool.count()
     return HookStatus(
         installed=_are_installed(around),

@@ -64,6 +64,9 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         only_here=stored.only_here,
         state=None if state is None else name_state(state),
         marks=view_marks(stored),
+        person=stored.person,
+        machine=stored.origin,
+        visibility=stored.visibility,
     )
 
 
@@ -83,7 +86,11 @@ def view_marks(stored: StoredSession) -> Marks:
 def view_facets(found: Facets) -> SessionFacets:
     """Return what sessions can be told apart by."""
     return SessionFacets(
-        models=_list_facets(found.models), tags=_list_facets(found.tags), branches=_list_facets(found.branches)
+        models=_list_facets(found.models),
+        tags=_list_facets(found.tags),
+        branches=_list_facets(found.branches),
+        persons=_list_facets(found.persons),
+        machines=_list_facets(found.machines),
     )
 
 

@@ -10,8 +10,10 @@ from turnlog.server.sync_state import SyncState
 __all__ = ["view_sync"]
 
 
-def view_sync(syncing: SyncState) -> SyncStatus:
-    """Return what is known of the follower."""
+def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
+    """Return what is known of the follower; without details, nothing that tells of anybody's sessions."""
+    if not in_detail:
+        return SyncStatus(phase=syncing.phase, done=0, total=0, failing=bool(syncing.reason), last_at=None)
     last = syncing.last_at
     return SyncStatus(
         phase=syncing.phase,

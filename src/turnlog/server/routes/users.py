@@ -1,0 +1,101 @@
+"""`/api/users`: who has an account."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from litestar import get, patch, post
+from litestar.params import JSONBody, PathParameter, RawBody
+from msgspec import UNSET
+
+from turnlog.server.auditing import GivenAudit
+from turnlog.server.bodies import decode_body
+from turnlog.server.dependencies import GivenAccounts
+from turnlog.server.errors import NotFoundError
+from turnlog.server.security.callers import GivenCaller
+from turnlog.server.security.policies import ADMINS, READS, forbid
+from turnlog.server.shapes.people import NewUser, UserChange, UserItem
+from turnlog.server.views.people import build_entry, view_user
+from turnlog.store.accounts.interface import Accounts, Action, User
+
+__all__ = ["HANDLERS", "add_user", "change_user", "disable_user", "enable_user", "list_users"]
+
+_Name = Annotated[str, PathParameter(description="The user's name.")]
+
+
+@get("/api/users", sync_to_thread=True)
+def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
+    """List all users, by name. Addresses, and who was when there, only admins learn; of oneself, everybody."""
+    return [view_user(user, caller) for user in accounts.list_users()]
+
+
+@post("/api/users", opt=ADMINS, sync_to_thread=True)
+def add_user(
+    data: JSONBody[NewUser], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
+) -> UserItem:
+    """Make an account. It lets nobody in by itself: that takes a token, or a login by its e-mail address.
+
+    With the first one, the server is a team's: what was there so far is seen by its operator and by admins,
+    until it is said whose the machines are.
+    """
+    wish = decode_body(body, NewUser)
+    user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
+    audit.record([build_entry(caller, Action.USER_ADDED, user.name, f"as {user.role}")])
+    return view_user(user, caller)
+
+
+@patch("/api/users/{name:str}", opt=READS, sync_to_thread=True)
+def change_user(
+    name: _Name,
+    data: JSONBody[UserChange],
+    body: RawBody,
+    caller: GivenCaller,
+    accounts: GivenAccounts,
+    audit: GivenAudit,
+) -> UserItem:
+    """Change a user: admins everything but the name, others what they are called in full themselves."""
+    change = decode_body(body, UserChange)
+    if not caller.is_admin and (caller.name != name or (change.role, change.email) != (UNSET, UNSET)):
+        raise forbid("Only admins change more than their own full name")
+    before = _get_user(accounts, name)
+    user = accounts.change_user(
+        name,
+        role=None if change.role is UNSET else change.role,
+        full_name=None if change.full_name is UNSET else change.full_name,
+        email=None if change.email is UNSET else change.email,
+    )
+    told = [field for field in ("full_name", "email") if getattr(before, field) != getattr(user, field)]
+    told += [f"{before.role} to {user.role}"] if before.role != user.role else []
+    if told:
+        audit.record([build_entry(caller, Action.USER_CHANGED, name, ", ".join(told).replace("_", " "))])
+    return view_user(user, caller)
+
+
+@post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
+def disable_user(name: _Name, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+    """Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays."""
+    before = _get_user(accounts, name)
+    user = accounts.disable_user(name)
+    if before.disabled_ns is None:
+        audit.record([build_entry(caller, Action.USER_DISABLED, name)])
+    return view_user(user, caller)
+
+
+@post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
+def enable_user(name: _Name, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+    """Let a user in again; their tokens and links stay ended."""
+    before = _get_user(accounts, name)
+    user = accounts.enable_user(name)
+    if before.disabled_ns is not None:
+        audit.record([build_entry(caller, Action.USER_ENABLED, name)])
+    return view_user(user, caller)
+
+
+def _get_user(accounts: Accounts, name: str) -> User:
+    user = accounts.find_user(name)
+    if user is None:
+        raise NotFoundError("There is no such user")
+    return user
+
+
+HANDLERS = (list_users, add_user, change_user, disable_user, enable_user)

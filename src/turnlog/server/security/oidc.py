@@ -1,0 +1,248 @@
+"""Logins at a provider that speaks OpenID Connect: the authorization code flow, with PKCE.
+
+What the provider signed is checked by its published keys, with asymmetric algorithms alone; its keys are
+fetched again when one is named that is not known. An e-mail address that the token does not have is asked for
+(`userinfo`), for the same subject. Nothing of what the provider gave is kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from authlib.oauth2.auth import ClientAuth
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from msgspec import Struct
+
+from turnlog.config import OidcSettings
+from turnlog.server.security.fetching import Fetcher, FetchError
+from turnlog.server.security.providers import Confirmed, RefusedLoginError
+from turnlog.store.accounts.interface import Identity, PendingLogin
+
+__all__ = ["OidcProvider"]
+
+logger = logging.getLogger("turnlog.server")
+
+_ALGORITHMS = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+    "Ed25519",
+)
+_METADATA_SECONDS = 3600.0
+_LEEWAY = 120
+"""Seconds by which clocks may differ."""
+_LONGEST = 255
+"""Characters of a provider's name for somebody, as the standard says."""
+
+
+_Told = TypeVar("_Told")
+
+
+class _Metadata(Struct, frozen=True):
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None = None
+    id_token_signing_alg_values_supported: tuple[str, ...] = ("RS256",)
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+    authorization_response_iss_parameter_supported: bool = False
+
+
+class _Tokens(Struct, frozen=True):
+    id_token: str
+    access_token: str = ""
+
+
+class _Failed(Struct, frozen=True):
+    error: str = ""
+
+
+class _Person(Struct, frozen=True):
+    sub: str
+    email: str | None = None
+    email_verified: bool | str = False
+    name: str | None = None
+
+
+class OidcProvider:
+    """One provider."""
+
+    def __init__(
+        self,
+        settings: OidcSettings,
+        secret: str | None,
+        *,
+        fetcher: Fetcher | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._secret = secret
+        self._fetcher = fetcher or Fetcher(settings.issuer)
+        self._clock = clock
+        self._metadata: _Metadata | None = None
+        self._known_until = 0.0
+        self._keys: KeySet | None = None
+
+    async def begin(self, login: PendingLogin, redirect_uri: str) -> str:
+        """Return the address to which a browser is sent; raises `RefusedLoginError`."""
+        metadata = await self._find_metadata()
+        address: str = prepare_grant_uri(
+            metadata.authorization_endpoint,
+            client_id=self._settings.client_id,
+            response_type="code",
+            redirect_uri=redirect_uri,
+            scope="openid email profile",
+            state=login.state,
+            nonce=login.nonce,
+            code_challenge=create_s256_code_challenge(login.verifier),
+            code_challenge_method="S256",
+        )
+        return address
+
+    async def finish(self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str) -> Confirmed:
+        """Return who came back with a code; raises `RefusedLoginError`."""
+        metadata = await self._find_metadata()
+        is_told = metadata.authorization_response_iss_parameter_supported
+        if (issuer is not None or is_told) and issuer != metadata.issuer:
+            raise RefusedLoginError("refused", "the answer is another provider's")
+        tokens = await self._exchange(metadata, login, code, redirect_uri)
+        claims = await self._verify(metadata, tokens, login.nonce)
+        person = _read(claims)
+        if person.email is None and metadata.userinfo_endpoint is not None and tokens.access_token:
+            person = await self._ask_more(metadata.userinfo_endpoint, tokens, person)
+        return Confirmed(
+            identity=Identity(metadata.issuer, person.sub),
+            email=person.email or "",
+            # Some providers write it as text.
+            is_verified=person.email_verified is True or person.email_verified == "true",
+            full_name=(person.name or "")[:200],
+        )
+
+    async def _find_metadata(self) -> _Metadata:
+        if self._metadata is not None and self._clock() < self._known_until:
+            return self._metadata
+        address = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
+        found = _decode(await self._get(address), _Metadata, address)
+        if found.issuer != self._settings.issuer:
+            # Whoever could change this could put anybody's name under a token.
+            raise RefusedLoginError("unreachable", f"the provider calls itself {found.issuer[:200]!r}")
+        self._metadata, self._known_until = found, self._clock() + _METADATA_SECONDS
+        return found
+
+    async def _exchange(
+        self, metadata: _Metadata, login: PendingLogin, code: str, redirect_uri: str
+    ) -> _Tokens:
+        body = urlencode(
+            {
+                "grant_type": "authorization_code",
+                "code": code,
+                "redirect_uri": redirect_uri,
+                "code_verifier": login.verifier,
+            }
+        )
+        auth = ClientAuth(self._settings.client_id, self._secret or "", self._choose_method(metadata))
+        given = {"content-type": "application/x-www-form-urlencoded"}
+        uri, headers, body = auth.prepare("POST", metadata.token_endpoint, given, body)
+        try:
+            status, answer = await self._fetcher.ask("POST", uri, headers, body.encode())
+        except FetchError as error:
+            raise RefusedLoginError("unreachable", str(error)) from error
+        if status != 200:
+            told = _decode(answer, _Failed, uri).error[:100] if answer[:1] == b"{" else ""
+            raise RefusedLoginError("refused", f"the provider did not take the code: {status} {told!r}")
+        return _decode(answer, _Tokens, uri)
+
+    def _choose_method(self, metadata: _Metadata) -> str:
+        if self._secret is None:
+            return "none"
+        known = metadata.token_endpoint_auth_methods_supported
+        return "client_secret_post" if "client_secret_basic" not in known else "client_secret_basic"
+
+    async def _verify(self, metadata: _Metadata, tokens: _Tokens, nonce: str) -> dict[str, Any]:
+        """Return what a token says, if it is the provider's, for us, for this login, and still good."""
+        algorithms = [each for each in _ALGORITHMS if each in metadata.id_token_signing_alg_values_supported]
+        try:
+            try:
+                token = jwt.decode(tokens.id_token, await self._find_keys(metadata), algorithms=algorithms)
+            except (JoseError, ValueError):  # the provider may have other keys by now
+                keys = await self._find_keys(metadata, anew=True)
+                token = jwt.decode(tokens.id_token, keys, algorithms=algorithms)
+            claims = CodeIDToken(
+                token.claims,
+                token.header,
+                options={
+                    "iss": {"essential": True, "value": metadata.issuer},
+                    "aud": {"essential": True, "value": self._settings.client_id},
+                    "nonce": {"essential": True, "value": nonce},
+                },
+                params={
+                    "nonce": nonce,
+                    "client_id": self._settings.client_id,
+                    "access_token": tokens.access_token,
+                },
+            )
+            claims.validate(now=int(time.time()), leeway=_LEEWAY)
+        except (JoseError, ValueError, TypeError) as error:
+            raise RefusedLoginError("refused", f"the provider's token is not good: {error}") from error
+        return dict(claims)
+
+    async def _find_keys(self, metadata: _Metadata, *, anew: bool = False) -> KeySet:
+        if self._keys is None or anew:
+            found = _decode(await self._get(metadata.jwks_uri), dict[str, Any], metadata.jwks_uri)
+            self._keys = KeySet.import_key_set(
+                {"keys": [key for key in found.get("keys", ()) if _is_usable(key)]}
+            )
+        return self._keys
+
+    async def _ask_more(self, address: str, tokens: _Tokens, person: _Person) -> _Person:
+        headers = {"authorization": f"Bearer {tokens.access_token}"}
+        told = _decode(await self._get(address, headers), _Person, address)
+        if told.sub != person.sub:
+            raise RefusedLoginError("refused", "the provider tells of somebody else")
+        return told
+
+    async def _get(self, address: str, headers: dict[str, str] | None = None) -> bytes:
+        try:
+            return await self._fetcher.get(address, headers)
+        except FetchError as error:
+            raise RefusedLoginError("unreachable", str(error)) from error
+
+
+def _read(claims: dict[str, Any]) -> _Person:
+    try:
+        person = msgspec.convert(claims, _Person)
+    except msgspec.ValidationError as error:
+        raise RefusedLoginError("refused", f"the provider's token is not good: {error}") from error
+    if not 0 < len(person.sub) <= _LONGEST:
+        raise RefusedLoginError("refused", "the provider's token names nobody")
+    return person
+
+
+def _is_usable(key: object) -> bool:
+    """Tell whether a key may have signed a token: not one for secrets, nor a shared one."""
+    return isinstance(key, dict) and key.get("kty") in ("RSA", "EC", "OKP") and key.get("use") in (None, "sig")
+
+
+def _decode(data: bytes, kind: type[_Told], address: str) -> _Told:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RefusedLoginError("unreachable", f"{address} says what a provider does not: {error}") from error

@@ -1,0 +1,125 @@
+"""Providers of logins: who somebody is there, and who that is here.
+
+A provider's word counts for two things: that somebody is the same as last time (its name for them), and, the
+first time, that an e-mail address is theirs. Everything else it says is decoration. What talks to a provider is
+loaded when one is configured (`oidc`): it needs packages that others do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Protocol
+
+from msgspec import Struct
+
+from turnlog.config import OidcSettings
+from turnlog.errors import AccountError, ConfigError
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Identity, PendingLogin, User
+
+__all__ = ["Confirmed", "Provider", "RefusedLoginError", "admit", "load_provider"]
+
+_MOST_NAMES = 100
+_UNFIT = re.compile(r"[^a-z0-9._-]+")
+
+
+class RefusedLoginError(Exception):
+    """A login that came to nothing; `code` is for the page, and the text for the server's log."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = code
+        super().__init__(reason)
+
+
+class Confirmed(Struct, frozen=True, gc=False, kw_only=True):
+    """Who somebody is, by the word of a provider."""
+
+    identity: Identity
+    email: str = ""
+    is_verified: bool = False
+    """Whether the provider knows that the address is theirs."""
+    full_name: str = ""
+
+
+class Provider(Protocol):
+    """What is asked who somebody is."""
+
+    async def begin(self, login: PendingLogin, redirect_uri: str) -> str:
+        """Return the address to which a browser is sent; raises `RefusedLoginError`."""
+
+    async def finish(self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str) -> Confirmed:
+        """Return who came back with a code; raises `RefusedLoginError`."""
+
+
+def load_provider(settings: OidcSettings | None, secret: str | None) -> Provider | None:
+    """Return what talks to the provider of the settings, if they name one; raises `ConfigError`."""
+    if settings is None:
+        return None
+    try:
+        module = import_module("turnlog.server.security.oidc")
+    except ModuleNotFoundError as error:
+        missing = f"[oidc] needs {error.name}, which is not installed: pip install 'turnlog[oidc]'"
+        raise ConfigError(missing, "config.toml") from error
+    provider: Provider = module.OidcProvider(settings, secret)
+    return provider
+
+
+def admit(
+    accounts: Accounts, confirmed: Confirmed, settings: OidcSettings, at_ns: int
+) -> tuple[User, list[AuditEntry]]:
+    """Return who somebody is here, and what to record of it; raises `RefusedLoginError`.
+
+    Whoever came before is known by the provider's name for them; the first time, by an address that is theirs.
+    """
+    user, entries = accounts.find_identified(confirmed.identity), list[AuditEntry]()
+    is_theirs = bool(confirmed.email) and confirmed.is_verified
+    if not is_theirs and (user is None or settings.domains):
+        raise RefusedLoginError("unverified", "the provider does not say that the address is theirs")
+    domain = confirmed.email.rpartition("@")[2].lower()
+    if settings.domains and domain not in {each.lower().lstrip("@") for each in settings.domains}:
+        raise RefusedLoginError("domain", f"addresses of {domain} are not let in")
+    if user is None:
+        user = accounts.find_by_email(confirmed.email)
+        if user is None:
+            user = _add(accounts, confirmed, settings)
+            entries.append(_tell(at_ns, user, Action.USER_ADDED, f"as {user.role}, at the first login"))
+        _bind(accounts, user, confirmed.identity)
+    if user.disabled_ns is not None:
+        raise RefusedLoginError("disabled", f"{user.name} is disabled")
+    return user, [*entries, _tell(at_ns, user, Action.LOGGED_IN, "at the provider")]
+
+
+def _bind(accounts: Accounts, user: User, identity: Identity) -> None:
+    if user.disabled_ns is not None:
+        return
+    try:
+        accounts.bind_identity(user.name, identity)
+    except AccountError as error:  # who had this address before is somebody else at the provider
+        raise RefusedLoginError("unknown", str(error)) from error
+
+
+def _add(accounts: Accounts, confirmed: Confirmed, settings: OidcSettings) -> User:
+    if not settings.create_users:
+        raise RefusedLoginError("unknown", "nobody here has the address")
+    for name in _list_names(confirmed.email):
+        if accounts.find_user(name) is None:
+            try:
+                return accounts.add_user(
+                    name, settings.role, full_name=confirmed.full_name, email=confirmed.email
+                )
+            except AccountError as error:
+                raise RefusedLoginError("unknown", str(error)) from error
+    raise RefusedLoginError("unknown", "all names that would fit are taken")
+
+
+def _list_names(email: str) -> Iterator[str]:
+    """Yield what somebody with an address may be called."""
+    name = _UNFIT.sub("-", email.partition("@")[0].lower()).strip("-._")[:50]
+    name = name if name[:1].isalpha() else f"user-{name}".rstrip("-")
+    yield name
+    yield from (f"{name}-{number}" for number in range(2, _MOST_NAMES))
+
+
+def _tell(at_ns: int, user: User, action: Action, detail: str) -> AuditEntry:
+    return AuditEntry(at_ns=at_ns, who=user.name, action=action, person=user.name, detail=detail)

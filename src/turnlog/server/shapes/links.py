@@ -1,0 +1,87 @@
+"""Links: addresses by which strangers see one session, without secrets, until they end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+__all__ = [
+    "LONGEST_DAYS",
+    "LinkAsked",
+    "LinkMade",
+    "LinkPreviewed",
+    "LinkWanted",
+    "SharedLink",
+]
+
+LONGEST_DAYS = 365
+_Word = Annotated[str, Meta(min_length=2, max_length=200)]
+_Words = Annotated[tuple[_Word, ...], Meta(max_length=100)]
+_Named = Annotated[str, Meta(max_length=200)]
+
+
+class SharedLink(Struct, frozen=True, gc=False, kw_only=True):
+    """A link; its address is told once, when it is made."""
+
+    id: str
+    session: str
+    """The session's key."""
+    title: str
+    """What the session was called when the link was made."""
+    created_by: str | None
+    """Null if it was made with the server's own token."""
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    words: tuple[str, ...]
+    """What it never shows, besides secrets."""
+    opened: int
+    """How often somebody came by it."""
+    opened_at: datetime | None
+    """The last time."""
+
+
+class LinkAsked(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Which session strangers would see."""
+
+    session: _Named
+    words: _Words = ()
+    """What they would not see, besides secrets."""
+
+
+class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Which session strangers shall see, and for how long."""
+
+    session: _Named
+    days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS)] = 7
+    words: _Words = ()
+    """What they shall not see, besides secrets."""
+
+
+class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
+    """A new link."""
+
+    link: SharedLink
+    path: str
+    """On this server. It is the secret: nobody can see it again."""
+
+
+class LinkPreviewed(Struct, frozen=True, gc=False, kw_only=True):
+    """What strangers would see of a session."""
+
+    title: str
+    project: str | None
+    messages: int
+    """Of the transcript and of all agents."""
+    agents: int
+    calls: int
+    tools: tuple[tuple[str, int], ...]
+    """How often each tool was used, the most used first."""
+    files: tuple[str, ...]
+    """Files that calls name, at most 200."""
+    redacted: tuple[tuple[str, int], ...]
+    """How often something of a kind is taken out."""
+    excerpts: tuple[str, ...]
+    """How the first things begin that people said, as they would be shown."""

@@ -1,0 +1,34 @@
+"""Rules for projects: who sees their sessions where nobody said."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from turnlog.store.people import Visibility
+
+__all__ = ["RuleChange", "RuleItem", "RuleWeight"]
+
+
+class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A rule for some projects."""
+
+    pattern: str
+    """Of the project's path, with `*` for anything. The longest one that fits counts."""
+    visibility: Visibility
+
+
+class RuleChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """A rule as it shall be."""
+
+    pattern: Annotated[str, Meta(min_length=1, max_length=1000)]
+    visibility: Visibility | None
+    """Null removes it."""
+
+
+class RuleWeight(Struct, frozen=True, gc=False, kw_only=True):
+    """What a rule changes."""
+
+    sessions: int
+    """How many sessions others see by that, or see no longer."""
