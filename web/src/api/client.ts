@@ -1,6 +1,9 @@
-/** The only place that calls the network. Paths are on this server; nothing else is ever asked. */
+/**
+ * The only place that calls the network. Paths are on this server; nothing else is ever asked. Whoever was let in by
+ * a link asks below the link's address.
+ */
 
-import { filterQuery } from "@/lib/routes";
+import { BASE, filterQuery } from "@/lib/routes";
 import type { SessionFilter } from "@/lib/routes";
 
 import { noteAnswer, noteSilence } from "./connection";
@@ -16,6 +19,10 @@ import type {
   Status,
   Turns,
 } from "./types";
+
+/** A stranger is nobody else besides, and keeps nothing that a link showed. */
+const HOW: RequestInit =
+  BASE === "" ? { credentials: "same-origin" } : { credentials: "omit", cache: "no-store" };
 
 const SESSIONS_AT_ONCE = 200;
 const MESSAGES_AT_ONCE = 80;
@@ -88,15 +95,11 @@ export async function listCallsOf(
 }
 
 export function rawUrl(session: string, index: number, source: string): string {
-  return `${sessionUrl(session)}/messages/${index}/raw?source=${encodeURIComponent(source)}`;
+  return `${BASE}${sessionUrl(session)}/messages/${index}/raw?source=${encodeURIComponent(source)}`;
 }
 
 export function changeMarks(session: string, change: MarksChange): Promise<unknown> {
-  return request(`${sessionUrl(session)}/marks`, undefined, {
-    method: "PATCH",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(change),
-  });
+  return request(`${sessionUrl(session)}/marks`, undefined, withJson("PATCH", change));
 }
 
 export type MarksChange = Partial<Pick<Marks, "starred" | "archived" | "name" | "note">> & {
@@ -116,6 +119,18 @@ export async function request<T>(path: string, signal?: AbortSignal, init: Reque
   return (await response.json()) as T;
 }
 
+/** The same where the answer is empty. */
+export async function requestNothing(path: string, init: RequestInit): Promise<void> {
+  const response = await send(path, undefined, init);
+  noteAnswer(response.status);
+  if (!response.ok) throw await readError(response);
+}
+
+/** What is sent as JSON. */
+export function withJson(method: "POST" | "PUT" | "PATCH", body: object): RequestInit {
+  return { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
 /** The same for what is not JSON as a whole. */
 export async function requestText(path: string, signal?: AbortSignal): Promise<string> {
   const response = await send(path, signal, {});
@@ -131,7 +146,7 @@ export async function send(
   init: RequestInit,
 ): Promise<Response> {
   try {
-    return await fetch(path, { ...init, signal: signal ?? null, credentials: "same-origin" });
+    return await fetch(BASE + path, { ...init, ...HOW, signal: signal ?? null });
   } catch (error) {
     if (signal?.aborted) throw error;
     noteSilence();

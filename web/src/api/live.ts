@@ -1,5 +1,6 @@
 /** The server's stream of changes: one EventSource, what it says decoded, nothing remembered. */
 
+import { BASE } from "@/lib/routes";
 import { createStore } from "@/lib/store";
 
 import type { Status } from "./types";
@@ -10,6 +11,8 @@ export type ChangeKind =
   | "session-gone"
   | "session-forgotten"
   | "session-marked"
+  /** Others may see it now, or may not any more. */
+  | "session-access"
   | "hook-delivered";
 
 /** That something changed, and where; never what it says. */
@@ -57,7 +60,7 @@ export type OpenLive = (after: string | null, listener: LiveListener) => () => v
 /** Opens the stream, on from the event `after`; returns how to close it. */
 export const openLive: OpenLive = (after, { onEvent, onLost }) => {
   const query = after === null ? "" : `?last_event_id=${encodeURIComponent(after)}`;
-  const source = new EventSource(`/api/live${query}`);
+  const source = new EventSource(`${BASE}/api/live${query}`);
   for (const [type, read] of Object.entries(READERS)) {
     source.addEventListener(type, (event: MessageEvent<string>) => {
       onEvent(read(event.lastEventId, event.data));

@@ -66,6 +66,292 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/login": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["get_login"];
+        readonly put?: never;
+        /**
+         * Let a browser in for 30 days, by a person's token, or by the server's own
+         * @description Let a browser in for 30 days, by a person's token, or by the server's own.
+         */
+        readonly post: operations["log_in"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * End what let this browser in; tokens stay good
+         * @description End what let this browser in; tokens stay good.
+         */
+        readonly post: operations["log_out"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/login/oidc": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Send a browser to the provider of logins, which sends it back
+         * @description Send a browser to the provider of logins, which sends it back.
+         */
+        readonly get: operations["begin_login"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/login/callback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Let a browser in that comes back from the provider of logins
+         * @description Let a browser in that comes back from the provider of logins.
+         */
+        readonly get: operations["finish_login"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/me": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say who asks, and what they may do
+         * @description Say who asks, and what they may do.
+         */
+        readonly get: operations["get_me"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/users": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["list_users"];
+        readonly put?: never;
+        /**
+         * Make an account
+         * @description Make an account. It lets nobody in by itself: that takes a token, or a login by its e-mail address.
+         *
+         *     With the first one, the server is a team's: what was there so far is seen by its operator and by admins,
+         *     until it is said whose the machines are.
+         */
+        readonly post: operations["add_user"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/users/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change a user: admins everything but the name, others what they are called in full themselves
+         * @description Change a user: admins everything but the name, others what they are called in full themselves.
+         */
+        readonly patch: operations["change_user"];
+        readonly trace?: never;
+    };
+    readonly "/api/users/{name}/disable": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays
+         * @description Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays.
+         */
+        readonly post: operations["disable_user"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/users/{name}/enable": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Let a user in again; their tokens and links stay ended
+         * @description Let a user in again; their tokens and links stay ended.
+         */
+        readonly post: operations["enable_user"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["list_tokens"];
+        readonly put?: never;
+        /**
+         * Make a token
+         * @description Make a token. Its secret is in the answer, and nowhere else.
+         *
+         *     A personal one lets its user in as themselves; a machine's pushes its user's sessions, and nothing else.
+         */
+        readonly post: operations["create_token"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/tokens/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Make a token worthless from now on
+         * @description Make a token worthless from now on.
+         */
+        readonly delete: operations["revoke_token"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/machines": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List machines by host and user: one's own, and those of sessions that one may see
+         * @description List machines by host and user: one's own, and those of sessions that one may see.
+         */
+        readonly get: operations["list_machines"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/machines/{origin}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Say whose a machine is: all of its sessions are theirs from now on, and nobody else's
+         * @description Say whose a machine is: all of its sessions are theirs from now on, and nobody else's.
+         */
+        readonly put: operations["assign_machine"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/status": {
         readonly parameters: {
             readonly query?: never;
@@ -154,13 +440,23 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return all that is known of a session at a glance
-         * @description Return all that is known of a session at a glance.
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
          */
         readonly get: operations["get_session_detail"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /**
+         * Delete a session for good: its bytes, what follows from them, what hooks told of it, and links to it
+         * @description Delete a session for good: its bytes, what follows from them, what hooks told of it, and links to it.
+         *
+         *     It must be named by its whole id or key; its person may delete it, and admins. No collector brings it back.
+         *     What cannot be deleted from here is told: copies of the archive that still have it.
+         */
+        readonly delete: operations["delete_session"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -513,7 +809,7 @@ export interface paths {
         };
         /**
          * Find passages, each with its exact message
-         * @description Find passages, each with its exact message.
+         * @description Find passages, each with its exact message. `person:me` is whoever asks.
          */
         readonly get: operations["search"];
         readonly put?: never;
@@ -584,7 +880,7 @@ export interface paths {
          *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
          *     :attr:`func`
          */
-        readonly post: operations["AsyncCallable"];
+        readonly post: operations["verify_archive"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -712,7 +1008,8 @@ export interface paths {
          *
          *     Begins with `hello`; `change` tells of an entry of the feed, `state` of a session that went to another
          *     column of mission control, `sync` how far the archive is up to date, and `reset` that the client missed more
-         *     than can be told. Goes on behind `Last-Event-ID`. docs/live.md says more.
+         *     than can be told. Everybody is told what they may see, and nothing else. Goes on behind `Last-Event-ID`.
+         *     docs/live.md says more.
          */
         readonly get: operations["open_stream"];
         readonly put?: never;
@@ -778,6 +1075,8 @@ export interface paths {
         /**
          * Say what there is of the sessions of a machine, so that it goes on from there
          * @description Say what there is of the sessions of a machine, so that it goes on from there.
+         *
+         *     Of other people's sessions nothing is told, nor whether there are any.
          */
         readonly get: operations["get_ingest_state"];
         readonly put?: never;
@@ -893,10 +1192,233 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["list_rules"];
+        /**
+         * Set a rule, or remove it, and say how many sessions others see by that, or see no longer
+         * @description Set a rule, or remove it, and say how many sessions others see by that, or see no longer.
+         */
+        readonly put: operations["set_rule"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/rules/weigh": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say what setting a rule would change, without doing it
+         * @description Say what setting a rule would change, without doing it.
+         */
+        readonly post: operations["weigh_rule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["list_links"];
+        readonly put?: never;
+        /**
+         * Make an address by which strangers see a session, as it is when they look, without secrets
+         * @description Make an address by which strangers see a session, as it is when they look, without secrets.
+         *
+         *     Its person may, and admins. The address is told once.
+         */
+        readonly post: operations["create_link"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/links/preview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say what strangers would see of a session; nothing is shared by that
+         * @description Say what strangers would see of a session; nothing is shared by that.
+         */
+        readonly post: operations["preview_link"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/links/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End a link: nobody sees anything by it from now on, those who look just now included
+         * @description End a link: nobody sees anything by it from now on, those who look just now included.
+         */
+        readonly delete: operations["revoke_link"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/weight": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what deleting a session would remove, and which copies of the archive would keep it
+         * @description Say what deleting a session would remove, and which copies of the archive would keep it.
+         */
+        readonly get: operations["weigh_session"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List who did what, the newest first
+         * @description List who did what, the newest first.
+         *
+         *     For admins that is all of it, for others what they did, or what is about them. Of looks at sessions of
+         *     others there is one entry for each visit.
+         */
+        readonly get: operations["list_audit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/access": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Wrap a given callable to be called in a thread pool using
+         *     ``anyio
+         * @description Wrap a given callable to be called in a thread pool using
+         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
+         *     :attr:`func`
+         */
+        readonly get: operations["get_access"];
+        /**
+         * Say who shall see a session: its person may, and admins
+         * @description Say who shall see a session: its person may, and admins.
+         */
+        readonly put: operations["change_access"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/access": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say who shall see some sessions; those that are not one's own are left out
+         * @description Say who shall see some sessions; those that are not one's own are left out.
+         */
+        readonly post: operations["change_accesses"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AccessChange
+         * @description Who shall see a session.
+         */
+        readonly AccessChange: {
+            /** @description Null leaves it to the rules. */
+            readonly visibility: components["schemas"]["Visibility"] | null;
+        };
+        /**
+         * AccessChanges
+         * @description Who shall see some sessions.
+         */
+        readonly AccessChanges: {
+            readonly keys: readonly (string | unknown)[];
+            /** @description Null leaves it to the rules. */
+            readonly visibility: components["schemas"]["Visibility"] | null;
+        };
         /**
          * Action
          * @description A call, a hook event, or another event that a line of a file tells.
@@ -1057,6 +1579,49 @@ export interface components {
             readonly verify: components["schemas"]["VerifyJob"] | null;
         };
         /**
+         * Assigned
+         * @description How many sessions something concerned.
+         */
+        readonly Assigned: {
+            readonly sessions: number;
+        };
+        /**
+         * Assignment
+         * @description Whose a machine is to be; nobody's with null.
+         */
+        readonly Assignment: {
+            readonly person: string | null;
+        };
+        /**
+         * AuditItem
+         * @description Something that somebody did; entries are added and never changed.
+         */
+        readonly AuditItem: {
+            readonly id: number;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description A user's name; null for the server's own token, and for strangers with a link. */
+            readonly who: string | null;
+            /** @description What it was, in a word: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md has them all. */
+            readonly action: string;
+            /** @description The link's id, if that let them in or is what it is about. */
+            readonly link: string | null;
+            /** @description A session's key. */
+            readonly session: string | null;
+            /** @description Whose session it is, or whom it is about. */
+            readonly person: string | null;
+            readonly detail: string;
+        };
+        /**
+         * AuditPage
+         * @description Entries, the newest first.
+         */
+        readonly AuditPage: {
+            readonly entries: readonly components["schemas"]["AuditItem"][];
+            /** @description Give it as `before` to go on; null at the end. */
+            readonly next: number | null;
+        };
+        /**
          * BackupCopy
          * @description A copy of the archive that was made.
          */
@@ -1137,6 +1702,12 @@ export interface components {
             readonly evidence: components["schemas"]["Evidence"];
             /** @description The error that it stopped at. */
             readonly stopped_by: string | null;
+            /** @description Whose it is; null if nobody said. */
+            readonly person: string | null;
+            /** @description Where it comes from; empty for the machine that the archive is kept on. */
+            readonly machine: string;
+            /** @description As that computer calls itself; empty if that is not known. */
+            readonly host: string;
             /** @description The command that goes on with it; null if its id does not look like one. */
             readonly resume: string | null;
         };
@@ -1183,7 +1754,7 @@ export interface components {
          * @description What a row is broken down by.
          * @enum {string}
          */
-        readonly Breakdown: "model" | "agent" | "skill" | "mcp";
+        readonly Breakdown: "model" | "agent" | "skill" | "mcp" | "person" | "machine";
         /**
          * Call
          * @description A tool call with what came of it.
@@ -1275,6 +1846,12 @@ export interface components {
             readonly seconds: number;
         };
         /**
+         * CallerKind
+         * @description How somebody came in.
+         * @enum {string}
+         */
+        readonly CallerKind: "operator" | "person" | "machine" | "link";
+        /**
          * CapturedFile
          * @description A file of lines that tell of the session once more.
          */
@@ -1340,13 +1917,39 @@ export interface components {
          * @example session-marked
          * @enum {string}
          */
-        readonly ChangeKind: "session-added" | "session-changed" | "session-gone" | "session-forgotten" | "session-marked" | "hook-delivered";
+        readonly ChangeKind: "session-added" | "session-changed" | "session-gone" | "session-forgotten" | "session-marked" | "session-access" | "hook-delivered";
+        /**
+         * ChangedAccess
+         * @description What changed.
+         */
+        readonly ChangedAccess: {
+            /** @description The keys of those of which it was not so before; others, and those of others, are left out. */
+            readonly changed: readonly string[];
+        };
         /**
          * Column
          * @description Where a session stands.
          * @enum {string}
          */
         readonly Column: "needs_you" | "working" | "done";
+        /**
+         * DeletedSession
+         * @description What was deleted for good.
+         */
+        readonly DeletedSession: {
+            readonly sessions: number;
+            readonly files: number;
+            /** @description As they were, of all generations. */
+            readonly bytes: number;
+            /** @description Of hooks. */
+            readonly deliveries: number;
+            /** @description That ended. */
+            readonly links: number;
+            /** @description Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again. */
+            readonly scrubbed: boolean;
+            /** @description Copies of the archive that still have it. */
+            readonly backups: readonly components["schemas"]["HoldingBackup"][];
+        };
         /**
          * EndangeredSession
          * @description A session whose files Claude Code deletes soon.
@@ -1461,7 +2064,7 @@ export interface components {
          * @default daily
          * @enum {string}
          */
-        readonly Grouping: "daily" | "weekly" | "monthly" | "session" | "project" | "model" | "tool" | "agent" | "skill" | "mcp" | "blocks";
+        readonly Grouping: "daily" | "weekly" | "monthly" | "session" | "project" | "model" | "tool" | "agent" | "skill" | "mcp" | "person" | "machine" | "blocks";
         /**
          * Health
          * @description Whether the server works; everybody may know.
@@ -1496,6 +2099,10 @@ export interface components {
             readonly created_at: string | null;
             readonly snippet: string;
             readonly marks: readonly components["schemas"]["Mark"][];
+            /** @description Whose session it is; missing where nobody else could be meant. */
+            readonly person?: string | null;
+            /** @description Where that session comes from; missing like `person`. */
+            readonly machine?: string;
         };
         /**
          * Hits
@@ -1507,6 +2114,21 @@ export interface components {
             readonly next: string | null;
             /** @description Texts that may be hits, but could not be read: the archive is damaged. */
             readonly unreadable: number;
+        };
+        /**
+         * HoldingBackup
+         * @description A copy of the archive that still has a session, or may.
+         */
+        readonly HoldingBackup: {
+            /** @description For admins, all of it; for others, the name of the file. */
+            readonly path: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            readonly at: string;
+            /** @description False if it could not be looked into: then it may have it. */
+            readonly certain: boolean;
         };
         /**
          * HookCommand
@@ -1722,11 +2344,126 @@ export interface components {
             readonly message: string;
         };
         /**
+         * LinkAsked
+         * @description Which session strangers would see.
+         */
+        readonly LinkAsked: {
+            readonly session: string;
+            /**
+             * @description What they would not see, besides secrets.
+             * @default []
+             */
+            readonly words: readonly (string | unknown)[];
+        };
+        /**
+         * LinkMade
+         * @description A new link.
+         */
+        readonly LinkMade: {
+            readonly link: components["schemas"]["SharedLink"];
+            /** @description On this server. It is the secret: nobody can see it again. */
+            readonly path: string;
+        };
+        /**
+         * LinkPreviewed
+         * @description What strangers would see of a session.
+         */
+        readonly LinkPreviewed: {
+            readonly title: string;
+            readonly project: string | null;
+            /** @description Of the transcript and of all agents. */
+            readonly messages: number;
+            readonly agents: number;
+            readonly calls: number;
+            /** @description How often each tool was used, the most used first. */
+            readonly tools: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description Files that calls name, at most 200. */
+            readonly files: readonly string[];
+            /** @description How often something of a kind is taken out. */
+            readonly redacted: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description How the first things begin that people said, as they would be shown. */
+            readonly excerpts: readonly string[];
+        };
+        /**
+         * LinkSeen
+         * @description What a stranger with a link was let in to.
+         */
+        readonly LinkSeen: {
+            readonly session: string;
+            readonly title: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+            /** @description Who made it, by their full name if there is one; empty if it was made with the server's own token. */
+            readonly shared_by: string;
+        };
+        /**
+         * LinkWanted
+         * @description Which session strangers shall see, and for how long.
+         */
+        readonly LinkWanted: {
+            readonly session: string;
+            /** @default 7 */
+            readonly days: number;
+            /**
+             * @description What they shall not see, besides secrets.
+             * @default []
+             */
+            readonly words: readonly (string | unknown)[];
+        };
+        /**
          * ListedState
          * @description What a session does, in a word for lists.
          * @enum {string}
          */
         readonly ListedState: "needs_you" | "working" | "done" | "stopped" | "idle";
+        /**
+         * LoginProvider
+         * @description Where else people can say who they are.
+         */
+        readonly LoginProvider: {
+            /** @description What the button says. */
+            readonly label: string;
+        };
+        /**
+         * LoginToken
+         * @description A person's token, or the server's own.
+         */
+        readonly LoginToken: {
+            readonly token: string;
+        };
+        /**
+         * LoginWays
+         * @description How people come in; everybody may know.
+         */
+        readonly LoginWays: {
+            /** @description Whether there are accounts; without any, the server is one person's. */
+            readonly team: boolean;
+            readonly oidc: components["schemas"]["LoginProvider"] | null;
+        };
+        /**
+         * MachineItem
+         * @description Where sessions come from: one user's account on one computer.
+         */
+        readonly MachineItem: {
+            readonly origin: string;
+            /** @description Whose sessions these are; null if nobody said. */
+            readonly person: string | null;
+            readonly host: string;
+            /** @description As the computer calls itself, and the account there. */
+            readonly user: string;
+            /** Format: date-time */
+            readonly first_at: string;
+            /** Format: date-time */
+            readonly last_at: string;
+            /** @description Of those that may be seen. */
+            readonly sessions: number;
+        };
         /**
          * Mark
          * @description A stretch of a snippet that was looked for, in characters (not UTF-16 units).
@@ -1771,6 +2508,22 @@ export interface components {
              * @default []
              */
             readonly remove_tags: readonly (string | unknown)[];
+        };
+        /**
+         * Me
+         * @description Who asks, and what they may do.
+         */
+        readonly Me: {
+            readonly kind: components["schemas"]["CallerKind"];
+            /** @description The user's name; null for the server's own token, and for strangers. */
+            readonly name: string | null;
+            readonly full_name: string;
+            readonly role: components["schemas"]["store_accounts_interface_Role"] | null;
+            readonly is_admin: boolean;
+            readonly may_write: boolean;
+            /** @description Whether there are accounts; without any, the server is one person's. */
+            readonly team: boolean;
+            readonly link: components["schemas"]["LinkSeen"] | null;
         };
         /**
          * Message
@@ -1890,6 +2643,27 @@ export interface components {
             /** @description Those that wait longest first, then those that work, then those that are done. */
             readonly sessions: readonly components["schemas"]["BoardCard"][];
             readonly spans: readonly components["schemas"]["BoardSpan"][];
+        };
+        /**
+         * NewToken
+         * @description A token that was made.
+         */
+        readonly NewToken: {
+            readonly token: components["schemas"]["TokenItem"];
+            /** @description Nobody can see it again. */
+            readonly secret: string;
+        };
+        /**
+         * NewUser
+         * @description An account that is to be made.
+         */
+        readonly NewUser: {
+            readonly name: string;
+            readonly role?: components["schemas"]["store_accounts_interface_Role"];
+            /** @default  */
+            readonly full_name: string;
+            /** @default  */
+            readonly email: string;
         };
         /**
          * Notifications
@@ -2050,11 +2824,31 @@ export interface components {
             readonly kept: readonly string[];
         };
         /**
-         * Role
-         * @description What a line is in the conversation (spec 002 §3).
-         * @enum {string}
+         * RuleChange
+         * @description A rule as it shall be.
          */
-        readonly Role: "user" | "assistant" | "tool_use" | "tool_result" | "system" | "progress" | "summary";
+        readonly RuleChange: {
+            readonly pattern: string;
+            /** @description Null removes it. */
+            readonly visibility: components["schemas"]["Visibility"] | null;
+        };
+        /**
+         * RuleItem
+         * @description A rule for some projects.
+         */
+        readonly RuleItem: {
+            /** @description Of the project's path, with `*` for anything. The longest one that fits counts. */
+            readonly pattern: string;
+            readonly visibility: components["schemas"]["Visibility"];
+        };
+        /**
+         * RuleWeight
+         * @description What a rule changes.
+         */
+        readonly RuleWeight: {
+            /** @description How many sessions others see by that, or see no longer. */
+            readonly sessions: number;
+        };
         /**
          * SearchOrder
          * @description In which order.
@@ -2071,6 +2865,29 @@ export interface components {
             readonly target: string;
             readonly ok: boolean;
             readonly message: string;
+        };
+        /**
+         * SessionAccessItem
+         * @description Who may see a session, and why.
+         */
+        readonly SessionAccessItem: {
+            readonly key: string;
+            /** @description Whose it is; null if nobody said. */
+            readonly person: string | null;
+            /** @description Where it comes from. */
+            readonly machine: string;
+            /** @description As that computer calls itself; empty if that is not known. */
+            readonly host: string;
+            /** @description What its person said; null if the rules decide. */
+            readonly chosen: components["schemas"]["Visibility"] | null;
+            /** @description The pattern of the rule that fits its project; null if none does. */
+            readonly rule: string | null;
+            /** @description What follows from all of it. */
+            readonly visibility: components["schemas"]["Visibility"];
+            /** @description Whether whoever asks may say who sees it, make links to it, and delete it. */
+            readonly may_change: boolean;
+            /** @description Those to it, for whoever may change it; the newest first. */
+            readonly links: readonly components["schemas"]["SharedLink"][];
         };
         /**
          * SessionAnswer
@@ -2106,6 +2923,9 @@ export interface components {
             readonly models: readonly components["schemas"]["Facet"][];
             readonly tags: readonly components["schemas"]["Facet"][];
             readonly branches: readonly components["schemas"]["Facet"][];
+            /** @description An empty name stands for nobody. */
+            readonly persons: readonly components["schemas"]["Facet"][];
+            readonly machines: readonly components["schemas"]["Facet"][];
         };
         /**
          * SessionItem
@@ -2146,6 +2966,12 @@ export interface components {
             /** @description What it does; null if nothing happened in it for a day. */
             readonly state: components["schemas"]["ListedState"] | null;
             readonly marks: components["schemas"]["Marks"];
+            /** @description Whose it is; null if nobody said. */
+            readonly person: string | null;
+            /** @description Where it comes from; empty if that was never told. */
+            readonly machine: string;
+            /** @description Who sees it besides. */
+            readonly visibility: components["schemas"]["Visibility"];
         };
         /**
          * SessionNote
@@ -2173,6 +2999,46 @@ export interface components {
             readonly total: number;
             /** @description Give it as `cursor` to go on; null at the end. */
             readonly next: string | null;
+        };
+        /**
+         * SessionWeight
+         * @description What deleting a session would remove.
+         */
+        readonly SessionWeight: {
+            readonly sessions: number;
+            readonly files: number;
+            /** @description As they were, of all generations. */
+            readonly bytes: number;
+            /** @description Of hooks. */
+            readonly deliveries: number;
+            /** @description That would end. */
+            readonly links: number;
+            /** @description Copies of the archive that would keep it. */
+            readonly backups: readonly components["schemas"]["HoldingBackup"][];
+        };
+        /**
+         * SharedLink
+         * @description A link; its address is told once, when it is made.
+         */
+        readonly SharedLink: {
+            readonly id: string;
+            /** @description The session's key. */
+            readonly session: string;
+            /** @description What the session was called when the link was made. */
+            readonly title: string;
+            /** @description Null if it was made with the server's own token. */
+            readonly created_by: string | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+            readonly revoked_at: string | null;
+            /** @description What it never shows, besides secrets. */
+            readonly words: readonly string[];
+            /** @description How often somebody came by it. */
+            readonly opened: number;
+            /** @description The last time. */
+            readonly opened_at: string | null;
         };
         /**
          * Sidechain
@@ -2353,6 +3219,42 @@ export interface components {
             readonly omitted: number;
         };
         /**
+         * TokenItem
+         * @description What lets somebody in; not the secret itself.
+         */
+        readonly TokenItem: {
+            readonly id: string;
+            readonly kind: components["schemas"]["TokenKind"];
+            readonly user: string;
+            readonly label: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            readonly expires_at: string | null;
+            readonly used_at: string | null;
+            readonly revoked_at: string | null;
+            /** @description The machine that a machine's token is good for alone, once one has used it. */
+            readonly origin: string | null;
+        };
+        /**
+         * TokenKind
+         * @description What a token is for.
+         * @enum {string}
+         */
+        readonly TokenKind: "personal" | "machine";
+        /**
+         * TokenWish
+         * @description A token that is to be made.
+         */
+        readonly TokenWish: {
+            readonly kind: components["schemas"]["TokenKind"];
+            /** @default  */
+            readonly label: string;
+            /** @description Whose it is; one's own if nobody is named. */
+            readonly user?: string | null;
+            /** @description How long it is good; null: until it is revoked. */
+            readonly days?: number | null;
+        };
+        /**
          * Tree
          * @description Which message follows which.
          */
@@ -2462,6 +3364,31 @@ export interface components {
             readonly block?: components["schemas"]["BlockState"] | null;
         };
         /**
+         * UserChange
+         * @description What is to be different about a user; what is left out stays.
+         */
+        readonly UserChange: {
+            readonly role?: components["schemas"]["store_accounts_interface_Role"];
+            readonly full_name?: string;
+            readonly email?: string;
+        };
+        /**
+         * UserItem
+         * @description A user, as far as whoever asks may know.
+         */
+        readonly UserItem: {
+            readonly name: string;
+            readonly full_name: string;
+            readonly role: components["schemas"]["store_accounts_interface_Role"];
+            /** @description For admins, and of oneself; null otherwise, and if there is none. */
+            readonly email: string | null;
+            readonly disabled: boolean;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** @description When they were last let in; for admins, and of oneself. */
+            readonly seen_at: string | null;
+        };
+        /**
          * VerifyJob
          * @description A verification of the whole archive, which goes on whether somebody looks or not.
          */
@@ -2493,6 +3420,12 @@ export interface components {
          */
         readonly VerifyState: "running" | "clean" | "found" | "failed";
         /**
+         * Visibility
+         * @description Who sees a session, besides the person whose it is, and admins.
+         * @enum {string}
+         */
+        readonly Visibility: "private" | "team";
+        /**
          * WebhookItem
          * @description An address that is told.
          */
@@ -2518,6 +3451,19 @@ export interface components {
              */
             readonly dry_run: boolean;
         };
+        /**
+         * Role
+         * @description What a user may do.
+         * @default member
+         * @enum {string}
+         */
+        readonly store_accounts_interface_Role: "admin" | "member" | "viewer";
+        /**
+         * Role
+         * @description What a line is in the conversation (spec 002 §3).
+         * @enum {string}
+         */
+        readonly transcripts_lines_kinds_Role: "user" | "assistant" | "tool_use" | "tool_result" | "system" | "progress" | "summary";
         /**
          * ErrorDocument
          * @description The one shape of every failure.
@@ -2652,6 +3598,514 @@ export interface operations {
             };
         };
     };
+    readonly get_login: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LoginWays"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly log_in: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LoginToken"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, nothing follows */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly log_out: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, nothing follows */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly begin_login: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Where to go afterwards: a path of the page. */
+                readonly next?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Redirect Response */
+            readonly 302: {
+                headers: {
+                    /** @description target path for the redirect */
+                    readonly location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly finish_login: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description As it was given out. */
+                readonly state?: string;
+                /** @description For the provider's token. */
+                readonly code?: string;
+                /** @description Why not. */
+                readonly error?: string | null;
+                /** @description Who the provider is. */
+                readonly iss?: string | null;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Redirect Response */
+            readonly 303: {
+                headers: {
+                    /** @description target path for the redirect */
+                    readonly location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_me: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_users: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["UserItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly add_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        readonly responses: {
+            /** @description Document created, URL follows */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly change_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The user's name. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UserChange"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly disable_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The user's name. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly enable_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The user's name. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_tokens: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whose; one's own otherwise, or with the server's token all. */
+                readonly user?: string | null;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["TokenItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly create_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TokenWish"];
+            };
+        };
+        readonly responses: {
+            /** @description Document created, URL follows */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly revoke_token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The token's `id`, which is no secret. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, nothing follows */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_machines: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["MachineItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly assign_machine: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The machine's `origin`. */
+                readonly origin: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Assignment"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Assigned"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly get_status: {
         readonly parameters: {
             readonly query?: never;
@@ -2732,6 +4186,12 @@ export interface operations {
                 readonly branch?: string | null;
                 /** @description Tags that it has, all of them. */
                 readonly tag?: readonly string[] | null;
+                /** @description Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody. */
+                readonly person?: readonly string[] | null;
+                /** @description Where they come from: any of these. */
+                readonly machine?: readonly string[] | null;
+                /** @description Who sees them. */
+                readonly visibility?: components["schemas"]["Visibility"] | null;
                 /** @description Those with a star, or without. */
                 readonly starred?: boolean | null;
                 /** @description Those that were put away, instead of the others. */
@@ -2792,6 +4252,12 @@ export interface operations {
                 readonly branch?: string | null;
                 /** @description Tags that it has, all of them. */
                 readonly tag?: readonly string[] | null;
+                /** @description Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody. */
+                readonly person?: readonly string[] | null;
+                /** @description Where they come from: any of these. */
+                readonly machine?: readonly string[] | null;
+                /** @description Who sees them. */
+                readonly visibility?: components["schemas"]["Visibility"] | null;
                 /** @description Those with a star, or without. */
                 readonly starred?: boolean | null;
                 /** @description Those that were put away, instead of the others. */
@@ -2865,6 +4331,38 @@ export interface operations {
             };
         };
     };
+    readonly delete_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DeletedSession"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly change_marks: {
         readonly parameters: {
             readonly query?: never;
@@ -2919,7 +4417,7 @@ export interface operations {
                 /** @description What is said, what is done, what sub-agents say. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
                 /** @description What they are in the conversation. */
-                readonly role?: readonly components["schemas"]["Role"][] | null;
+                readonly role?: readonly components["schemas"]["transcripts_lines_kinds_Role"][] | null;
                 /** @description The sort of action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */
@@ -3011,7 +4509,7 @@ export interface operations {
                 /** @description What is said, what is done, what sub-agents say. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
                 /** @description What they are in the conversation. */
-                readonly role?: readonly components["schemas"]["Role"][] | null;
+                readonly role?: readonly components["schemas"]["transcripts_lines_kinds_Role"][] | null;
                 /** @description The sort of action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */
@@ -3650,7 +5148,7 @@ export interface operations {
             };
         };
     };
-    readonly AsyncCallable: {
+    readonly verify_archive: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -3921,7 +5419,10 @@ export interface operations {
     };
     readonly receive_hook: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The name of the machine that it comes from; not needed with the server's token. */
+                readonly origin?: string | null;
+            };
             readonly header?: {
                 /** @description What the delivery is called, `<nanoseconds since 1970>-<letters and digits>`: one that comes again under the same name is kept once. */
                 readonly "x-turnlog-delivery"?: string | null;
@@ -4181,6 +5682,404 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["TestedNotifications"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_rules: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["RuleItem"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly set_rule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RuleChange"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RuleWeight"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly weigh_rule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RuleChange"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RuleWeight"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_links: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The key of a session; all of them otherwise. */
+                readonly session?: string | null;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["SharedLink"][];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly create_link: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LinkWanted"];
+            };
+        };
+        readonly responses: {
+            /** @description Document created, URL follows */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LinkMade"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly preview_link: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LinkAsked"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LinkPreviewed"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly revoke_link: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `id` of a link. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, nothing follows */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly weigh_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SessionWeight"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_audit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Who did it: the name of a user. */
+                readonly who?: string | null;
+                /** @description Whose session it is, or whom it is about: a user's name. */
+                readonly person?: string | null;
+                /** @description The key of the session that it is about. */
+                readonly session?: string | null;
+                /** @description What was done, as `looked` or `link-opened`: any of these. */
+                readonly action?: readonly string[] | null;
+                /** @description Where to go on: `next` of the answer before. */
+                readonly before?: number | null;
+                /** @description The most to answer at once. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_access: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SessionAccessItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly change_access: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccessChange"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SessionAccessItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly change_accesses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccessChanges"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangedAccess"];
                 };
             };
             /** @description Any failure */

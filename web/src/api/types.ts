@@ -4,7 +4,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
-export type Action = Schemas["Action"];
+export type Action = ActionPage["items"][number];
 export type ActionPage = Schemas["ActionPage"];
 export type ActionSpan = Schemas["ActionSpan"];
 export type BoardCard = Schemas["BoardCard"];

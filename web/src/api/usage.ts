@@ -5,7 +5,8 @@ import { queryOptions } from "@tanstack/react-query";
 import { request } from "./client";
 import type { UsageReport } from "./types";
 
-export type Grouping = "daily" | "monthly" | "session" | "project" | "model" | "tool" | "agent" | "blocks";
+export type Grouping =
+  "daily" | "monthly" | "session" | "project" | "model" | "tool" | "agent" | "blocks" | "person" | "machine";
 
 export interface UsageRequest {
   readonly by: Grouping;
@@ -14,7 +15,7 @@ export interface UsageRequest {
   readonly until: string | null;
   readonly timezone: string;
   readonly project: string | null;
-  readonly breakdown?: "model";
+  readonly breakdown?: "model" | "person";
   /** The most rows; the rest comes as one. */
   readonly top?: number;
 }

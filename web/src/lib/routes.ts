@@ -1,11 +1,26 @@
 /** Every place of the page has an address; all of them are made and read here. */
 
+/** What stands before every address where a link lets a stranger in: `/s/…`; else nothing. */
+export function baseOf(path: string): string {
+  return /^\/s\/[^/]+/.exec(path)?.[0] ?? "";
+}
+
+/** Of this page; it stays as it is as long as the page is open. */
+export const BASE: string = baseOf(typeof location === "undefined" ? "/" : location.pathname);
+/** Whether it is a stranger's, who reads one session and does nothing else. */
+export const SHARED = BASE !== "";
+
 export interface SessionFilter {
   readonly project: string | null;
   readonly model: string | null;
   readonly tag: string | null;
   readonly text: string | null;
   readonly branch: string | null;
+  /** Whose they are; an empty name stands for nobody. */
+  readonly person: string | null;
+  /** Where they come from. */
+  readonly machine: string | null;
+  readonly visibility: Visibility | null;
   /** Something happened then or later, and before: days or moments as ISO 8601 has them. */
   readonly since: string | null;
   readonly until: string | null;
@@ -16,6 +31,9 @@ export interface SessionFilter {
   readonly only_here: boolean;
   readonly sort: SessionSort;
 }
+
+export const VISIBILITIES = { private: "Private", team: "Shared with the team" } as const;
+export type Visibility = keyof typeof VISIBILITIES;
 
 export const SORTS = {
   newest: "Newest first",
@@ -34,6 +52,9 @@ export const NO_FILTER: SessionFilter = {
   tag: null,
   text: null,
   branch: null,
+  person: null,
+  machine: null,
+  visibility: null,
   since: null,
   until: null,
   starred: false,
@@ -45,12 +66,16 @@ export const NO_FILTER: SessionFilter = {
 export function parseFilter(search: string): SessionFilter {
   const params = new URLSearchParams(search);
   const sort = params.get("sort") ?? "";
+  const visibility = params.get("visibility") ?? "";
   return {
     project: params.get("project"),
     model: params.get("model"),
     tag: params.get("tag"),
     text: params.get("text"),
     branch: params.get("branch"),
+    person: params.get("person"),
+    machine: params.get("machine"),
+    visibility: Object.hasOwn(VISIBILITIES, visibility) ? (visibility as Visibility) : null,
     since: params.get("since"),
     until: params.get("until"),
     starred: params.get("starred") === "true",
@@ -60,7 +85,7 @@ export function parseFilter(search: string): SessionFilter {
   };
 }
 
-const TEXTS = ["project", "model", "tag", "text", "branch", "since", "until"] as const;
+const TEXTS = ["project", "model", "tag", "text", "branch", "machine", "visibility", "since", "until"] as const;
 
 /** The query of a filter, also as the API takes it; what is not set is left out. */
 export function filterQuery(filter: SessionFilter): URLSearchParams {
@@ -69,6 +94,8 @@ export function filterQuery(filter: SessionFilter): URLSearchParams {
     const value = filter[name];
     if (value !== null && value !== "") params.set(name, value);
   }
+  // Nobody's sessions are somebody's choice, too.
+  if (filter.person !== null) params.set("person", filter.person);
   for (const name of ["starred", "errors", "only_here"] as const) if (filter[name]) params.set(name, "true");
   if (filter.sort !== NO_FILTER.sort) params.set("sort", filter.sort);
   return params;
@@ -178,7 +205,13 @@ export function searchPath({ text, order, hit = 0 }: SearchState): string {
 
 export const RANGES = { today: "Today", "7d": "7 days", "30d": "30 days", year: "Year", all: "All" } as const;
 export type Range = keyof typeof RANGES;
-export const GROUPINGS = { project: "Project", session: "Session", agent: "Sub-agent" } as const;
+export const GROUPINGS = {
+  project: "Project",
+  session: "Session",
+  agent: "Sub-agent",
+  person: "Person",
+  machine: "Machine",
+} as const;
 export type UsageGrouping = keyof typeof GROUPINGS;
 
 export interface UsageState {
@@ -231,14 +264,39 @@ function readCount(text: string | null): number | null {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
-export type Grouping = "state" | "project";
+export const BOARD_GROUPINGS = {
+  state: "State",
+  project: "Project",
+  person: "Person",
+  machine: "Machine",
+} as const;
+export type Grouping = keyof typeof BOARD_GROUPINGS;
 
-export function parseGrouping(search: string): Grouping {
-  return new URLSearchParams(search).get("by") === "project" ? "project" : "state";
+export interface BoardState {
+  readonly by: Grouping;
+  /** Whose sessions are shown, and from where; null: all. */
+  readonly person: string | null;
+  readonly machine: string | null;
 }
 
-export function missionControlPath(by: Grouping = "state"): string {
-  return by === "state" ? "/mission-control" : "/mission-control?by=project";
+export const WHOLE_BOARD: BoardState = { by: "state", person: null, machine: null };
+
+export function parseBoard(search: string): BoardState {
+  const params = new URLSearchParams(search);
+  const by = params.get("by") ?? "";
+  return {
+    by: Object.hasOwn(BOARD_GROUPINGS, by) ? (by as Grouping) : "state",
+    person: params.get("person"),
+    machine: params.get("machine"),
+  };
+}
+
+export function missionControlPath({ by, person, machine }: BoardState = WHOLE_BOARD): string {
+  const query = new URLSearchParams();
+  if (by !== "state") query.set("by", by);
+  if (person !== null) query.set("person", person);
+  if (machine !== null) query.set("machine", machine);
+  return withQuery("/mission-control", query);
 }
 
 function withQuery(path: string, query: URLSearchParams): string {

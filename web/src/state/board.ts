@@ -3,12 +3,12 @@
 import type { Board, BoardCard } from "@/api/board";
 import { dayKey } from "@/lib/days";
 import { baseName } from "@/lib/names";
-import type { Grouping } from "@/lib/routes";
+import type { BoardState, Grouping } from "@/lib/routes";
 
 export interface BoardGroup {
   readonly key: string;
   readonly name: string;
-  readonly kind: "needs_you" | "working" | "done" | "project";
+  readonly kind: "needs_you" | "working" | "done" | "project" | "person" | "machine";
   readonly cards: readonly BoardCard[];
 }
 
@@ -21,7 +21,57 @@ export function cardsOfToday(board: Board, now: Date): BoardCard[] {
 }
 
 export function groupCards(cards: readonly BoardCard[], by: Grouping): BoardGroup[] {
-  return by === "state" ? byState(cards) : byProject(cards);
+  switch (by) {
+    case "state":
+      return byState(cards);
+    case "project":
+      return inGroups(
+        cards,
+        by,
+        (card) => card.project ?? "",
+        ({ project }) => (project === null ? "No project" : baseName(project)),
+      );
+    case "person":
+      return inGroups(
+        cards,
+        by,
+        ({ person }) => person ?? "",
+        ({ person }) => person ?? "Nobody",
+      );
+    case "machine":
+      return inGroups(cards, by, ({ machine }) => machine, machineOf);
+  }
+}
+
+/** How a card's machine is called. */
+export function machineOf({ machine, host }: Pick<BoardCard, "machine" | "host">): string {
+  return host || machine.slice(0, 8) || "No machine";
+}
+
+/** Those of one person, or from one machine. */
+export function narrowCards(
+  cards: readonly BoardCard[],
+  { person, machine }: Pick<BoardState, "person" | "machine">,
+): readonly BoardCard[] {
+  if (person === null && machine === null) return cards;
+  return cards.filter(
+    (card) =>
+      (person === null || (card.person ?? "") === person) && (machine === null || card.machine === machine),
+  );
+}
+
+/** What cards can be narrowed down by, each with its name, by name. */
+export function listOwners(cards: readonly BoardCard[]): {
+  readonly persons: readonly (readonly [value: string, name: string])[];
+  readonly machines: readonly (readonly [value: string, name: string])[];
+} {
+  const byName = (entries: Map<string, string>) => [...entries].sort(([, a], [, b]) => a.localeCompare(b));
+  return {
+    persons: byName(new Map(cards.map(({ person }) => [person ?? "", person ?? "Nobody"]))),
+    machines: byName(
+      new Map(cards.flatMap((card) => (card.machine ? [[card.machine, machineOf(card)] as const] : []))),
+    ),
+  };
 }
 
 function byState(cards: readonly BoardCard[]): BoardGroup[] {
@@ -32,18 +82,19 @@ function byState(cards: readonly BoardCard[]): BoardGroup[] {
   ];
 }
 
-function byProject(cards: readonly BoardCard[]): BoardGroup[] {
-  const projects = new Map<string, BoardCard[]>();
+function inGroups(
+  cards: readonly BoardCard[],
+  kind: "project" | "person" | "machine",
+  keyOf: (card: BoardCard) => string,
+  nameOf: (card: BoardCard) => string,
+): BoardGroup[] {
+  const groups = new Map<string, { name: string; cards: BoardCard[] }>();
   for (const card of sortCards(cards)) {
-    const path = card.project ?? "";
-    projects.set(path, [...(projects.get(path) ?? []), card]);
+    const group = groups.get(keyOf(card));
+    if (group) group.cards.push(card);
+    else groups.set(keyOf(card), { name: nameOf(card), cards: [card] });
   }
-  return [...projects].map(([path, own]) => ({
-    key: path,
-    kind: "project",
-    name: path === "" ? "No project" : baseName(path),
-    cards: own,
-  }));
+  return [...groups].map(([key, group]) => ({ key, kind, ...group }));
 }
 
 export function inColumn(cards: readonly BoardCard[], column: BoardCard["column"]): BoardCard[] {

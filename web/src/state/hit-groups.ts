@@ -7,6 +7,9 @@ export interface HitGroup {
   readonly session: string | null;
   readonly title: string | null;
   readonly project: string | null;
+  /** Undefined where nobody says whose it is. */
+  readonly person: string | null | undefined;
+  readonly machine: string;
   readonly hits: readonly { readonly hit: Hit; readonly at: number }[];
 }
 
@@ -31,6 +34,8 @@ export function groupHits(pages: readonly Hits[]): HitGroup[] {
     session: hits[0]?.session ?? null,
     title: hits[0]?.title ?? null,
     project: hits[0]?.project ?? null,
+    person: hits[0]?.person,
+    machine: hits[0]?.machine ?? "",
     hits: hits.map((hit) => ({ hit, at: number++ })),
   }));
 }

@@ -30,9 +30,9 @@ const SEQUENCE_MS = 1200;
 
 export const bindings = createStore<readonly (readonly Binding[])[]>([]);
 
-/** Adds a table on top of the others; returns how to take it away. */
-export function addBindings(table: readonly Binding[]): () => void {
-  bindings.set((all) => [...all, table]);
+/** Adds a table on top of the others, or below them all; returns how to take it away. */
+export function addBindings(table: readonly Binding[], below = false): () => void {
+  bindings.set((all) => (below ? [table, ...all] : [...all, table]));
   return () => {
     bindings.set((all) => all.filter((other) => other !== table));
   };

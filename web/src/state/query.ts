@@ -17,6 +17,8 @@ export const FILTERS = [
   "branch",
   "file",
   "agent",
+  "person",
+  "machine",
   "is",
   "after",
   "before",
@@ -151,10 +153,14 @@ export function openFilter(
   return filter ? { name: filter, begun: (begun ?? "").replace(/^"/, ""), negated: minus === "-" } : null;
 }
 
-/** Filters whose names begin as the last word does. */
-export function beginningNames(text: string): Filter[] {
+/** Filters that say nothing where there is only one person. */
+export const TEAM_FILTERS: ReadonlySet<Filter> = new Set<Filter>(["person", "machine"]);
+
+/** Filters whose names begin as the last word does; `team`: whether there is more than one person. */
+export function beginningNames(text: string, team = false): Filter[] {
   const word = lastWord(text).replace(/^-/, "");
-  return word.length > 0 ? FILTERS.filter((name) => name.startsWith(word)) : [];
+  if (word.length === 0) return [];
+  return FILTERS.filter((name) => name.startsWith(word) && (team || !TEAM_FILTERS.has(name)));
 }
 
 /** The text without the word that is being written. */

@@ -99,6 +99,36 @@ export function buildHeat(report: UsageReport, measure: Measure, last: string): 
   });
 }
 
+export interface Matrix {
+  /** The parts, the largest first; the last one may stand for all others. */
+  readonly parts: readonly (string | null)[];
+  readonly rows: readonly {
+    readonly name: string | null;
+    readonly total: bigint;
+    readonly amounts: readonly bigint[];
+  }[];
+}
+
+/** Rows and what they are divided by as a table, the largest of both first; what is too much for it is one part. */
+export function buildMatrix(report: UsageReport, measure: Measure, mostParts: number): Matrix {
+  const sums = new Map<string | null, bigint>();
+  for (const part of report.rows.flatMap((row) => row.breakdown)) {
+    sums.set(part.name, (sums.get(part.name) ?? 0n) + amountOf(part, measure));
+  }
+  const sorted = [...sums].sort(([, a], [, b]) => (a < b ? 1 : -1)).map(([name]) => name);
+  const named = sorted.length > mostParts ? sorted.slice(0, mostParts - 1) : sorted;
+  const parts = sorted.length > mostParts ? [...named, OTHERS] : named;
+  const rows = report.rows.map((row) => {
+    const amounts = parts.map(() => 0n);
+    for (const part of row.breakdown) {
+      const at = named.includes(part.name) ? named.indexOf(part.name) : parts.length - 1;
+      amounts[at] = (amounts[at] ?? 0n) + amountOf(part, measure);
+    }
+    return { name: row.name, total: amountOf(row, measure), amounts };
+  });
+  return { parts, rows: rows.sort((a, b) => (a.total < b.total ? 1 : -1)) };
+}
+
 /** What the figures cannot tell for sure, as sentences; none if they are exact. */
 export function listDoubts({ total }: Pick<UsageReport, "total">): string[] {
   const doubts: string[] = [];

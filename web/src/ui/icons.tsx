@@ -126,6 +126,12 @@ const SHAPES = {
     </>
   ),
   file: <path d="M3.8 2.5h5.4l3 3v8H3.8zM9 2.7v3h3" />,
+  person: (
+    <>
+      <circle cx="8" cy="5.2" r="2.7" />
+      <path d="M2.8 13.6a5.2 5.2 0 0 1 10.4 0" />
+    </>
+  ),
   pause: <path d="M5.5 4v8M10.5 4v8" strokeWidth="1.8" />,
 } as const satisfies Record<string, ReactNode>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { BoardCard } from "@/api/board";
-import { cardsOfToday, describeBoard, describeWhy, groupCards } from "@/state/board";
+import { cardsOfToday, describeBoard, describeWhy, groupCards, listOwners, narrowCards } from "@/state/board";
 import { buildLanes, laneTicks } from "@/state/lanes";
 import { newWaits, waitKey } from "@/state/live/waits";
 
@@ -105,4 +105,34 @@ test("a wait is new once, and not if it began before one looked", () => {
     "b-push",
     "b-ask",
   ]);
+});
+
+describe("of a team", () => {
+  const own = { person: "ben", machine: "m-1", host: "desk" };
+  const team = [
+    buildCard(NOW, { session_id: "a", ...own }),
+    buildCard(NOW, { session_id: "b", person: "ada", machine: "m-22222222", host: "" }),
+    buildCard(NOW, { session_id: "c", person: null, machine: "", host: "" }),
+  ];
+  test("cards stand by person and by machine", () => {
+    expect(groupCards(team, "person").map(({ name }) => name)).toEqual(["ben", "ada", "Nobody"]);
+    expect(groupCards(team, "machine").map(({ name }) => name)).toEqual(["desk", "m-222222", "No machine"]);
+  });
+  test("they are narrowed down by both, nobody's too", () => {
+    expect(ids(narrowCards(team, { person: "ben", machine: null }))).toEqual(["a"]);
+    expect(ids(narrowCards(team, { person: "", machine: null }))).toEqual(["c"]);
+    expect(ids(narrowCards(team, { person: "ben", machine: "m-22222222" }))).toEqual([]);
+    expect(narrowCards(team, { person: null, machine: null })).toBe(team);
+    expect(listOwners(team)).toEqual({
+      persons: [
+        ["ada", "ada"],
+        ["ben", "ben"],
+        ["", "Nobody"],
+      ],
+      machines: [
+        ["m-1", "desk"],
+        ["m-22222222", "m-222222"],
+      ],
+    });
+  });
 });

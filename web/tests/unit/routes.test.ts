@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 
 import {
+  baseOf,
   filterQuery,
   findQueryOf,
   hitPath,
+  missionControlPath,
   NO_FILTER,
+  parseBoard,
   parseFilter,
   parseFind,
   parsePlace,
@@ -69,4 +72,25 @@ test("what is looked for stands in the address beside what else does", () => {
   expect(parseFind(findQueryOf("?at=end", "a & b"))).toBe("a & b");
   expect(findQueryOf("?at=end", "")).toBe("?at=end&find=");
   expect(findQueryOf("?find=x", null)).toBe("");
+});
+
+test("whose, from where and for whom come back from an address; nobody is somebody, too", () => {
+  const filter = { ...NO_FILTER, person: "", machine: "m/1", visibility: "team" } as const;
+  expect(parseFilter(filterQuery(filter).toString())).toEqual(filter);
+  expect(parseFilter("visibility=all").visibility).toBeNull();
+});
+
+test("mission control keeps by what, whose and where", () => {
+  const state = { by: "person", person: "ben", machine: "m&1" } as const;
+  const path = missionControlPath(state);
+  expect(parseBoard(path.slice(path.indexOf("?")))).toEqual(state);
+  expect(missionControlPath()).toBe("/mission-control");
+  expect(parseBoard("?by=constructor").by).toBe("state");
+});
+
+test("a link's address stands before all others on its page", () => {
+  expect(baseOf("/s/tls_abc/sessions/k")).toBe("/s/tls_abc");
+  expect(baseOf("/s/tls_abc")).toBe("/s/tls_abc");
+  expect(baseOf("/sessions/s/x")).toBe("");
+  expect(baseOf("/s/")).toBe("");
 });

@@ -4,7 +4,7 @@ import type { UsageRow } from "@/api/types";
 import { writeCsv } from "@/lib/csv";
 import { formatExact, parseMoney } from "@/lib/decimal";
 import { dayIn, daysBetween, formatHour, monthsBetween, shiftDay, weekdayOf } from "@/lib/zones";
-import { axisSteps, buildDayPlot, buildHeat, familyOf, listDoubts } from "@/state/usage";
+import { axisSteps, buildDayPlot, buildHeat, buildMatrix, familyOf, listDoubts } from "@/state/usage";
 
 import { buildUsage } from "../fixture/usage";
 
@@ -89,4 +89,21 @@ test("CSV keeps digits, quotes what must be, and disarms formulas", () => {
       ["=cmd()", "-0.5", null, 3],
     ]),
   ).toBe('a,"say ""x""","1,2"\r\n\'=cmd(),-0.5,,3\r\n');
+});
+
+test("what is divided by persons is a table, the largest first, and the rest of them one part", () => {
+  const [row] = report("by=project").rows;
+  if (!row) throw new Error("nothing was used");
+  const part = (name: string | null, cost_usd: string): UsageRow => ({ ...row, name, cost_usd });
+  const rows = [
+    { ...part("/a", "3"), breakdown: [part("ben", "1"), part("ada", "2")] },
+    { ...part("/b", "9"), breakdown: [part("ada", "4"), part(null, "3"), part("eve", "2")] },
+  ];
+  const { parts, rows: built } = buildMatrix({ ...report("by=project"), rows }, "cost", 3);
+  expect(parts).toEqual(["ada", null, "others"]);
+  expect(built.map(({ name }) => name)).toEqual(["/b", "/a"]);
+  expect(built.map(({ amounts }) => amounts.map((amount) => formatExact(amount)))).toEqual([
+    ["$4.00", "$3.00", "$2.00"],
+    ["$2.00", "$0.00", "$1.00"],
+  ]);
 });

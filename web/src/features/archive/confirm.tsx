@@ -1,7 +1,7 @@
 /** Asks before something is done, after showing what it would do. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import type { ReactNode } from "react";
 
 import { Button } from "@/ui/controls";
@@ -17,6 +17,8 @@ interface ConfirmProps<T> {
   readonly queryKey: readonly unknown[];
   readonly verb: string;
   readonly describe: (result: T) => ReactNode;
+  /** What has to be typed before, where nothing brings it back. */
+  readonly typed?: string;
   /** Nothing would happen: there is nothing to agree to. */
   readonly isIdle?: (result: T) => boolean;
   readonly onDone: (result: T) => void;
@@ -24,7 +26,9 @@ interface ConfirmProps<T> {
 }
 
 export function Confirm<T>(props: ConfirmProps<T>) {
-  const { title, subject, act, queryKey, verb, describe, isIdle, onDone, onClose } = props;
+  const { title, subject, act, queryKey, verb, describe, typed, isIdle, onDone, onClose } = props;
+  const [word, setWord] = useState("");
+  const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const trial = useQuery({ queryKey, queryFn: () => act(true), gcTime: 0, staleTime: 0, retry: false });
   const deed = useMutation({
@@ -50,11 +54,34 @@ export function Confirm<T>(props: ConfirmProps<T>) {
       ) : (
         !error && <Skeleton rows={2} shape="turn" />
       )}
+      {typed !== undefined && (
+        <p className="type">
+          <label htmlFor={id}>
+            Type <b>{typed}</b> to agree
+          </label>
+          <input
+            id={id}
+            type="text"
+            autoComplete="off"
+            autoCapitalize="off"
+            spellCheck={false}
+            value={word}
+            onChange={(event) => {
+              setWord(event.currentTarget.value);
+            }}
+          />
+        </p>
+      )}
       <footer>
         <Button onClick={() => dialog.current?.close()}>Cancel</Button>
         <Button
           className="btn-solid"
-          disabled={trial.data === undefined || deed.isPending || (isIdle?.(trial.data) ?? false)}
+          disabled={
+            trial.data === undefined ||
+            deed.isPending ||
+            (isIdle?.(trial.data) ?? false) ||
+            (typed !== undefined && word.trim().toLowerCase() !== typed)
+          }
           onClick={() => {
             deed.mutate();
           }}

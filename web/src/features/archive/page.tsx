@@ -12,8 +12,10 @@ import type { ArchiveOverview } from "@/api/archive";
 import { onlyHereQuery } from "@/api/lists";
 import { useTitle } from "@/features/shell/use-title";
 import { formatBytes, formatCount, formatDate } from "@/lib/format";
+import { peoplePath } from "@/lib/people-routes";
 import { NO_FILTER, sessionsPath } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
+import { useMe } from "@/state/use-me";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 
@@ -214,6 +216,7 @@ function Facts({ report }: { readonly report: ArchiveOverview }) {
             )}
           </dd>
         </div>
+        <People />
         <div>
           <dt>Backups</dt>
           <dd>
@@ -235,5 +238,22 @@ function Facts({ report }: { readonly report: ArchiveOverview }) {
         </div>
       </dl>
     </section>
+  );
+}
+
+/** Whose archive it is; where it is one person's, how it becomes a team's. */
+function People() {
+  const me = useMe();
+  if (me === undefined) return null;
+  return (
+    <div>
+      <dt>People</dt>
+      <dd>
+        {me.team ? "a team; " : "yours alone; "}
+        <Link className="btn-link" href={peoplePath()}>
+          {me.team ? "People" : "Become a team"}
+        </Link>
+      </dd>
+    </div>
   );
 }

@@ -5,6 +5,7 @@ import { useMemo } from "react";
 import type { Call, CallResult } from "@/api/types";
 import { formatBytes, formatCounted } from "@/lib/format";
 import { textOf } from "@/lib/json";
+import { SHARED } from "@/lib/routes";
 import { showControls, stripTerminal } from "@/lib/visible";
 import { filesOf, hitsOf, questionsOf, stepsOf, webResultsOf } from "@/state/call-shapes";
 import { changesOf, readLines } from "@/state/calls";
@@ -13,6 +14,7 @@ import { Markdown } from "@/ui/markdown";
 
 import { Fields } from "./bodies/fields";
 import { HitsByFile, Questions, Steps, WebResults } from "./bodies/lists";
+import { Picture } from "./picture";
 
 /** An argument that fits the row is not repeated under it. */
 const FITS = 90;
@@ -64,8 +66,10 @@ function Result({ call, result }: { readonly call: Call; readonly result: CallRe
   if (well && (call.changes_file || SAID_BEFORE.has(call.name) || stepsOf(call).length > 0)) return null;
   const images = result.images.map((image) => (
     <figure key={image.href} className="block pic">
-      <img className="shot" src={image.href} alt={`Answer of ${call.name}`} loading="lazy" decoding="async" />
-      <figcaption className="meta">{image.media_type}, from this archive, never fetched</figcaption>
+      <Picture href={image.href} alt={`Answer of ${call.name}`} />
+      {!SHARED && (
+        <figcaption className="meta">{image.media_type}, from this archive, never fetched</figcaption>
+      )}
     </figure>
   ));
   return (

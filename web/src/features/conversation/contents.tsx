@@ -27,6 +27,7 @@ interface ContentsProps {
   readonly drawn: boolean;
   readonly onStar: () => void;
   readonly onExport: () => void;
+  readonly onShare: () => void;
   readonly onChoose: () => void;
 }
 
@@ -42,7 +43,7 @@ export function Contents(props: ContentsProps) {
   ] as const;
   return (
     <aside ref={scroller} className={drawn ? "side left drawn" : "side left"} aria-label="Session and turns">
-      <Cover detail={detail} onStar={props.onStar} onExport={props.onExport} />
+      <Cover detail={detail} onStar={props.onStar} onExport={props.onExport} onShare={props.onShare} />
       <div className="toc-tabs">
         <div className="tabs" role="tablist" aria-label="Contents">
           {choices

@@ -3,6 +3,7 @@
 import { createContext, useContext, useMemo } from "react";
 
 import type { Agent, Message, Turn } from "@/api/types";
+import { SHARED } from "@/lib/routes";
 import { createStore } from "@/lib/store";
 import type { Store } from "@/lib/store";
 import { usePart } from "@/state/binding";
@@ -36,6 +37,8 @@ interface Around {
   /** Shows the operations of a message in the sidechain. */
   readonly showOperations: ((message: number) => void) | null;
   readonly copyTurn: ((turn: Turn) => void) | null;
+  /** What whoever asked is called: `You` in one's own session. */
+  readonly asker: string;
 }
 
 export type Conversation = Basis & Around;
@@ -50,6 +53,7 @@ const ALONE: Around = {
   },
   showOperations: null,
   copyTurn: null,
+  asker: SHARED ? "Person" : "You",
 };
 
 const Context = createContext<(Basis & Partial<Around>) | null>(null);

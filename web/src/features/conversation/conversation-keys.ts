@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import type { RefObject } from "react";
 
 import type { Message, Turn } from "@/api/types";
+import { SHARED } from "@/lib/routes";
 import type { Store } from "@/lib/store";
 import { callMarkdown, messageMarkdown } from "@/state/flow/as-markdown";
 import { open, toggle } from "@/state/flow/folds";
@@ -34,6 +35,9 @@ export interface KeyOptions {
   readonly choose: (fork: number, branch: number) => void;
   readonly showRaw: (message: Message) => void;
   readonly onExport: () => void;
+  readonly onShare: () => void;
+  /** Whether there is anybody to share it with. */
+  readonly mayShare: boolean;
   readonly onFind: () => void;
   readonly onSidechain: () => void;
   readonly onFailed: () => void;
@@ -46,7 +50,19 @@ const SKIPPED = new Set<Row["kind"]>(["gap", "turn-end", "hooks"]);
 
 export function useConversationKeys(options: KeyOptions): void {
   const { session, rows, turns, passed, current, setCurrent, goTo, handle, folds, runs } = options;
-  const { copy, copyTurn, choose, showRaw, onExport, onFind, onSidechain, onFailed, onBack } = options;
+  const {
+    copy,
+    copyTurn,
+    choose,
+    showRaw,
+    onExport,
+    onShare,
+    mayShare,
+    onFind,
+    onSidechain,
+    onFailed,
+    onBack,
+  } = options;
   const table = useMemo<readonly Binding[]>(() => {
     const at = rows.findIndex((row) => row.key === current);
     const chosen = rows[at];
@@ -117,7 +133,9 @@ export function useConversationKeys(options: KeyOptions): void {
           nextBranch(rows, here(), choose);
         },
       },
-      { keys: "f", label: "find in this conversation", group: "find", hinted: true, run: onFind },
+      ...(SHARED
+        ? []
+        : [{ keys: "f", label: "find in this conversation", group: "find", hinted: true, run: onFind }]),
       { keys: "s", label: "show or hide the sidechain", group: "sidechain", hinted: true, run: onSidechain },
       { keys: "!", label: "failed operations only", run: onFailed },
       {
@@ -144,14 +162,19 @@ export function useConversationKeys(options: KeyOptions): void {
           copy("Link", linkTo(session, row.message, row.kind === "call" ? row.call : null));
         }),
       },
-      {
-        keys: "r",
-        label: "raw lines",
-        run: onRow((row) => {
-          showRaw(row.message);
-        }),
-      },
-      { keys: "x", label: "export it", run: onExport },
+      ...(SHARED
+        ? []
+        : [
+            {
+              keys: "r",
+              label: "raw lines",
+              run: onRow((row) => {
+                showRaw(row.message);
+              }),
+            },
+            { keys: "x", label: "export it", run: onExport },
+          ]),
+      ...(mayShare ? [{ keys: "S", label: "share it", run: onShare }] : []),
       { keys: "Escape", label: "back out one step", run: onBack },
     ];
   }, [
@@ -170,6 +193,8 @@ export function useConversationKeys(options: KeyOptions): void {
     choose,
     showRaw,
     onExport,
+    onShare,
+    mayShare,
     onFind,
     onSidechain,
     onFailed,

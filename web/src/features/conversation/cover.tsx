@@ -3,15 +3,18 @@
 import { Link } from "wouter";
 
 import type { SessionDetail } from "@/api/types";
+import { copyText } from "@/lib/clipboard";
 import { formatClock, formatCounted, formatDate, formatMoney, formatSpan } from "@/lib/format";
 import { baseName, modelName } from "@/lib/names";
-import { NO_FILTER, sessionsPath } from "@/lib/routes";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
+import { useTeam } from "@/state/use-me";
+import { NO_FILTER, sessionsPath, SHARED } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
+import { describeVisibility, mayMark, personName } from "@/state/sharing";
 import { IconButton } from "@/ui/controls";
 import { Icon } from "@/ui/icons";
 
 import { useConversation } from "./context";
-import { copyText } from "./tools";
 
 const STATES = {
   needs_you: ["wait", "Needs you"],
@@ -25,23 +28,19 @@ interface CoverProps {
   readonly detail: SessionDetail;
   readonly onStar: () => void;
   readonly onExport: () => void;
+  readonly onShare: () => void;
 }
 
-export function Cover({ detail, onStar, onExport }: CoverProps) {
+export function Cover({ detail, onStar, onExport, onShare }: CoverProps) {
   const { session } = detail;
+  const team = useTeam();
+  // A session goes on where it was begun, by whom it was begun.
+  const resumable = !SHARED && (team === null || team.name === session.person);
   const { marks } = session;
   return (
     <div className="cover">
       <div className="where">
-        {session.project !== null && (
-          <Link
-            className="clip"
-            href={sessionsPath({ ...NO_FILTER, project: session.project })}
-            title={session.project}
-          >
-            {showControls(baseName(session.project))}
-          </Link>
-        )}
+        {session.project !== null && <Project path={session.project} />}
         {session.git_branch !== null && (
           <>
             <Icon name="branch" />
@@ -49,18 +48,26 @@ export function Cover({ detail, onStar, onExport }: CoverProps) {
           </>
         )}
         <span className="grow" />
-        <IconButton icon="dl" label="Export…" aria-keyshortcuts="x" onClick={onExport} />
-        <IconButton
-          icon="star"
-          className="star"
-          label={marks.starred ? "Take the star away" : "Star"}
-          aria-pressed={marks.starred}
-          onClick={onStar}
-        />
+        {team && <IconButton icon="person" label="Share…" aria-keyshortcuts="S" onClick={onShare} />}
+        {!SHARED && (
+          <>
+            <IconButton icon="dl" label="Export…" aria-keyshortcuts="x" onClick={onExport} />
+            {mayMark(team, session) && (
+              <IconButton
+                icon="star"
+                className="star"
+                label={marks.starred ? "Take the star away" : "Star"}
+                aria-pressed={marks.starred}
+                onClick={onStar}
+              />
+            )}
+          </>
+        )}
       </div>
       <h1>{showControls(session.title ?? session.first_prompt ?? session.session_id)}</h1>
       <Now detail={detail} />
       <dl className="facts">
+        <WhoseIt session={session} />
         {session.models.length > 0 && <Fact name="Model" value={session.models.map(modelName).join(", ")} />}
         {session.created_at !== null && (
           <Fact
@@ -87,8 +94,46 @@ export function Cover({ detail, onStar, onExport }: CoverProps) {
           ))}
         </p>
       )}
-      {detail.resume !== null && <Resume command={detail.resume} />}
+      {detail.resume !== null && resumable && <Resume command={detail.resume} />}
     </div>
+  );
+}
+
+function Project({ path }: { readonly path: string }) {
+  const name = showControls(baseName(path));
+  if (SHARED) return <span className="clip">{name}</span>;
+  return (
+    <Link className="clip" href={sessionsPath({ ...NO_FILTER, project: path })} title={path}>
+      {name}
+    </Link>
+  );
+}
+
+/** Whose it is and where it comes from, where there is anybody else. */
+function WhoseIt({ session }: { readonly session: SessionDetail["session"] }) {
+  const nameOf = useMachineNames();
+  const { person, machine } = session;
+  if (nameOf === null) return null;
+  return (
+    <>
+      <dt>Whose</dt>
+      <dd>
+        <Link href={sessionsPath({ ...NO_FILTER, person: person ?? "" })}>
+          {showControls(personName(person))}
+        </Link>
+        , {describeVisibility(session)}
+      </dd>
+      {machine !== "" && (
+        <>
+          <dt>Machine</dt>
+          <dd>
+            <Link href={sessionsPath({ ...NO_FILTER, machine })} title={machine}>
+              {showControls(nameOf(machine))}
+            </Link>
+          </dd>
+        </>
+      )}
+    </>
   );
 }
 

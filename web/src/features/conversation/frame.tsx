@@ -4,7 +4,7 @@ import { Link } from "wouter";
 
 import type { Agent, SessionDetail, Turn } from "@/api/types";
 import { baseName } from "@/lib/names";
-import { sessionPath } from "@/lib/routes";
+import { sessionPath, SHARED } from "@/lib/routes";
 import type { Store } from "@/lib/store";
 import { showControls } from "@/lib/visible";
 import { usePart, useStore } from "@/state/binding";
@@ -65,7 +65,9 @@ export function Place(props: PlaceProps) {
         value={shown}
         onChange={level.set}
       />
-      <IconButton icon="grep" label="Find in this conversation" aria-pressed={finding} onClick={onFind} />
+      {!SHARED && (
+        <IconButton icon="grep" label="Find in this conversation" aria-pressed={finding} onClick={onFind} />
+      )}
       <IconButton icon="panel" label="Sidechain" aria-pressed={sidechain} onClick={onSidechain} />
     </div>
   );
@@ -75,9 +77,11 @@ export function PhoneHead({ detail }: { readonly detail: SessionDetail | undefin
   const session = detail?.session;
   return (
     <header className="phone-only ph-head">
-      <Link className="icon-b" href="/sessions" aria-label="Back to sessions">
-        <Icon name="left" />
-      </Link>
+      {!SHARED && (
+        <Link className="icon-b" href="/sessions" aria-label="Back to sessions">
+          <Icon name="left" />
+        </Link>
+      )}
       <div className="t">
         <h1 className="clip">
           {session && showControls(session.title ?? session.first_prompt ?? session.session_id)}
@@ -103,10 +107,12 @@ export function PhoneTabs({ news, onTurns, onFind, onEnd, onSidechain }: PhoneTa
         <Icon name="outline" />
         Turns
       </button>
-      <button type="button" onClick={onFind}>
-        <Icon name="grep" />
-        Find
-      </button>
+      {!SHARED && (
+        <button type="button" onClick={onFind}>
+          <Icon name="grep" />
+          Find
+        </button>
+      )}
       <button type="button" className={news > 0 ? "live" : undefined} onClick={onEnd}>
         <Icon name="end" />
         {news > 0 ? `${news} new` : "End"}

@@ -36,7 +36,7 @@ export function Heard({ session, onRetry, otherwise }: HeardProps) {
     void query.refetch();
     onRetry();
   });
-  useTitle("A session without files");
+  useTitle(hooks.length === 0 ? "No such session" : "A session without files");
   if (query.isPending) return <Skeleton rows={6} shape="message" />;
   if (hooks.length === 0) return otherwise;
   return (

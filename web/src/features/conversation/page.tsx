@@ -1,32 +1,50 @@
 /** A conversation: its contents at the left, all that was said in the middle, what was done for it at the right. */
 
-import { lazy, Suspense } from "react";
-import { Link } from "wouter";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
-import { ApiError } from "@/api/errors";
-import type { Agent, SessionDetail } from "@/api/types";
+import { sessionQuery } from "@/api/queries";
+import type { Agent } from "@/api/types";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 
 import { Contents } from "./contents";
 import { ConversationProvider } from "./context";
+import { Dialogs } from "./dialogs";
 import { FindBar } from "./find";
 import { FlowView } from "./flow-view";
 import { NewsPill, TailLine } from "./follow";
 import { PhoneHead, PhoneTabs, Place, Silent } from "./frame";
+import { Gone, isMissing, Unreadable } from "./gone";
 import { Heard } from "./heard";
-import { RawDialog } from "./raw";
 import { SidechainPanel } from "./sidechain/panel";
 import { usePage } from "./use-page";
 import type { PageProps, PageState } from "./use-page";
 
-const ExportDialog = lazy(() =>
-  import("@/features/exporting/dialog").then((part) => ({ default: part.ExportDialog })),
-);
-
+/** A session that is there; one that nobody has seen, or that may not be seen any more, is told of as gone. */
 export function ConversationPage(props: PageProps) {
+  const { session } = props;
+  const detail = useQuery(sessionQuery(session));
+  const [gone, setGone] = useState(false);
+  const missing = isMissing(detail.error);
+  if (missing && !gone) setGone(true);
+  // While it is asked for once more it is still gone.
+  if (detail.isSuccess && gone) setGone(false);
+  if (!gone) return <Open {...props} />;
+  return (
+    <Gone
+      session={session}
+      message={detail.error?.message ?? ""}
+      onRetry={() => {
+        void detail.refetch();
+      }}
+    />
+  );
+}
+
+function Open(props: PageProps) {
   const page = usePage(props);
-  const { session, detail, conversation, panels, context, raw, said, announce, news, handle } = page;
+  const { session, detail, conversation, panels, context, said, news, handle } = page;
   const { state, flow } = conversation;
   const failure = detail.error ?? (state.status === "failed" ? state.error : null);
   if (failure) {
@@ -37,8 +55,7 @@ export function ConversationPage(props: PageProps) {
       });
     };
     const unreadable = <Unreadable message={failure.message} onRetry={retry} />;
-    const unknown = failure instanceof ApiError && failure.status === 404;
-    return unknown ? <Heard session={session} onRetry={retry} otherwise={unreadable} /> : unreadable;
+    return isMissing(failure) ? <Heard session={session} onRetry={retry} otherwise={unreadable} /> : unreadable;
   }
   return (
     <ConversationProvider value={context}>
@@ -57,29 +74,7 @@ export function ConversationPage(props: PageProps) {
         onEnd={() => handle.current?.scrollToEnd()}
         onSidechain={panels.toggleSidechain}
       />
-      {raw && (
-        <RawDialog
-          session={session}
-          message={raw}
-          announce={announce}
-          onClose={() => {
-            page.setRaw(null);
-          }}
-        />
-      )}
-      {page.exporting && detail.data && (
-        <Suspense fallback={null}>
-          <ExportDialog
-            sessions={[{ key: detail.data.session.key, name: nameOf(detail.data) }]}
-            turns={page.turns.length}
-            branches={conversation.branches}
-            onDone={announce}
-            onClose={() => {
-              page.setExporting(false);
-            }}
-          />
-        </Suspense>
-      )}
+      <Dialogs page={page} />
       <div className="sr" role="status">
         {said}
       </div>
@@ -111,6 +106,9 @@ function Left({ page }: PartProps) {
       onStar={star}
       onExport={() => {
         page.setExporting(true);
+      }}
+      onShare={() => {
+        page.setSharing("share");
       }}
       onChoose={() => {
         panels.setDrawn(null);
@@ -232,10 +230,6 @@ function Right({ page: { session, turns, conversation, panels, stores, target } 
   );
 }
 
-function nameOf({ session }: SessionDetail): string {
-  return session.title ?? session.first_prompt ?? session.session_id;
-}
-
 function agentOf(
   agents: ReadonlyMap<string, Agent>,
   agent: string | null,
@@ -243,19 +237,4 @@ function agentOf(
 ): Agent | undefined {
   if (agent !== null) return agents.get(agent);
   return [...agents.values()].find((each) => each.source === source);
-}
-
-function Unreadable({ message, onRetry }: { readonly message: string; readonly onRetry: () => void }) {
-  return (
-    <main id="main" className="none">
-      <Notice title="This session could not be read." detail={message}>
-        <button type="button" onClick={onRetry}>
-          Try again
-        </button>
-      </Notice>
-      <Link className="btn" href="/sessions">
-        All sessions
-      </Link>
-    </main>
-  );
 }

@@ -6,13 +6,12 @@ import { useEffect, useRef } from "react";
 import { rawUrl } from "@/api/client";
 import { rawQuery } from "@/api/conversation";
 import type { Message } from "@/api/types";
+import { copyText } from "@/lib/clipboard";
 import { formatCounted } from "@/lib/format";
 import { Output } from "@/ui/code";
 import { IconButton } from "@/ui/controls";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
-
-import { copyText } from "./tools";
 
 interface RawProps {
   readonly session: string;

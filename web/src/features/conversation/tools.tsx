@@ -2,7 +2,8 @@
 
 import { rawUrl } from "@/api/client";
 import type { Call, Message } from "@/api/types";
-import { sessionPath } from "@/lib/routes";
+import { copyText } from "@/lib/clipboard";
+import { BASE, sessionPath, SHARED } from "@/lib/routes";
 import { callMarkdown, messageMarkdown } from "@/state/flow/as-markdown";
 import { Icon } from "@/ui/icons";
 
@@ -31,7 +32,7 @@ export function MessageTools({ message, call = null }: ToolsProps) {
         <Icon name="link" />
         Link
       </button>
-      {showRaw ? (
+      {SHARED ? null : showRaw ? (
         <button
           type="button"
           onClick={() => {
@@ -55,14 +56,5 @@ export function MessageTools({ message, call = null }: ToolsProps) {
 export function linkTo(session: string, message: Message, call: Call | null = null): string {
   const source = message.lane === "agent" ? message.source : null;
   const path = sessionPath(session, message.uuid, { source, call: call?.index ?? null });
-  return new URL(path, window.location.href).href;
-}
-
-export async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return new URL(BASE + path, window.location.href).href;
 }

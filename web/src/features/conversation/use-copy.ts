@@ -4,9 +4,8 @@ import { useCallback } from "react";
 
 import { getTimeline } from "@/api/conversation";
 import type { Message, Turn } from "@/api/types";
+import { copyText } from "@/lib/clipboard";
 import { turnMarkdown } from "@/state/flow/as-markdown";
-
-import { copyText } from "./tools";
 
 /** A turn of more messages than this is no longer something to paste. */
 const MOST_COPIED = 4000;

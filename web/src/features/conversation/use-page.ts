@@ -7,8 +7,10 @@ import { useLocation } from "wouter";
 import { changeMarks } from "@/api/client";
 import { sessionQuery, turnsQuery } from "@/api/queries";
 import type { Message, SessionDetail, Turn } from "@/api/types";
+import { useTeam } from "@/state/use-me";
 import { useTitle } from "@/features/shell/use-title";
 import { baseName } from "@/lib/names";
+import { SHARED } from "@/lib/routes";
 import { createStore } from "@/lib/store";
 import { useStore } from "@/state/binding";
 import type { Place } from "@/state/find";
@@ -16,6 +18,7 @@ import { open } from "@/state/flow/folds";
 import { callKey } from "@/state/flow/rows";
 import type { Row } from "@/state/flow/rows";
 import { sidechain } from "@/state/settings";
+import { askerOf } from "@/state/sharing";
 import type { Shown } from "@/state/sidechain";
 import { useMedia } from "@/state/use-media";
 
@@ -49,6 +52,10 @@ export function usePage({ session, message, agent = null }: PageProps) {
   const [said, announce] = useState("");
   const [raw, setRaw] = useState<Message | null>(null);
   const [exporting, setExporting] = useState(false);
+  const [sharing, setSharing] = useState<"share" | "delete" | null>(null);
+  const me = useTeam();
+  const team = me !== null;
+  const asker = SHARED ? "Person" : askerOf(me, detail.data?.session.person);
   const finding = useFinding();
   const panels = usePanels();
   const conversation = useFlow(session, agent, turns);
@@ -79,6 +86,10 @@ export function usePage({ session, message, agent = null }: PageProps) {
     onExport: useCallback(() => {
       setExporting(true);
     }, []),
+    onShare: useCallback(() => {
+      if (team) setSharing("share");
+    }, [team]),
+    mayShare: team,
     onFind: finding.open,
     onSidechain: panels.toggleSidechain,
     onFailed: useFailed(stores.shown, panels.showSidechain),
@@ -86,12 +97,12 @@ export function usePage({ session, message, agent = null }: PageProps) {
   });
   const context = useMemo(
     () => ({
-      ...{ session, folds, runs, announce, agents, landing: stores.landing, choose, copyTurn },
+      ...{ session, folds, runs, announce, agents, landing: stores.landing, choose, copyTurn, asker },
       showRaw: setRaw,
       bring: (element: HTMLElement) => handle.current?.bring(element),
       showOperations: panels.showOperations,
     }),
-    [session, folds, runs, agents, stores, choose, copyTurn, panels.showOperations],
+    [session, folds, runs, agents, stores, choose, copyTurn, asker, panels.showOperations],
   );
   const goToPlace = (place: Place) => {
     void land(place.message, place).then(() => {
@@ -103,7 +114,21 @@ export function usePage({ session, message, agent = null }: PageProps) {
   const news = useNews(state.total, state.status === "open", following);
   return {
     ...{ session, agent, detail, turns, handle, stores, panels, conversation, target, context },
-    ...{ said, announce, raw, setRaw, exporting, setExporting, finding, goToPlace, start, following, news },
+    ...{
+      said,
+      announce,
+      raw,
+      setRaw,
+      exporting,
+      setExporting,
+      sharing,
+      setSharing,
+      finding,
+      goToPlace,
+      start,
+      following,
+      news,
+    },
     live: isLive(detail.data) || news > 0,
     star: useStarOf(detail.data),
   };
@@ -165,7 +190,7 @@ function useBack({ text, close }: Finding, { drawn, setDrawn }: Panels): () => v
   return useCallback(() => {
     if (text !== null) close();
     else if (drawn) setDrawn(null);
-    else navigate("/sessions");
+    else if (!SHARED) navigate("/sessions");
   }, [text, close, drawn, setDrawn, navigate]);
 }
 

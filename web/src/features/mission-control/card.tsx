@@ -8,7 +8,8 @@ import { formatCounted, formatMoney } from "@/lib/format";
 import { baseName, modelName, toolName } from "@/lib/names";
 import { endPath } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
-import { asksForCode, describeWhy, isReadable, sinceOf, titleOf } from "@/state/board";
+import { asksForCode, describeWhy, isReadable, machineOf, sinceOf, titleOf } from "@/state/board";
+import { personName } from "@/state/sharing";
 import { Gauge } from "@/ui/gauge";
 import { Icon } from "@/ui/icons";
 import type { IconName } from "@/ui/icons";
@@ -22,16 +23,21 @@ interface CardProps {
   readonly current: boolean;
   /** Whether cards of all states stand together, so that each shows its own. */
   readonly mixed: boolean;
+  /** Whether its project is not said above it already. */
+  readonly project: boolean;
+  /** Whether it says whose it is. */
+  readonly team: boolean;
 }
 
-export const Card = memo(function Card({ card, current, mixed }: CardProps) {
+export const Card = memo(function Card({ card, current, mixed, project, team }: CardProps) {
   const waits = card.column === "needs_you";
   const title = showControls(titleOf(card));
   return (
     <article className={current ? "card at" : "card"} aria-label={title} data-card={card.session_id}>
+      {team && <Owner card={card} />}
       <div className="w">
         {mixed && <span className={`st st-${waits ? "wait" : "work"}`} aria-hidden="true" />}
-        {!mixed && card.project !== null && (
+        {project && card.project !== null && (
           <span className="clip" title={card.project}>
             {baseName(card.project)}
           </span>
@@ -61,6 +67,18 @@ export const Card = memo(function Card({ card, current, mixed }: CardProps) {
     </article>
   );
 });
+
+/** Whose it is, and where it runs. */
+function Owner({ card }: { readonly card: BoardCard }) {
+  return (
+    <p className="meta own dot-sep">
+      <b>{showControls(personName(card.person))}</b>
+      <span className="clip" title={card.machine}>
+        {showControls(machineOf(card))}
+      </span>
+    </p>
+  );
+}
 
 /** Opens it at the point it waits; keys choose it also while there is nothing to open. */
 function CardTitle({ card, title }: { readonly card: BoardCard; readonly title: string }) {

@@ -9,17 +9,20 @@ import { baseName } from "@/lib/names";
 import { endPath } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
 import { endOf, isReadable, titleOf } from "@/state/board";
+import { personName } from "@/state/sharing";
 
 import { Since } from "./since";
 
 interface DoneProps {
   readonly card: BoardCard;
   readonly current: boolean;
-  /** Whether its project stands above it already. */
-  readonly mixed: boolean;
+  /** Whether its project is not said above it already. */
+  readonly project: boolean;
+  /** Whether it says whose it is. */
+  readonly team: boolean;
 }
 
-export const Done = memo(function Done({ card, current, mixed }: DoneProps) {
+export const Done = memo(function Done({ card, current, project, team }: DoneProps) {
   const title = showControls(titleOf(card));
   return (
     <article className={current ? "fin at" : "fin"} aria-label={title} data-card={card.session_id}>
@@ -37,7 +40,8 @@ export const Done = memo(function Done({ card, current, mixed }: DoneProps) {
         <Since time={endOf(card)} ago />
       </span>
       <p className="meta dot-sep clip">
-        {!mixed && card.project !== null && <span>{baseName(card.project)}</span>}
+        {team && <span>{showControls(personName(card.person))}</span>}
+        {project && card.project !== null && <span>{baseName(card.project)}</span>}
         {card.stopped_by !== null && <span className="fail">stopped: {showControls(card.stopped_by)}</span>}
         {card.stopped_by === null && lasted(card) !== null && <span>{formatSpan(lasted(card))}</span>}
         {card.stopped_by === null && card.cost_usd !== null && <span>{formatMoney(card.cost_usd)}</span>}

@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import { Link } from "wouter";
 
-import type { Board } from "@/api/board";
+import type { Board, BoardCard } from "@/api/board";
 import { formatClock, formatCounted, formatDuration } from "@/lib/format";
 import { endPath } from "@/lib/routes";
 import { endOf, isReadable, sinceOf, startOf } from "@/state/board";
@@ -16,9 +16,19 @@ import { Since } from "./since";
 /** How often the lines move on. */
 const STEP_MS = 15_000;
 
-export function Lanes({ board }: { readonly board: Board }) {
+interface LanesProps {
+  readonly board: Board;
+  /** The cards whose lines are drawn; null: all lines. */
+  readonly shown: readonly BoardCard[] | null;
+}
+
+export function Lanes({ board, shown }: LanesProps) {
   const now = useClock((time) => Math.ceil(time / STEP_MS) * STEP_MS);
-  const { lanes, left_out } = useMemo(() => buildLanes(board, now), [board, now]);
+  const { lanes, left_out } = useMemo(() => {
+    const ids = shown && new Set(shown.map((card) => card.session_id));
+    const spans = ids ? board.spans.filter((span) => ids.has(span.session_id)) : board.spans;
+    return buildLanes({ ...board, spans }, now);
+  }, [board, shown, now]);
   if (lanes.length === 0) return null;
   return (
     <section className="lanes" aria-labelledby="lanes-title">

@@ -8,11 +8,14 @@ import { useLocation, useSearch } from "wouter";
 
 import { boardQuery } from "@/api/board";
 import type { Board, BoardCard } from "@/api/board";
+import { useTeam } from "@/state/use-me";
 import { useTitle } from "@/features/shell/use-title";
-import { parseGrouping, missionControlPath } from "@/lib/routes";
-import { cardsOfToday, describeBoard, groupCards } from "@/state/board";
+import { BOARD_GROUPINGS, missionControlPath, parseBoard } from "@/lib/routes";
+import type { BoardState, Grouping } from "@/lib/routes";
+import { cardsOfToday, describeBoard, groupCards, listOwners, narrowCards } from "@/state/board";
 import type { BoardGroup } from "@/state/board";
 import { Segments } from "@/ui/controls";
+import { Pick } from "@/ui/pick";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
 
@@ -44,9 +47,17 @@ export function MissionControlPage() {
   );
 }
 
-function Live({ board, cards }: { readonly board: Board; readonly cards: readonly BoardCard[] }) {
-  const by = parseGrouping(useSearch());
+function Live({ board, cards: all }: { readonly board: Board; readonly cards: readonly BoardCard[] }) {
+  const search = useSearch();
+  const state = useMemo(() => parseBoard(search), [search]);
+  const team = useTeam() !== null;
+  // Where there is only one person, there is nothing to divide by.
+  const by: Grouping = team || state.by === "project" ? state.by : "state";
+  const cards = useMemo(() => (team ? narrowCards(all, state) : all), [all, team, state]);
   const [, navigate] = useLocation();
+  const change = (part: Partial<BoardState>) => {
+    navigate(missionControlPath({ ...state, by, ...part }), { replace: true });
+  };
   const [sheet, setSheet] = useState(false);
   const groups = useMemo(() => groupCards(cards, by), [cards, by]);
   const { current, said } = useBoardKeys(groups);
@@ -58,6 +69,7 @@ function Live({ board, cards }: { readonly board: Board; readonly cards: readonl
         <h1>
           {first} <span>{rest}</span>
         </h1>
+        {team && <Owners cards={all} state={state} onChange={change} />}
         <NotifyControls
           onOpen={() => {
             setSheet(true);
@@ -65,19 +77,18 @@ function Live({ board, cards }: { readonly board: Board; readonly cards: readonl
         />
         <Segments
           label="Group by"
-          options={[
-            ["state", "State"],
-            ["project", "Project"],
-          ]}
+          options={(Object.entries(BOARD_GROUPINGS) as [Grouping, string][]).filter(
+            ([value]) => team || value === "state" || value === "project",
+          )}
           value={by}
           onChange={(value) => {
-            navigate(missionControlPath(value), { replace: true });
+            change({ by: value });
           }}
         />
       </div>
       <div className="board" data-by={by}>
         {groups.map((group) => (
-          <Column key={group.key} group={group} current={current} />
+          <Column key={group.key} group={group} current={current} team={team} />
         ))}
       </div>
       {byFilesAlone > 0 && (
@@ -86,7 +97,7 @@ function Live({ board, cards }: { readonly board: Board; readonly cards: readonl
           <code>turnlog hooks install</code> tells at once when a session waits, and why.
         </p>
       )}
-      <Lanes board={board} />
+      <Lanes board={board} shown={cards === all ? null : cards} />
       <NotifySheet
         open={sheet}
         onClose={() => {
@@ -100,22 +111,63 @@ function Live({ board, cards }: { readonly board: Board; readonly cards: readonl
   );
 }
 
+interface OwnersProps {
+  readonly cards: readonly BoardCard[];
+  readonly state: BoardState;
+  readonly onChange: (part: Partial<BoardState>) => void;
+}
+
+/** Whose sessions are shown, and from where. */
+function Owners({ cards, state, onChange }: OwnersProps) {
+  const { persons, machines } = useMemo(() => listOwners(cards), [cards]);
+  return (
+    <>
+      <Pick
+        label="Person"
+        all="Everybody"
+        options={persons}
+        value={state.person}
+        onPick={(person) => {
+          onChange({ person });
+        }}
+      />
+      <Pick
+        label="Machine"
+        all="All machines"
+        options={machines}
+        value={state.machine}
+        onPick={(machine) => {
+          onChange({ machine });
+        }}
+      />
+    </>
+  );
+}
+
 const MARKS = { needs_you: "wait", working: "work", done: "done" } as const;
 
 /** A column without cards is quiet. */
 function markOf({ kind, cards }: BoardGroup): string | null {
-  if (kind === "project") return null;
+  if (kind !== "needs_you" && kind !== "working" && kind !== "done") return null;
   return cards.length === 0 ? "idle" : MARKS[kind];
 }
 
-function Column({ group, current }: { readonly group: BoardGroup; readonly current: string | null }) {
+interface ColumnProps {
+  readonly group: BoardGroup;
+  readonly current: string | null;
+  readonly team: boolean;
+}
+
+function Column({ group, current, team }: ColumnProps) {
   const { kind, name, cards } = group;
   const mark = markOf(group);
+  const mixed = mark === null;
+  const project = kind !== "project";
   return (
     <section className={kind === "needs_you" && cards.length > 0 ? "col c-wait" : "col"} aria-label={name}>
       <h2>
         {mark !== null && <span className={`st st-${mark}`} aria-hidden="true" />}
-        <span className="clip" title={kind === "project" ? group.key : undefined}>
+        <span className="clip" title={kind === "project" || kind === "machine" ? group.key : undefined}>
           {name}
         </span>{" "}
         <span className="n">{cards.length}</span>
@@ -130,14 +182,14 @@ function Column({ group, current }: { readonly group: BoardGroup; readonly curre
             key={card.session_id}
             card={card}
             current={card.session_id === current}
-            mixed={kind === "project"}
+            {...{ mixed, project, team }}
           />
         ) : (
           <Card
             key={card.session_id}
             card={card}
             current={card.session_id === current}
-            mixed={kind === "project"}
+            {...{ mixed, project, team }}
           />
         ),
       )}

@@ -1,6 +1,7 @@
 /** What to narrow hits down by; counts stand there only when all hits are there to be counted. */
 
 import type { Hit } from "@/api/types";
+import { useTeam } from "@/state/use-me";
 import { formatCount } from "@/lib/format";
 import { toolName } from "@/lib/names";
 import { tally } from "@/state/hit-groups";
@@ -14,6 +15,7 @@ import { toolIcon } from "@/ui/tools";
 import { KINDS } from "./hit-kind";
 
 const TOOLS = 7;
+const PERSONS = 7;
 const TIMES = [
   ["today", "Today"],
   ["7d", "Last 7 days"],
@@ -29,6 +31,8 @@ interface FacetsProps {
 
 export function HitFacets({ state, hits, complete, onToggle }: FacetsProps) {
   const kinds = new Map(tally(hits, (hit) => hit.kind).map(({ name, count }) => [name, count]));
+  const team = useTeam() !== null;
+  const persons = team ? tally(hits, (hit) => hit.person ?? null).slice(0, PERSONS) : [];
   const tools = tally(hits, (hit) => hit.tool).slice(0, TOOLS);
   const countIf = (fits: (hit: Hit) => boolean) => (complete ? hits.filter(fits).length : null);
   const facet = (
@@ -79,6 +83,16 @@ export function HitFacets({ state, hits, complete, onToggle }: FacetsProps) {
           "c-agent",
         )}
       </ul>
+      {persons.length > 0 && (
+        <>
+          <h2>Person</h2>
+          <ul>
+            {persons.map(({ name, count }: Tally) =>
+              facet(makeToken("person", name), name, "person", complete ? count : null),
+            )}
+          </ul>
+        </>
+      )}
       {tools.length > 0 && (
         <>
           <h2>Tool</h2>

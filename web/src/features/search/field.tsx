@@ -4,8 +4,9 @@ import { useId, useRef, useState } from "react";
 import type { ReactNode, RefObject } from "react";
 
 import type { Hit } from "@/api/types";
+import { useTeam } from "@/state/use-me";
 import { showControls } from "@/lib/visible";
-import { beginningNames, makeToken, openFilter, readToken, withoutLastWord } from "@/state/query";
+import { beginningNames, makeToken, openFilter, readToken, TEAM_FILTERS, withoutLastWord } from "@/state/query";
 import type { FieldState, Filter, Token } from "@/state/query";
 import { Icon } from "@/ui/icons";
 
@@ -31,6 +32,7 @@ export function Field(props: FieldProps) {
   const [focused, setFocused] = useState(false);
   const [shut, setShut] = useState(false);
   const [active, setActive] = useState(0);
+  const team = useTeam() !== null;
   const open = openFilter(state.text);
   const values = useValues(open?.name ?? null, open?.begun ?? "", hits);
   const listed = focused && !shut && open !== null && values.length > 0;
@@ -53,7 +55,7 @@ export function Field(props: FieldProps) {
     const value = listed ? values[chosen] : undefined;
     const token =
       value === undefined ? readToken(open ? state.text.slice(withoutLastWord(state.text).length) : "") : null;
-    const [name] = beginningNames(state.text);
+    const [name] = beginningNames(state.text, team);
     if (value !== undefined) take(value);
     else if (token) onChoose({ tokens: [...state.tokens, token], text: withoutLastWord(state.text) });
     else if (name && !open) onType({ ...state, text: `${withoutLastWord(state.text)}${name}:` });
@@ -184,6 +186,19 @@ function TokenButton({ token, wrong, onDrop }: TokenButtonProps) {
   );
 }
 
+const USUAL: readonly Filter[] = [
+  "kind",
+  "tool",
+  "is",
+  "file",
+  "project",
+  "model",
+  "branch",
+  "agent",
+  "after",
+  "before",
+];
+
 /** Filters that can be added; those that the last word begins come alone. */
 export function NarrowBy({
   state,
@@ -192,11 +207,9 @@ export function NarrowBy({
   readonly state: FieldState;
   readonly onName: (name: Filter) => void;
 }) {
-  const begun = beginningNames(state.text);
-  const names: readonly Filter[] =
-    begun.length > 0
-      ? begun
-      : ["kind", "tool", "is", "file", "project", "model", "branch", "agent", "after", "before"];
+  const team = useTeam() !== null;
+  const begun = beginningNames(state.text, team);
+  const names: readonly Filter[] = begun.length > 0 ? begun : team ? [...USUAL, ...TEAM_FILTERS] : USUAL;
   return (
     <>
       <span className="lab">Narrow by</span>

@@ -8,6 +8,7 @@ import { aroundQuery } from "@/api/search";
 import type { Hit, MessageWindow } from "@/api/types";
 import { ConversationProvider } from "@/features/conversation/context";
 import { RowContent } from "@/features/conversation/rows";
+import { useTeam } from "@/state/use-me";
 import { formatClock } from "@/lib/format";
 import { hitPath } from "@/lib/routes";
 import { toUnits } from "@/lib/units";
@@ -17,6 +18,7 @@ import { buildRows, foldKey } from "@/state/flow/rows";
 import type { ContentRow } from "@/state/flow/rows";
 import { spaceBefore } from "@/state/flow/spacing";
 import { wordsOf } from "@/state/hit-groups";
+import { askerOf } from "@/state/sharing";
 import { clearHighlight, highlightWords } from "@/ui/highlight";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
@@ -65,11 +67,12 @@ function Around({ hit, window }: { readonly hit: Hit; readonly window: MessageWi
   const { rows, target } = useMemo(() => rowsAround(window, hit), [window, hit]);
   const root = useRef<HTMLDivElement>(null);
   const session = hit.session ?? hit.session_id;
+  const asker = askerOf(useTeam(), hit.person);
   const context = useMemo(() => {
     const folds = createFolds();
     if (target) folds.set(new Set([foldKey(target)]));
-    return { session, folds, runs: createFolds(), announce: () => undefined };
-  }, [session, target]);
+    return { session, folds, runs: createFolds(), announce: () => undefined, asker };
+  }, [session, target, asker]);
 
   // What is folded is drawn when it is loaded: marks are set whenever something was drawn.
   useLayoutEffect(() => {

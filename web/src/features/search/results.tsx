@@ -4,6 +4,7 @@ import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 
 import type { Hit } from "@/api/types";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
 import { describeDay } from "@/lib/days";
 import { formatClock, formatCounted, formatMoment } from "@/lib/format";
 import { baseName } from "@/lib/names";
@@ -11,6 +12,7 @@ import { hitPath, sessionPath } from "@/lib/routes";
 import { toUnits } from "@/lib/units";
 import { showControls } from "@/lib/visible";
 import type { HitGroup } from "@/state/hit-groups";
+import { personName } from "@/state/sharing";
 import { Icon } from "@/ui/icons";
 import { Marked } from "@/ui/marked";
 
@@ -68,6 +70,7 @@ interface GroupProps {
 }
 
 const Group = memo(function Group({ group, current, onLook }: GroupProps) {
+  const machineName = useMachineNames();
   const newest = group.hits[0]?.hit.created_at ?? null;
   const title = group.title ?? "A session without a title";
   return (
@@ -85,6 +88,12 @@ const Group = memo(function Group({ group, current, onLook }: GroupProps) {
         {group.project !== null && (
           <span className="meta" title={group.project}>
             {baseName(group.project)}
+          </span>
+        )}
+        {machineName && group.person !== undefined && (
+          <span className="meta whose dot-sep">
+            <b>{showControls(personName(group.person))}</b>
+            {group.machine !== "" && <span>{showControls(machineName(group.machine))}</span>}
           </span>
         )}
         <span className="meta r">

@@ -6,11 +6,15 @@ import { useEffect, useRef, useState } from "react";
 import { facetsQuery } from "@/api/lists";
 import type { FacetCount } from "@/api/lists";
 import { projectsQuery } from "@/api/queries";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
+import type { SessionFacets } from "@/api/types";
 import { formatCount } from "@/lib/format";
 import { baseName, modelName } from "@/lib/names";
-import type { SessionFilter } from "@/lib/routes";
+import { VISIBILITIES } from "@/lib/routes";
+import type { SessionFilter, Visibility } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
 import { withChosen } from "@/state/session-rows";
+import { personName } from "@/state/sharing";
 import { Icon } from "@/ui/icons";
 
 const FEW = 8;
@@ -45,6 +49,7 @@ export function Facets({ filter, drawn, onChange }: FacetsProps) {
           onChange({ project });
         }}
       />
+      <TeamFacets filter={filter} facets={facets} onChange={onChange} />
       <Facet
         title="Model"
         values={facets?.models ?? []}
@@ -74,6 +79,59 @@ export function Facets({ filter, drawn, onChange }: FacetsProps) {
         }}
       />
     </aside>
+  );
+}
+
+interface TeamFacetsProps {
+  readonly filter: SessionFilter;
+  readonly facets: SessionFacets | undefined;
+  readonly onChange: (change: Partial<SessionFilter>) => void;
+}
+
+/** Whose they are, where from, and who sees them; nothing of it where there is only one person. */
+function TeamFacets({ filter, facets, onChange }: TeamFacetsProps) {
+  const machineName = useMachineNames();
+  if (machineName === null) return null;
+  return (
+    <>
+      <Facet
+        title="Person"
+        total={facets?.persons.length ?? 0}
+        values={facets?.persons ?? []}
+        chosen={filter.person}
+        nameOf={personName}
+        onChoose={(person) => {
+          onChange({ person });
+        }}
+      />
+      <Facet
+        title="Machine"
+        total={facets?.machines.length ?? 0}
+        values={facets?.machines ?? []}
+        chosen={filter.machine}
+        nameOf={machineName}
+        onChoose={(machine) => {
+          onChange({ machine });
+        }}
+      />
+      <h2>Seen by</h2>
+      <ul>
+        {(Object.entries(VISIBILITIES) as [Visibility, string][]).map(([visibility, name]) => (
+          <li key={visibility}>
+            <button
+              type="button"
+              className="fac"
+              aria-pressed={filter.visibility === visibility}
+              onClick={() => {
+                onChange({ visibility: filter.visibility === visibility ? null : visibility });
+              }}
+            >
+              <span className="clip">{name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

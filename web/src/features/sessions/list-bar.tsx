@@ -119,11 +119,14 @@ interface SelectionBarProps {
   readonly onStar: () => void;
   readonly onTag: () => void;
   readonly onExport: () => void;
+  /** Null where there is nobody to share with. */
+  readonly onShare: (() => void) | null;
   readonly onPutAway: () => void;
   readonly onClear: () => void;
 }
 
-export function SelectionBar({ count, onStar, onTag, onExport, onPutAway, onClear }: SelectionBarProps) {
+export function SelectionBar(props: SelectionBarProps) {
+  const { count, onStar, onTag, onExport, onShare, onPutAway, onClear } = props;
   return (
     <div className="bar" role="group" aria-label="Selected sessions">
       <h1>
@@ -138,6 +141,11 @@ export function SelectionBar({ count, onStar, onTag, onExport, onPutAway, onClea
       <Button className="btn-s" onClick={onExport}>
         <Icon name="dl" className="i-s" /> Export…
       </Button>
+      {onShare && (
+        <Button className="btn-s" onClick={onShare}>
+          <Icon name="person" className="i-s" /> Share…
+        </Button>
+      )}
       <Button className="btn-s" onClick={onPutAway}>
         Put away
       </Button>

@@ -25,12 +25,26 @@ interface SessionListProps {
   readonly missing: number;
   readonly scroller: RefObject<HTMLElement | null>;
   readonly selected: ReadonlySet<string>;
+  readonly machineName: ((origin: string) => string) | null;
+  readonly isMarkable: (session: SessionItem) => boolean;
   readonly onStar: (session: SessionItem) => void;
   readonly onNearEnd: () => void;
 }
 
 export function SessionList(props: SessionListProps) {
-  const { rows, density, byDay, current, missing, scroller, selected, onStar, onNearEnd } = props;
+  const {
+    rows,
+    density,
+    byDay,
+    current,
+    missing,
+    scroller,
+    selected,
+    machineName,
+    isMarkable,
+    onStar,
+    onNearEnd,
+  } = props;
   const [offset] = useState(() => readOffset(window.location.search));
   const height = ROW_HEIGHTS[density];
   const rest = missing * height;
@@ -91,7 +105,8 @@ export function SessionList(props: SessionListProps) {
                 current={row.key === current}
                 selected={selected.has(row.key)}
                 byDay={byDay}
-                onStar={onStar}
+                machineName={machineName}
+                onStar={isMarkable(row.session) ? onStar : null}
               />
             )}
           </div>

@@ -2,11 +2,15 @@
 
 import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
 
+import type { SessionItem } from "@/api/types";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
+import { useTeam } from "@/state/use-me";
 import { useTitle } from "@/features/shell/use-title";
 import { isNarrowed, NO_FILTER } from "@/lib/routes";
 import { useStore } from "@/state/binding";
 import { buildListRows } from "@/state/session-rows";
 import { density } from "@/state/settings";
+import { mayMark } from "@/state/sharing";
 import { Button } from "@/ui/controls";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
@@ -23,6 +27,7 @@ const Peek = lazy(() => import("./peek").then((part) => ({ default: part.Peek })
 const ExportDialog = lazy(() =>
   import("@/features/exporting/dialog").then((part) => ({ default: part.ExportDialog })),
 );
+const ShareMany = lazy(() => import("@/features/sharing/many").then((part) => ({ default: part.ShareMany })));
 const TagsDialog = lazy(() => import("./tags-dialog").then((part) => ({ default: part.TagsDialog })));
 
 export function SessionsPage() {
@@ -30,7 +35,9 @@ export function SessionsPage() {
   const query = useSessions(filter);
   const { sessions, total, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   const rowHeight = useStore(density);
-  const { mark, star } = useMarks();
+  const team = useTeam();
+  const isMarkable = useCallback((session: SessionItem) => mayMark(team, session), [team]);
+  const { mark, star } = useMarks(isMarkable);
   const scroller = useRef<HTMLElement>(null);
   const complete = query.isSuccess && !hasNextPage;
   const byDay = filter.sort === "newest" || filter.sort === "oldest";
@@ -39,6 +46,7 @@ export function SessionsPage() {
     [sessions, filter.sort, complete],
   );
   const keys = useListKeys(sessions, star);
+  const machineName = useMachineNames();
   useTitle("Sessions");
 
   const loadMore = useCallback(() => {
@@ -57,6 +65,7 @@ export function SessionsPage() {
         ref={scroller}
         className={query.isPlaceholderData ? "list dim" : "list"}
         data-rows={rowHeight}
+        data-team={team !== null || undefined}
         tabIndex={-1}
       >
         {keys.selected.size > 0 ? (
@@ -71,6 +80,13 @@ export function SessionsPage() {
             onExport={() => {
               keys.setExporting(true);
             }}
+            onShare={
+              team?.may_write
+                ? () => {
+                    keys.setSharing(true);
+                  }
+                : null
+            }
             onPutAway={() => {
               mark(keys.marked, { archived: true });
               keys.clear();
@@ -101,7 +117,7 @@ export function SessionsPage() {
         ) : (
           <div role="table" aria-label="Sessions" aria-rowcount={query.isSuccess ? total : undefined}>
             <div role="rowgroup">
-              <Columns sort={filter.sort} />
+              <Columns sort={filter.sort} team={team !== null} />
             </div>
             {query.isPending ? (
               <Skeleton rows={10} shape="session" />
@@ -112,6 +128,8 @@ export function SessionsPage() {
                 byDay={byDay}
                 current={keys.current}
                 selected={keys.selected}
+                machineName={machineName}
+                isMarkable={isMarkable}
                 missing={Math.max(0, total - sessions.length)}
                 scroller={scroller}
                 onStar={star}
@@ -132,6 +150,16 @@ export function SessionsPage() {
             onDone={() => undefined}
             onClose={() => {
               keys.setExporting(false);
+            }}
+          />
+        )}
+        {keys.sharing && team && keys.marked.length > 0 && (
+          <ShareMany
+            sessions={keys.marked}
+            me={team.name}
+            admin={team.is_admin}
+            onClose={() => {
+              keys.setSharing(false);
             }}
           />
         )}

@@ -5,10 +5,12 @@ import { Link } from "wouter";
 
 import { turnsQuery } from "@/api/queries";
 import type { SessionItem } from "@/api/types";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
 import { formatCounted, formatDuration, formatMoment, formatMoney, formatSpan } from "@/lib/format";
 import { baseName, modelName } from "@/lib/names";
 import { sessionPath } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
+import { personName } from "@/state/sharing";
 import { IconButton } from "@/ui/controls";
 import { Notice } from "@/ui/notice";
 import { Skeleton } from "@/ui/skeleton";
@@ -19,7 +21,10 @@ const TURNS = 40;
 export function Peek({ session, onClose }: { readonly session: SessionItem; readonly onClose: () => void }) {
   const { data, error } = useQuery(turnsQuery(session.key));
   const title = session.title ?? session.first_prompt ?? session.session_id;
+  const machineName = useMachineNames();
   const facts: (string | null | undefined)[] = [
+    machineName && personName(session.person),
+    machineName && session.machine ? machineName(session.machine) : null,
     session.project === null ? null : baseName(session.project),
     session.git_branch,
     session.models.map(modelName).at(-1),

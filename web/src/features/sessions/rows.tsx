@@ -17,6 +17,7 @@ import { baseName, modelName } from "@/lib/names";
 import { sessionPath } from "@/lib/routes";
 import { showControls } from "@/lib/visible";
 import type { ListRow } from "@/state/session-rows";
+import { describeVisibility, personName } from "@/state/sharing";
 import { IconButton } from "@/ui/controls";
 import { Icon } from "@/ui/icons";
 import { StateMark, stateName } from "@/ui/state-mark";
@@ -28,11 +29,14 @@ interface SessionRowProps {
   readonly selected: boolean;
   /** Whether days stand between the rows, so that a time of day is enough. */
   readonly byDay: boolean;
-  readonly onStar: (session: SessionItem) => void;
+  /** How machines are called; null where there is no team, and nobody asks whose it is. */
+  readonly machineName: ((origin: string) => string) | null;
+  /** Null for whoever may not mark it. */
+  readonly onStar: ((session: SessionItem) => void) | null;
 }
 
 export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
-  const { session, current, selected, byDay, onStar } = props;
+  const { session, current, selected, byDay, machineName, onStar } = props;
   const { marks } = session;
   const title = session.title ?? session.first_prompt ?? session.session_id;
   return (
@@ -70,6 +74,7 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
             )}
           </span>
           <span className="fp">
+            {machineName && <b className="by">{showControls(personName(session.person))}</b>}
             {session.state != null && TOLD[session.state] !== undefined && (
               <span className={TOLD[session.state]}>{stateName(session.state).toLowerCase()}</span>
             )}
@@ -80,15 +85,17 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
         </Link>
       </div>
       <span role="cell" className="star-cell">
-        <IconButton
-          icon="star"
-          className="star"
-          label={marks.starred ? "Take the star away" : "Star"}
-          aria-pressed={marks.starred}
-          onClick={() => {
-            onStar(session);
-          }}
-        />
+        {onStar && (
+          <IconButton
+            icon="star"
+            className="star"
+            label={marks.starred ? "Take the star away" : "Star"}
+            aria-pressed={marks.starred}
+            onClick={() => {
+              onStar(session);
+            }}
+          />
+        )}
       </span>
       <span role="cell" className="p">
         <span className="clip" title={session.project ?? undefined}>
@@ -96,6 +103,15 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
         </span>
         <span className="meta clip">{session.git_branch}</span>
       </span>
+      {machineName && (
+        <span role="cell" className="w">
+          <span className="clip">{showControls(personName(session.person))}</span>
+          <span className="meta clip" title={session.machine}>
+            {describeVisibility(session)}
+            {session.machine !== "" && `, ${showControls(machineName(session.machine))}`}
+          </span>
+        </span>
+      )}
       <span role="cell" className="m clip" title={session.models.join(", ")}>
         {session.models.map(modelName).at(-1)}
       </span>
@@ -158,6 +174,7 @@ const COLUMNS = [
   ["Session", ""],
   ["Starred", "sr-col"],
   ["Project", ""],
+  ["Person", "w"],
   ["Model", ""],
   ["Calls", "num calls"],
   ["Messages", "num"],
@@ -175,10 +192,10 @@ const SORTED: Readonly<Record<string, string>> = {
   duration: "Time",
 };
 
-export function Columns({ sort }: { readonly sort: string }) {
+export function Columns({ sort, team }: { readonly sort: string; readonly team: boolean }) {
   return (
     <div className="s-cols" role="row">
-      {COLUMNS.map(([name, kind]) => (
+      {COLUMNS.filter(([name]) => team || name !== "Person").map(([name, kind]) => (
         <span key={name} role="columnheader" className={SORTED[sort] === name ? `${kind} now` : kind}>
           {kind === "sr-col" || kind === "pad" ? <span className="sr">{name}</span> : name}
         </span>

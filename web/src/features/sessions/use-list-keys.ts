@@ -18,6 +18,7 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
   const [selected, select] = useState<ReadonlySet<string>>(NONE);
   const [tagging, setTagging] = useState(false);
   const [exporting, setExporting] = useState(false);
+  const [sharing, setSharing] = useState(false);
   const [drawn, setDrawn] = useState(false);
   const [peeking, setPeeking] = useState(false);
   const [, navigate] = useLocation();
@@ -105,6 +106,8 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
     setTagging,
     exporting,
     setExporting,
+    sharing,
+    setSharing,
     /** Whether the filters are drawn over the list. */
     drawn,
     toggleDrawn: () => {

@@ -38,8 +38,8 @@ export function useSessions(filter: SessionFilter) {
 
 type Pages = InfiniteData<SessionPage, string | null>;
 
-/** Changes marks at once on the page; what the server says in the end holds. */
-export function useMarks() {
+/** Changes marks at once on the page, of those that may be; what the server says in the end holds. */
+export function useMarks(isMarkable: (session: SessionItem) => boolean) {
   const client = useQueryClient();
   const { mutate } = useMutation({
     mutationFn: ({ sessions, change }: { sessions: readonly SessionItem[]; change: MarksChange }) =>
@@ -55,15 +55,16 @@ export function useMarks() {
   });
   const mark = useCallback(
     (sessions: readonly SessionItem[], change: MarksChange) => {
-      if (sessions.length > 0) mutate({ sessions, change });
+      const own = sessions.filter(isMarkable);
+      if (own.length > 0) mutate({ sessions: own, change });
     },
-    [mutate],
+    [mutate, isMarkable],
   );
   const star = useCallback(
     (session: SessionItem) => {
-      mutate({ sessions: [session], change: { starred: !session.marks.starred } });
+      mark([session], { starred: !session.marks.starred });
     },
-    [mutate],
+    [mark],
   );
   return { mark, star };
 }

@@ -3,6 +3,7 @@
 import { lazy, Suspense, useEffect } from "react";
 import { Route, Switch } from "wouter";
 
+import { useAccess } from "@/features/login/use-access";
 import { WaitToast } from "@/features/mission-control/toast";
 import { Boundary } from "@/ui/boundary";
 import { Notice } from "@/ui/notice";
@@ -25,7 +26,41 @@ const ConversationPage = lazy(() => loadConversation().catch(startAgain));
 const loadPalette = () => import("./palette/palette").then((module) => ({ default: module.Palette }));
 const Palette = lazy(() => loadPalette().catch(startAgain));
 
+const loadLogin = () => import("@/features/login/page");
+const LoginPage = lazy(() =>
+  loadLogin()
+    .then((part) => ({ default: part.LoginPage }))
+    .catch(startAgain),
+);
+const LoginDone = lazy(() =>
+  loadLogin()
+    .then((part) => ({ default: part.LoginDone }))
+    .catch(startAgain),
+);
+const loadAgain = () => import("@/features/login/dialog");
+const LoginDialog = lazy(() =>
+  loadAgain()
+    .then((part) => ({ default: part.LoginDialog }))
+    .catch(startAgain),
+);
+const LoginElsewhere = lazy(() =>
+  loadAgain()
+    .then((part) => ({ default: part.LoginElsewhere }))
+    .catch(startAgain),
+);
+
 export function App() {
+  const access = useAccess();
+  if (access === "out")
+    return (
+      <Suspense fallback={null}>
+        <LoginPage />
+      </Suspense>
+    );
+  return <Shell ended={access === "ended"} />;
+}
+
+function Shell({ ended }: { readonly ended: boolean }) {
   const { open, setOpen, close } = useShellKeys();
   useEffect(() => {
     // They are asked for next, most likely; and then the server may be gone.
@@ -63,6 +98,8 @@ export function App() {
             <Route path="/sessions/:session">
               {({ session }) => <ConversationPage key={session} session={session} message={null} />}
             </Route>
+            <Route path="/login" component={LoginDone} />
+            <Route path="/login/done" component={LoginElsewhere} />
             <Route component={NotFound} />
           </Switch>
         </Suspense>
@@ -77,6 +114,11 @@ export function App() {
       {open === "palette" && (
         <Suspense fallback={null}>
           <Palette onClose={close} />
+        </Suspense>
+      )}
+      {ended && (
+        <Suspense fallback={null}>
+          <LoginDialog />
         </Suspense>
       )}
       <WaitToast />

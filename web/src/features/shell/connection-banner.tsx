@@ -1,9 +1,15 @@
+import { useQuery } from "@tanstack/react-query";
+
 import { connection } from "@/api/connection";
+import { loginWaysQuery } from "@/api/login";
 import { useStore } from "@/state/binding";
 
 /** Says that the server is gone, over what is shown: that stays, and can still be read. */
 export function ConnectionBanner() {
   const state = useStore(connection);
+  // Where there are accounts, the login says all there is to say.
+  const ways = useQuery({ ...loginWaysQuery(), enabled: state === "locked" });
+  const alone = ways.isError || ways.data?.team === false;
   return (
     <div className="over" role="status">
       {state === "gone" && (
@@ -14,7 +20,7 @@ export function ConnectionBanner() {
           </span>
         </div>
       )}
-      {state === "locked" && (
+      {state === "locked" && alone && (
         <div className="banner bad">
           <span className="st st-fail" aria-hidden="true" />
           <span>

@@ -18,6 +18,10 @@ export interface Page {
   readonly icon: IconName;
   /** With `g` before it. */
   readonly key: string;
+  /** Only where there are accounts. */
+  readonly team?: true;
+  /** Not in the top bar: other pages lead to it. */
+  readonly aside?: true;
   readonly show: ComponentType;
 }
 
@@ -70,5 +74,22 @@ export const PAGES: readonly Page[] = [
     icon: "error",
     key: "p",
     show: later(() => import("@/features/archive/page").then((part) => part.ArchivePage)),
+  },
+  {
+    path: "/people",
+    name: "People",
+    icon: "person",
+    key: "w",
+    team: true,
+    show: later(() => import("@/features/people/page").then((part) => part.PeoplePage)),
+  },
+  {
+    path: "/audit",
+    name: "Audit",
+    icon: "todo",
+    key: "l",
+    team: true,
+    aside: true,
+    show: later(() => import("@/features/audit/page").then((part) => part.AuditPage)),
   },
 ];

@@ -7,13 +7,14 @@ import type { Binding } from "@/state/keys";
 import { keyLine, nextTheme, theme } from "@/state/settings";
 import { useKeys } from "@/state/use-keys";
 
-import { PAGES } from "./pages";
+import { usePages } from "./use-pages";
 
 export type Overlay = "help" | "palette" | null;
 
 export function useShellKeys() {
   const [open, setOpen] = useState<Overlay>(null);
   const [, navigate] = useLocation();
+  const pages = usePages();
   const table = useMemo<readonly Binding[]>(
     () => [
       {
@@ -52,7 +53,7 @@ export function useShellKeys() {
           theme.set(nextTheme);
         },
       },
-      ...PAGES.map((page) => ({
+      ...pages.map((page) => ({
         keys: `g ${page.key}`,
         label: `go to ${page.name.toLowerCase()}`,
         run: () => {
@@ -60,9 +61,9 @@ export function useShellKeys() {
         },
       })),
     ],
-    [navigate],
+    [navigate, pages],
   );
-  useKeys(table);
+  useKeys(table, true);
   const close = useCallback(() => {
     setOpen(null);
   }, []);

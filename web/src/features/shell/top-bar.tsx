@@ -10,7 +10,8 @@ import { IconButton } from "@/ui/controls";
 import { Brand, Icon } from "@/ui/icons";
 import type { IconName } from "@/ui/icons";
 
-import { PAGES } from "./pages";
+import { AccountMenu } from "./account";
+import { usePages } from "./use-pages";
 import { Pulse } from "./pulse";
 
 const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "half", light: "sun", dark: "moon" };
@@ -19,6 +20,7 @@ const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "by system", ligh
 /** The same on every page. */
 export function TopBar({ onJump }: { readonly onJump: () => void }) {
   const [path] = useLocation();
+  const pages = usePages().filter((page) => !page.aside);
   const problems = useQuery(statusQuery()).data?.problems ?? 0;
   return (
     <header className="top">
@@ -27,7 +29,7 @@ export function TopBar({ onJump }: { readonly onJump: () => void }) {
         <span className="wordmark">turnlog</span>
       </Link>
       <nav className="nav" aria-label="Pages">
-        {PAGES.map((page) => (
+        {pages.map((page) => (
           <Link key={page.path} href={page.path} aria-current={path.startsWith(page.path) ? "page" : undefined}>
             {page.name}
             {page.name === "Problems" && problems > 0 && <span className="n">{formatCount(problems)}</span>}
@@ -42,6 +44,7 @@ export function TopBar({ onJump }: { readonly onJump: () => void }) {
         <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
       <ThemeSwitch />
+      <AccountMenu />
     </header>
   );
 }

@@ -4,12 +4,14 @@ import { useMemo } from "react";
 import { Link } from "wouter";
 
 import type { UsageReport, UsageRow } from "@/api/types";
+import { useMachineNames } from "@/features/sharing/use-machine-names";
 import { formatCount, formatCounted } from "@/lib/format";
 import { baseName, modelName, toolName } from "@/lib/names";
 import { GROUPINGS, NO_FILTER, sessionPath, sessionsPath } from "@/lib/routes";
 import type { UsageGrouping, UsageState } from "@/lib/routes";
 import { formatHour, formatLongDay } from "@/lib/zones";
 import { showControls } from "@/lib/visible";
+import { personName } from "@/state/sharing";
 import { amountOf, buildDayPlot, buildHeat } from "@/state/usage";
 import type { Measure } from "@/state/usage";
 import { Segments } from "@/ui/controls";
@@ -23,6 +25,8 @@ import { CACHE, CACHE_READ, CACHE_WRITE, COST, csvOf, INPUT, MESSAGES, OUTPUT, T
 import { Bars, Legend } from "./day-plot";
 import { Figure } from "./figure";
 import { HeatMap, HeatScale } from "./heat-map";
+import { PeopleFigure } from "./people";
+import { groupingOf } from "./use-usage";
 import type { Period, useReports } from "./use-usage";
 
 interface FiguresProps {
@@ -37,13 +41,15 @@ interface FiguresProps {
 
 export function Figures({ state, period, reports, now, day, onDay, onChange }: FiguresProps) {
   const { measure, tables } = state;
+  const machineName = useMachineNames();
   return (
     <div className="gridu">
       <Days state={state} period={period} reports={reports} day={day} onDay={onDay} />
       <Models report={reports.models.data} measure={measure} tables={tables} />
       <Year report={reports.year.data} period={period} measure={measure} tables={tables} />
       <Blocks report={reports.blocks.data} period={period} now={now} tables={tables} />
-      <Groups report={reports.groups.data} state={state} onChange={onChange} />
+      <Groups report={reports.groups.data} {...{ state, machineName, onChange }} />
+      {machineName !== null && <PeopleFigure report={reports.people.data} measure={measure} tables={tables} />}
       <Tools report={reports.tools.data} measure={measure} tables={tables} />
     </div>
   );
@@ -207,15 +213,18 @@ function Blocks({ report, period, now, tables }: BlocksProps) {
 
 interface GroupsProps {
   readonly report: UsageReport | undefined;
+  /** Null where there is no team. */
+  readonly machineName: ((origin: string) => string) | null;
   readonly state: UsageState;
   readonly onChange: (change: Partial<UsageState>) => void;
 }
 
-function Groups({ report, state, onChange }: GroupsProps) {
-  if (report?.by !== state.by) return <Loading />;
-  const { by, measure } = state;
+function Groups({ report, state, machineName, onChange }: GroupsProps) {
+  const by = groupingOf(state, machineName !== null);
+  if (report?.by !== by) return <Loading />;
+  const { measure } = state;
   const columns: Column<UsageRow>[] = [
-    { name: GROUPINGS[by], show: (row) => <GroupName by={by} row={row} /> },
+    { name: GROUPINGS[by], show: (row) => <GroupName {...{ by, row, machineName }} /> },
     MESSAGES,
     INPUT,
     CACHE_WRITE,
@@ -230,7 +239,9 @@ function Groups({ report, state, onChange }: GroupsProps) {
       legend={
         <Segments
           label="Divide by"
-          options={Object.entries(GROUPINGS) as [UsageGrouping, string][]}
+          options={(Object.entries(GROUPINGS) as [UsageGrouping, string][]).filter(
+            ([value]) => machineName !== null || (value !== "person" && value !== "machine"),
+          )}
           value={by}
           onChange={(next) => {
             onChange({ by: next });
@@ -252,9 +263,29 @@ function describeOthers({ others, left_out }: UsageReport, measure: Measure): st
     : undefined;
 }
 
-function GroupName({ by, row }: { readonly by: UsageGrouping; readonly row: UsageRow }) {
+interface GroupNameProps {
+  readonly by: UsageGrouping;
+  readonly row: UsageRow;
+  readonly machineName: ((origin: string) => string) | null;
+}
+
+function GroupName({ by, row, machineName }: GroupNameProps) {
+  if (by === "person") {
+    return (
+      <Link className="name" href={sessionsPath({ ...NO_FILTER, person: row.name ?? "" })}>
+        {showControls(personName(row.name))}
+      </Link>
+    );
+  }
   if (row.name === null)
     return <span className="quiet">{by === "agent" ? "the session itself" : "none named"}</span>;
+  if (by === "machine") {
+    return (
+      <Link className="name" title={row.name} href={sessionsPath({ ...NO_FILTER, machine: row.name })}>
+        {showControls(machineName?.(row.name) ?? row.name)}
+      </Link>
+    );
+  }
   if (by === "agent") return showControls(row.name);
   const session = by === "session";
   const text = session ? (row.session?.title ?? row.name) : baseName(row.name);

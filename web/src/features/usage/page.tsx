@@ -7,6 +7,7 @@ import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 
 import { projectsQuery } from "@/api/queries";
+import { useTeam } from "@/state/use-me";
 import { useTitle } from "@/features/shell/use-title";
 import { writeCsv } from "@/lib/csv";
 import { downloadText } from "@/lib/download";
@@ -33,7 +34,7 @@ export function UsagePage() {
   // One moment for all that is shown; it moves when the page is asked for something else.
   const now = useMemo(() => new Date(), [state]); // eslint-disable-line react-hooks/exhaustive-deps
   const period = useMemo(() => periodOf(state, now), [state, now]);
-  const reports = useReports(state, period);
+  const reports = useReports(state, period, useTeam() !== null);
   const [day, setDay] = useState<string | null>(null);
   useTitle("Usage");
   useUsageKeys(state, change, reports, day, setDay);

@@ -7,7 +7,7 @@ import { useLocation, useSearch } from "wouter";
 import { usageQuery } from "@/api/usage";
 import type { UsageRequest } from "@/api/usage";
 import { parseUsage, usagePath } from "@/lib/routes";
-import type { Range, UsageState } from "@/lib/routes";
+import type { Range, UsageGrouping, UsageState } from "@/lib/routes";
 import { dayIn, daysBetween, isZone, monthsBetween, ownZone, shiftDay } from "@/lib/zones";
 
 const BACK: Readonly<Record<Range, number | null>> = { today: 0, "7d": 6, "30d": 29, year: 364, all: null };
@@ -48,7 +48,7 @@ export function periodOf(state: UsageState, now: Date): Period {
   return { zone, today, since: back === null ? null : shiftDay(today, -back), until: null };
 }
 
-export function useReports(state: UsageState, period: Period) {
+export function useReports(state: UsageState, period: Period, team: boolean) {
   const { zone, today, since, until } = period;
   const common = { since, until, timezone: zone, project: state.project };
   const ask = (part: Partial<UsageRequest> & Pick<UsageRequest, "by">) => usageQuery({ ...common, ...part });
@@ -68,10 +68,16 @@ export function useReports(state: UsageState, period: Period) {
       ask({ by: monthly ? "monthly" : "daily", since: plotFirst, until: last, breakdown: "model" }),
     ),
     year: useQuery(ask({ by: "daily", since: shiftDay(today, -371), until: null })),
-    groups: useQuery(ask({ by: state.by, top: MOST_ROWS })),
+    groups: useQuery(ask({ by: groupingOf(state, team), top: MOST_ROWS })),
+    people: useQuery({ ...ask({ by: "project", breakdown: "person", top: MOST_ROWS }), enabled: team }),
     tools: useQuery(ask({ by: "tool", top: MOST_ROWS })),
     blocks: useQuery(ask({ by: "blocks", since: shiftDay(today, -29), until: null })),
   };
+}
+
+/** Where there is only one person, nothing is divided by persons. */
+export function groupingOf({ by }: UsageState, team: boolean): UsageGrouping {
+  return team || (by !== "person" && by !== "machine") ? by : "project";
 }
 
 function firstDay(time: string | null | undefined, zone: string): string | null {

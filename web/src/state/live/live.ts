@@ -8,6 +8,7 @@
 import { checkHealth, connection } from "@/api/connection";
 import { liveStatus, openLive } from "@/api/live";
 import type { LiveEvent, LiveStatus } from "@/api/live";
+import { SHARED } from "@/lib/routes";
 import type { Store } from "@/lib/store";
 
 import { Batcher } from "./batches";
@@ -108,7 +109,8 @@ function tell(listeners: ReadonlySet<NewsListener>): NewsListener {
 export const live = new Live(
   {
     open: openLive,
-    locks: typeof navigator === "object" && "locks" in navigator ? navigator.locks : null,
+    // Who was let in by a link is told of one session, and tells nobody else.
+    locks: !SHARED && typeof navigator === "object" && "locks" in navigator ? navigator.locks : null,
     channel: typeof BroadcastChannel === "function" ? () => new BroadcastChannel("turnlog.live") : null,
   },
   whenSeen,

@@ -3,7 +3,8 @@
  *
  * What concerns one session is refreshed with the next frame. What sums up many (lists, the board, usage) is asked
  * for at intervals, however much happens. In a hidden tab only what shows from outside is asked for, the rest is
- * marked as old: it is loaded when the tab is looked at.
+ * marked as old: it is loaded when the tab is looked at. Of a session that may be gone nothing is kept that nobody
+ * looks at, and lists are loaded again however long they are.
  */
 
 import type { Query, QueryClient } from "@tanstack/react-query";
@@ -37,6 +38,7 @@ const OF_SESSION: Names = {
   "session-gone": ["session"],
   "session-forgotten": ["session", "turns", "actions"],
   "session-marked": ["session"],
+  "session-access": ["session", "access"],
   "hook-delivered": ["session", "actions", "hook-events"],
 };
 
@@ -45,10 +47,34 @@ const OF_MANY: Names = {
   "session-added": ["mission-control", "status", "sessions", "projects", "facets", "archive", "usage"],
   "session-changed": ["mission-control", "sessions", "usage"],
   "session-gone": ["mission-control", "status", "sessions", "projects", "facets", "archive"],
-  "session-forgotten": ["mission-control", "status", "sessions", "projects", "facets", "archive", "usage"],
+  "session-forgotten": [
+    "mission-control",
+    "status",
+    "sessions",
+    "sessions-by-title",
+    "projects",
+    "facets",
+    "archive",
+    "usage",
+    "search",
+    "few-hits",
+  ],
   "session-marked": ["sessions", "facets"],
+  "session-access": [
+    "mission-control",
+    "status",
+    "sessions",
+    "sessions-by-title",
+    "projects",
+    "facets",
+    "usage",
+    "search",
+    "few-hits",
+  ],
   "hook-delivered": ["mission-control", "status"],
 };
+/** It may be there no more, for whoever is told of it. */
+const VANISHING: ReadonlySet<string> = new Set<ChangeKind>(["session-access", "session-forgotten"]);
 const AT_MOST_EVERY: Readonly<Record<string, number>> = {
   "mission-control": 500,
   status: 1000,
@@ -66,10 +92,13 @@ const MOST_PAGES = 3;
 /** Keeps what `client` holds up with the server; returns how to stop. */
 export function refreshQueries(client: QueryClient, live: Live): () => void {
   const throttle = new Throttle();
-  const many = (name: string) => {
+  const whole = new Set<string>();
+  const many = (name: string, all: boolean) => {
+    if (all) whole.add(name);
     throttle.run(name, AT_MOST_EVERY[name] ?? 1000, () => {
+      const most = whole.delete(name) ? Infinity : MOST_PAGES;
       void client.invalidateQueries({
-        predicate: (query) => query.queryKey[0] === name && pagesOf(query) <= MOST_PAGES,
+        predicate: (query) => query.queryKey[0] === name && pagesOf(query) <= most,
         refetchType: document.hidden && !SHOWN_OUTSIDE.has(name) ? "none" : "active",
       });
     });
@@ -91,7 +120,7 @@ export function refreshQueries(client: QueryClient, live: Live): () => void {
   };
 }
 
-function take(client: QueryClient, news: News, many: (name: string) => void): void {
+function take(client: QueryClient, news: News, many: (name: string, all: boolean) => void): void {
   const { sync } = news;
   if (sync) client.setQueryData<Status>(["status"], (status) => status && { ...status, sync });
   if (news.reset) {
@@ -100,8 +129,15 @@ function take(client: QueryClient, news: News, many: (name: string) => void): vo
   }
   const names = new Set(news.changes.flatMap((change) => OF_MANY[change.kind as string] ?? []));
   if (news.states.length > 0) for (const name of SHOWN_OUTSIDE) names.add(name);
-  for (const name of names) many(name);
+  const vanishing = news.changes.filter((change) => VANISHING.has(change.kind));
+  for (const name of names) many(name, vanishing.length > 0);
   if (news.changes.length === 0) return;
+  // What nobody looks at is loaded again when somebody does, and may.
+  client.removeQueries({
+    type: "inactive",
+    predicate: ({ queryKey: [, session] }) =>
+      vanishing.some((change) => session === change.session || session === change.session_id),
+  });
   void client.invalidateQueries({
     predicate: (query) => news.changes.some((change) => isOld(query, change)),
     refetchType: document.hidden ? "none" : "active",

@@ -55,7 +55,7 @@ async function start() {
   return { say, asked, client, stop };
 }
 
-const change = (kind: "session-changed" | "session-marked"): LiveEvent => ({
+const change = (kind: "session-changed" | "session-marked" | "session-access"): LiveEvent => ({
   type: "change",
   id: "e:1",
   change: { kind, session: "s-1", session_id: "uuid-1", revision: 1, seq: 1 },
@@ -86,6 +86,21 @@ test("a mark changes the session and the list", async () => {
   const { say, asked } = await start();
   await say(change("session-marked"));
   expect(asked.toSorted()).toEqual(["session s-1", "sessions"]);
+});
+
+test("a session that others may see now, or may not: lists of any length, and nothing of it stays unseen", async () => {
+  const { say, asked, client } = await start();
+  client.setQueryData(["around", "s-1", "x"], { items: [] });
+  client.setQueryData(["around", "s-2", "x"], { items: [] });
+  client.setQueryData(["sessions", {}], { pages: [1, 2, 3, 4, 5] });
+  await say(change("session-changed"));
+  expect(asked).not.toContain("sessions");
+  await vi.advanceTimersByTimeAsync(5000);
+  asked.length = 0;
+  await say(change("session-access"));
+  expect(asked.toSorted()).toEqual(["mission-control", "projects", "session s-1", "sessions", "status"]);
+  expect(client.getQueryData(["around", "s-1", "x"])).toBeUndefined();
+  expect(client.getQueryData(["around", "s-2", "x"])).toBeDefined();
 });
 
 test("lists are asked for at intervals, however much happens; the session itself each time", async () => {

@@ -5,6 +5,7 @@ import { formatClock, formatCounted, formatDuration, formatMoney, formatTokens }
 import { printJson } from "@/lib/json";
 import { modelName, modeName } from "@/lib/names";
 import { plainTitle } from "@/lib/plain";
+import { SHARED } from "@/lib/routes";
 import { showControls, stripTerminal } from "@/lib/visible";
 import { toggle } from "@/state/flow/folds";
 import type { Change } from "@/state/flow/changes";
@@ -265,6 +266,7 @@ export function TurnEndRow({ row }: { readonly row: RowOf<"turn-end"> }) {
 /** What words are missing for can be looked at as it stands in the file. */
 function RawLink({ row }: { readonly row: ContentRow }) {
   const { session } = useConversation();
+  if (SHARED) return null;
   return (
     <a
       className="meta btn-link"

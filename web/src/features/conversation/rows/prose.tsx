@@ -10,6 +10,7 @@ import { showControls } from "@/lib/visible";
 
 import { useConversation, useDepth, useFold } from "../context";
 import { Fold } from "../fold";
+import { Picture } from "../picture";
 import { MessageTools } from "../tools";
 
 type RowOf<K extends ContentRow["kind"]> = Extract<ContentRow, { kind: K }>;
@@ -23,7 +24,6 @@ const NOTES: Readonly<Record<string, string>> = {
   waiting: "still in the queue",
 };
 const SPEAKERS: Readonly<Record<string, string>> = {
-  human: "You",
   claude: "Claude",
   agent: "Agent",
   system: "Program",
@@ -63,7 +63,9 @@ function Asked({ row }: { readonly row: RowOf<"prompt"> }) {
 function Prompt({ row }: { readonly row: RowOf<"prompt"> }) {
   const { message } = row;
   const text = message.content;
-  const speaker = SPEAKERS[message.author] ?? message.author;
+  const { asker } = useConversation();
+  const speaker =
+    message.author === "human" ? showControls(asker) : (SPEAKERS[message.author] ?? message.author);
   const note = NOTES[message.rule];
   const clock = formatClock(message.created_at);
   return (
@@ -143,9 +145,7 @@ function cutText(text: string): string | null {
 
 function Images({ row }: { readonly row: RowOf<"prompt"> }) {
   return row.message.blocks.flatMap((block, at) =>
-    block.kind === "image"
-      ? [<img key={at} className="shot" src={block.image.href} alt="Put in by you" loading="lazy" />]
-      : [],
+    block.kind === "image" ? [<Picture key={at} href={block.image.href} alt="Put in with the prompt" />] : [],
   );
 }
 
@@ -196,7 +196,7 @@ export function ImageRow({ row }: { readonly row: RowOf<"image"> }) {
   return (
     <div className="row0">
       <span />
-      <img className="shot" src={row.block.image.href} alt="In the conversation" loading="lazy" />
+      <Picture href={row.block.image.href} alt="In the conversation" />
     </div>
   );
 }

@@ -19,6 +19,7 @@ import type { Asked, Entry, Ranked } from "@/state/palette";
 import type { IconName } from "@/ui/icons";
 
 import { PAGES } from "../pages";
+import { usePages } from "../use-pages";
 
 export interface Choice extends Entry {
   readonly detail?: string;
@@ -47,9 +48,10 @@ export function useSections({ scope, text }: Asked): { sections: readonly Sectio
   const projects = useQuery(projectsQuery()).data?.items;
   const facets = useQuery({ ...facetsQuery(NO_FILTER), enabled: text !== "" || scope === "tags" }).data;
   const commands = useCommands();
+  const known = usePages();
   const sections = useMemo(() => {
     const most = (few: number) => (scope === "everything" ? few : MANY);
-    const pages = PAGES.map((page): Choice => ({
+    const pages = known.map((page): Choice => ({
       id: `page ${page.path}`,
       title: page.name,
       icon: page.icon,
@@ -79,7 +81,7 @@ export function useSections({ scope, text }: Asked): { sections: readonly Sectio
     const all: [in_: Asked["scope"], name: string, choices: readonly Ranked<Choice>[]][] = [
       ["sessions", "Sessions", rank(sessions.map(choiceOf), text, most(5))],
       ["messages", "Messages", text.length > 1 ? messages(hits.data?.items ?? [], text, scope) : []],
-      ["commands", "Pages", rank(pages, text, most(text === "" ? PAGES.length : 4))],
+      ["commands", "Pages", rank(pages, text, most(text === "" ? known.length : 4))],
       ["projects", "Projects", scope === "everything" && text === "" ? [] : rank(places, text, most(3))],
       ["tags", "Tags", scope === "everything" && text === "" ? [] : rank(tags, text, most(3))],
       ["commands", "Commands", rank(commands, text, most(4))],
@@ -87,7 +89,7 @@ export function useSections({ scope, text }: Asked): { sections: readonly Sectio
     return all.flatMap(([kind, name, choices]) =>
       isIn(scope, kind) && choices.length > 0 ? [{ name, choices }] : [],
     );
-  }, [scope, text, sessions, hits.data, projects, facets, commands]);
+  }, [scope, text, sessions, hits.data, projects, facets, commands, known]);
   return { sections, waiting: hits.isFetching };
 }
 

@@ -1,0 +1,54 @@
+/** Lets somebody in no longer, after saying what ends with that. */
+
+import { disableUser, listEnding } from "@/api/people";
+import type { Ending, User } from "@/api/people";
+import { Confirm } from "@/features/archive/confirm";
+import { formatCounted } from "@/lib/format";
+import { fullNameOf } from "@/lib/people";
+import { showControls } from "@/lib/visible";
+
+interface DisableDialogProps {
+  readonly user: User;
+  readonly onDone: (said: string) => void;
+  readonly onClose: () => void;
+}
+
+export function DisableDialog({ user, onDone, onClose }: DisableDialogProps) {
+  return (
+    <Confirm<Ending>
+      title={`Disable ${user.name}?`}
+      subject={showControls(fullNameOf(user))}
+      queryKey={["disable", user.name]}
+      act={async (dryRun) => {
+        const ending = await listEnding(user.name);
+        if (!dryRun) await disableUser(user.name);
+        return ending;
+      }}
+      verb="Disable"
+      onClose={onClose}
+      onDone={() => {
+        onDone(`${user.name} is disabled.`);
+      }}
+      describe={({ personal, machine, links }) => (
+        <>
+          <p>They are logged out everywhere, at once. With that end:</p>
+          <ul className="ends">
+            <li>{formatCounted(personal, "personal token")}</li>
+            <li>
+              {formatCounted(machine, "machine token")}
+              {machine > 0 && ": what these machines write is no longer pushed"}
+            </li>
+            <li>
+              {formatCounted(links, "link")} that they made
+              {links > 0 && ": whoever has one sees nothing any more"}
+            </li>
+          </ul>
+          <p>
+            Their sessions stay, and are shared as before. Enabling them again brings back neither tokens nor
+            links.
+          </p>
+        </>
+      )}
+    />
+  );
+}

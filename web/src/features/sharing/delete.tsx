@@ -1,0 +1,59 @@
+/** Deletes a session for good, after saying what goes, and what does not. */
+
+import { useQueryClient } from "@tanstack/react-query";
+
+import { deleteSession, weighSession } from "@/api/sharing";
+import type { Deletion } from "@/api/sharing";
+import { Confirm } from "@/features/archive/confirm";
+import { formatBytes, formatCounted, formatDate } from "@/lib/format";
+import { showControls } from "@/lib/visible";
+
+interface DeleteDialogProps {
+  readonly session: string;
+  readonly title: string;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+export function DeleteDialog({ session, title, onDone, onClose }: DeleteDialogProps) {
+  const client = useQueryClient();
+  return (
+    <Confirm<Deletion>
+      title="Delete this session?"
+      subject={showControls(title)}
+      queryKey={["weight", session]}
+      act={(dryRun) => (dryRun ? weighSession(session) : deleteSession(session))}
+      verb="Delete it for good"
+      typed="delete"
+      onClose={onClose}
+      onDone={() => {
+        onDone();
+        void client.invalidateQueries({ queryKey: ["sessions"] });
+      }}
+      describe={({ sessions, files, bytes, deliveries, links, backups }) => (
+        <>
+          <p>
+            It takes {formatCounted(files, "file")} ({formatBytes(bytes)})
+            {sessions > 1 && ` of ${formatCounted(sessions, "session")}`}
+            {deliveries > 0 && ` and ${formatCounted(deliveries, "delivery", "deliveries")} of hooks`} out of
+            the archive{links > 0 && `, and ends ${formatCounted(links, "link")} to it`}. A machine that still
+            has its files does not bring it back.
+          </p>
+          {backups.length > 0 && (
+            <>
+              <p>These back-ups still have it, and are not touched:</p>
+              <ul className="paths">
+                {backups.map(({ path, at, certain }) => (
+                  <li key={path}>
+                    <code>{showControls(path)}</code> of {formatDate(at)}
+                    {!certain && ", which may have it"}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    />
+  );
+}
