@@ -3,12 +3,16 @@
 Simulated machines, all in one process, push to a server on this computer: each has a session that grows, and
 sends what is new as soon as the last of it was acknowledged, or after a pause. Meanwhile somebody delivers
 hooks and looks at pages. All figures are of the same run; the machines take their share of the same cores.
+
+That is done with a file, and with a database: without an address, a server is started for it as the tests have
+it, but one that waits for the disk as it would anywhere else.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import random
@@ -31,9 +35,11 @@ from turnlog.transcripts.files.fingerprints import Change
 
 SERVE = (sys.executable, "-m", "turnlog", "serve", "--no-browser", "--no-sync", "--json", "--port", "0")
 HOOK = json.dumps({"session_id": "bench", "hook_event_name": "PreToolUse", "tool_name": "Bash"}).encode()
+DATABASE = "the database, all of it"
 SEED = 13
 LENGTH = 2500
 """Bytes of text in a line: what lines of real sessions have on average."""
+TESTS = Path(__file__).resolve().parent.parent / "tests"
 WORDS = [f"{word}{number}" for word in ("stone", "river", "cloud", "paper") for number in range(500)]
 
 
@@ -44,24 +50,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between two uploads of a machine")
     parser.add_argument("--kilobytes", type=float, default=16.0, help="how much each upload has, about")
-    parser.add_argument("--store", help="the address of a database server; else a file is used")
+    parser.add_argument("--only", choices=("file", "database"), help="measure only one of both")
+    parser.add_argument("--address", help="an empty database; else a server is started")
     options = parser.parse_args(arguments)
+    if options.only != "database":
+        print("A file:")
+        measure(options, None, None)
+    if options.only != "file":
+        address, folder = (options.address, None) if options.address else start_database()
+        print("A database:")
+        measure(options, address, folder)
+    return 0
+
+
+def measure(options: argparse.Namespace, address: str | None, database: Path | None) -> None:
+    """Run a server on a store, and have all machines push to it."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         env = {**os.environ, "TURNLOG_HOME": name, "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing")}
-        if options.store:
-            env["TURNLOG_STORE"] = options.store
+        if address:
+            env["TURNLOG_STORE"] = address
         with subprocess.Popen(SERVE, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
                 assert process.stdout is not None
                 told = json.loads(process.stdout.readline())
                 token = Path(told["token_file"]).read_text().strip()
                 port = urlsplit(told["url"]).port or 0
-                bench = Bench(process.pid, port, token, options.kilobytes, options.pause)
+                processes = Processes(process.pid, database)
+                bench = Bench(processes, port, token, options.kilobytes, options.pause)
                 asyncio.run(bench.run(options.machines, options.seconds))
             finally:
                 process.terminate()
-    return 0
+
+
+def start_database() -> tuple[str, Path]:
+    """Start a server that flushes what it commits; return the address of an empty database, and its folder."""
+    sys.path.insert(0, str(TESTS))
+    server = importlib.import_module("postgres_server").start_server()
+    for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
+        server.execute(f"ALTER SYSTEM SET {setting} TO on")
+    server.execute("SELECT pg_reload_conf()")
+    return server.address(server.create()), server.folder / "data"
 
 
 def write_lines(count: int, first: int, session_id: str) -> bytes:
@@ -164,8 +193,8 @@ class Machine:
 class Bench:
     """A server, and those who want something of it."""
 
-    def __init__(self, pid: int, port: int, token: str, kilobytes: float, pause: float) -> None:
-        self._pid = pid
+    def __init__(self, processes: Processes, port: int, token: str, kilobytes: float, pause: float) -> None:
+        self._processes = processes
         self._port = port
         self._token = token
         self._count = max(int(kilobytes * 1000 / len(write_lines(1, 0, "x" * 36))), 1)
@@ -176,7 +205,8 @@ class Bench:
 
     async def run(self, machines: int, seconds: float) -> None:
         """Have all of them at it for a time, and print what came of it."""
-        before, started = read_cpu(self._pid), time.perf_counter()
+        before, started = self._processes.read_cpu(), time.perf_counter()
+        busy = time.process_time()
         end = time.monotonic() + seconds
         hooks, pages = Client(self._port, self._token), Client(self._port, self._token)
         delivered = asyncio.create_task(self._probe(end, 0.05, lambda: hooks.ask("POST", "/api/hooks", HOOK)))
@@ -186,7 +216,10 @@ class Bench:
         await asyncio.gather(*(self._push(number, after, end) for number, after in enumerate(starts)))
         took = time.perf_counter() - started
         hook_times, page_times = await delivered, await looked
-        self._print(machines, took, hook_times, page_times, before)
+        shares = self._processes.read_cpu()
+        rows = {name: (shares[name] - before.get(name, 0.0)) / took for name in shares}
+        rows["these machines"] = (time.process_time() - busy) / took
+        self._print(machines, took, hook_times, page_times, rows)
 
     async def _push(self, number: int, after: float, end: float) -> None:
         await asyncio.sleep(after)
@@ -218,7 +251,7 @@ class Bench:
         return times
 
     def _print(
-        self, machines: int, took: float, hooks: list[float], pages: list[float], before: dict[str, float]
+        self, machines: int, took: float, hooks: list[float], pages: list[float], rows: dict[str, float]
     ) -> None:
         told = ", ".join(f"{count} {name}" for name, count in self._outcomes.most_common())
         each = self._bytes / max(self._outcomes["taken"], 1)
@@ -232,14 +265,14 @@ class Bench:
         ):
             print(f"  {name:28}{statistics.median(times) * 1e3:9.1f}{percentile(times, 0.99) * 1e3:9.1f}")
         print(f"  {'process':28}{'of a core':>10}{'memory, MB':>12}")
-        spent, memory = read_cpu(self._pid), read_memory(self._pid)
-        rows = {name: (spent[name] - before.get(name, 0.0)) / took for name in spent}
-        rows["these machines"] = time.process_time() / took
+        memory = self._processes.read_memory()
         for name, share in sorted(rows.items(), key=lambda each: -each[1]):
             held = f"{memory[name] / 1e6:12.0f}" if name in memory else f"{'':12}"
             print(f"  {name:28}{share:10.2f}{held}")
         busiest = max(rows, key=rows.__getitem__)
-        print(f"  Busiest: {busiest}")
+        cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+        idle = 1 - sum(rows.values()) / cores
+        print(f"  Busiest: {busiest}; of {cores} cores, {max(idle, 0):.0%} left to others, load {load:.1f}")
 
 
 def percentile(times: list[float], share: float) -> float:
@@ -247,9 +280,43 @@ def percentile(times: list[float], share: float) -> float:
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]
 
 
-def list_processes(pid: int) -> dict[str, int]:
-    """Return a server's process and those beside it, by what they are for."""
-    found = {"the server": pid}
+class Processes:
+    """A server, what runs beside it, and its database."""
+
+    def __init__(self, pid: int, database: Path | None) -> None:
+        self._pid = pid
+        self._database = database
+
+    def read_cpu(self) -> dict[str, float]:
+        """Return how many seconds of a core each has used."""
+        spent: dict[str, float] = {}
+        for name, number in self._list():
+            fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+            spent[name] = spent.get(name, 0.0) + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return spent
+
+    def read_memory(self) -> dict[str, int]:
+        """Return the most memory that each had, in bytes; of the database, what all have together now."""
+        found: dict[str, int] = {}
+        for name, number in self._list():
+            file, field = ("smaps_rollup", "Pss:") if name == DATABASE else ("status", "VmHWM:")
+            lines = Path(f"/proc/{number}/{file}").read_text().splitlines()
+            size = int(next(line for line in lines if line.startswith(field)).split()[1]) * 1024
+            found[name] = found.get(name, 0) + size
+        return found
+
+    def _list(self) -> list[tuple[str, int]]:
+        """Return all processes, by what they are for."""
+        found = [("the server", self._pid)]
+        found += [(name, number) for number, name in _list_children(self._pid)]
+        if self._database is not None:
+            master = int((self._database / "postmaster.pid").read_text().split()[0])
+            found += [(DATABASE, master), *((DATABASE, number) for number, _ in _list_children(master))]
+        return found
+
+
+def _list_children(pid: int) -> list[tuple[int, str]]:
+    found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
@@ -257,25 +324,8 @@ def list_processes(pid: int) -> dict[str, int]:
         except (OSError, ValueError):
             continue
         if parent == pid:
-            found[next((part for part in command if part.startswith("turnlog.")), "another")] = int(entry.name)
-    return found
-
-
-def read_cpu(pid: int) -> dict[str, float]:
-    """Return how many seconds of a core each process has used."""
-    spent = {}
-    for name, number in list_processes(pid).items():
-        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-        spent[name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return spent
-
-
-def read_memory(pid: int) -> dict[str, int]:
-    """Return the most memory that each process had, in bytes."""
-    found = {}
-    for name, number in list_processes(pid).items():
-        lines = Path(f"/proc/{number}/status").read_text().splitlines()
-        found[name] = int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+            name = next((part for part in command if part.startswith("turnlog.")), "another")
+            found.append((int(entry.name), name))
     return found
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
+from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
@@ -26,8 +28,16 @@ TOKEN = "server-token"
 class ServerProcess:
     """A server that is started again on the port that it had."""
 
-    def __init__(self, home: Path, host: str = "127.0.0.1", allowed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        home: Path,
+        host: str = "127.0.0.1",
+        allowed: tuple[str, ...] = (),
+        address: str | None = None,
+    ) -> None:
+        """Take the server's folder, and the address of its database, if it has one."""
         self.home = home
+        self.place: StorePlace = home / "turnlog.db" if address is None else ServerPlace(address, home)
         self.host = host
         self.allowed = allowed
         self.port = 0
@@ -45,20 +55,43 @@ class ServerProcess:
     def start(self) -> None:
         ours, theirs = FORKS.Pipe()
         options = ServeOptions(host=self.host, port=self.port, allowed=self.allowed, follows=False)
-        process = FORKS.Process(target=_serve, args=(self.home, options, theirs), daemon=True)
+        process = FORKS.Process(target=_serve, args=(self.home, self.place, options, theirs), daemon=True)
         process.start()
         theirs.close()
         self.port = ours.recv()
         ours.close()
         self._process = process
 
-    def kill(self) -> None:
+    def kill(self, *, with_children: bool = False) -> None:
+        """Kill it; a process beside it ends what it is at, unless it is killed, too."""
         assert self._process is not None
+        children = self._list_children() if with_children else []
         self._process.kill()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self._process.join()
         self._process.close()
         self._process = None
         self.kills += 1
+
+    def kill_children(self) -> int:
+        """Kill only what runs beside it, and return how many processes that were."""
+        children = self._list_children()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        return len(children)
+
+    def _list_children(self) -> list[int]:
+        assert self._process is not None
+        with contextlib.suppress(OSError):  # where there is no such folder, they end by themselves
+            return [
+                int(number)
+                for task in Path(f"/proc/{self._process.pid}/task").iterdir()
+                for number in (task / "children").read_text().split()
+            ]
+        return []
 
     @contextlib.contextmanager
     def running(self) -> Iterator[ServerProcess]:
@@ -70,7 +103,7 @@ class ServerProcess:
                 self.kill()
 
 
-def _serve(home: Path, options: ServeOptions, told: Connection) -> None:
+def _serve(home: Path, place: StorePlace, options: ServeOptions, told: Connection) -> None:
     env = {
         "TURNLOG_HOME": os.fspath(home),
         "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing"),
@@ -82,7 +115,7 @@ def _serve(home: Path, options: ServeOptions, told: Connection) -> None:
 
     while True:
         try:
-            serve(home / "turnlog.db", options, on_ready, env)
+            serve(place, options, on_ready, env)
             return
         except Exception as error:  # the last one's port may be taken for another moment
             if options.port == 0:
@@ -94,8 +127,10 @@ def _serve(home: Path, options: ServeOptions, told: Connection) -> None:
 class CollectorProcess:
     """A machine that pushes."""
 
-    def __init__(self, home: Path, *args: str) -> None:
+    def __init__(self, home: Path, *args: str, skew: float = 0.0) -> None:
+        """Take its folder, what else it is told, and by how many seconds its clock is fast."""
         self.home = home
+        self.skew = skew
         self.claude = home / ".claude"
         self.project = self.claude / "projects" / "-p"
         self.project.mkdir(parents=True, exist_ok=True)
@@ -118,7 +153,9 @@ class CollectorProcess:
             *self.args,
             *args,
         )
-        self._process = FORKS.Process(target=_push, args=(self.turnlog, self.claude, arguments), daemon=True)
+        self._process = FORKS.Process(
+            target=_push, args=(self.turnlog, self.claude, arguments, self.skew), daemon=True
+        )
         self._process.start()
 
     def join(self) -> int:
@@ -149,13 +186,22 @@ class CollectorProcess:
         return sorted(path for path in self.project.rglob("*") if path.is_file())
 
 
-def _push(home: Path, claude: Path, args: tuple[str, ...]) -> None:
+def _push(home: Path, claude: Path, args: tuple[str, ...], skew: float) -> None:
     from turnlog.cli.program import main
 
+    if skew:
+        _set_clock(skew)
     os.environ |= {"TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(claude)}
     sys.stdout = open(home / "out.txt", "a")  # noqa: SIM115
     sys.stderr = open(home / "err.txt", "a")  # noqa: SIM115
     main(args)
+
+
+def _set_clock(skew: float) -> None:
+    """Have this process believe in another time."""
+    true_time, true_time_ns = time.time, time.time_ns
+    time.time = lambda: true_time() + skew
+    time.time_ns = lambda: true_time_ns() + int(skew * 1e9)
 
 
 PATIENCE = 180.0
@@ -192,7 +238,7 @@ def check_bytes(store: CaredStore, origin: str, files: list[Path]) -> None:
 @contextlib.contextmanager
 def opened(server: ServerProcess) -> Iterator[CaredStore]:
     """Read a server's store."""
-    store = open_store(server.home / "turnlog.db", read_only=True)
+    store = open_store(server.place, read_only=True)
     try:
         yield store
     finally:

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
+from turnlog.errors import LostStoreError
 from turnlog.ingest.kinds import match_known
 from turnlog.ingest.push.gathering import describe, gather
 from turnlog.ingest.uploads.protocol import SessionUpload
@@ -84,3 +85,23 @@ def test_two_processes_that_take_the_same_session_take_it_once(tmp_path: Path) -
     check_sound(one.store)
     one.store.close()
     other.store.close()
+
+
+def test_a_database_that_goes_away_is_tried_again_and_not_given_up(tmp_path: Path) -> None:
+    """Whoever gives up a session looks at it minutes later; a database is back in seconds."""
+    folder = tmp_path / "projects" / "-p"
+    folder.mkdir(parents=True)
+    pushed = PushedStore(tmp_path / "turnlog.db")
+    path = folder / "s.jsonl"
+    path.write_bytes(make_lines(3))
+
+    def go_away() -> None:
+        raise LostStoreError("it was gone while it committed")
+
+    upload = build(pushed, path)
+    pushed.taker = UploadTaker(pushed.store, flush=go_away)
+    assert pushed.take(upload).outcome is Outcome.BUSY
+    pushed.taker = UploadTaker(pushed.store)
+    assert pushed.take(upload).outcome is Outcome.MISMATCH  # it was written after all
+    assert read_all(pushed) == {"s": path.read_bytes()}
+    pushed.store.close()

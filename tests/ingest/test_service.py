@@ -92,6 +92,7 @@ def test_a_unit_is_installed_and_started(system: System) -> None:
         'Environment="TURNLOG_HOME=/data/turnlog"\n'
         "Restart=on-failure\n"
         "RestartSec=10\n"
+        "RestartPreventExitStatus=2\n"
         "Nice=10\n"
         "IOSchedulingClass=idle\n"
         "UMask=0077\n"
