@@ -14,7 +14,7 @@ NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: screenshots setup web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
+.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
 
 setup: $(VENV)/.dev $(PAGE)
 
@@ -48,11 +48,16 @@ $(PEERS)/.ccusage: requirements/npm-peers.txt
 	npm install --silent --no-audit --no-fund --prefix $(PEERS) $$(sed s/==/@/ requirements/npm-peers.txt)
 	touch $@
 
-test: lint web-test browser-test
+# What needs one core each goes side by side; browsers and the tests of Python use all of them.
+test:
+	$(MAKE) --jobs=2 lint web-test
+	$(MAKE) browser-test
 	$(DATABASE)
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n auto
 
-lint: setup web-check
+lint: python-check web-check
+
+python-check: setup
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
@@ -107,6 +112,7 @@ fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)
 
 soak: setup
+	$(DATABASE)
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -m soak
 
 # Whoever has no sessions yet is shown samples.

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
 
 from command_line import TIMEOUT
-from postgres_server import make_database
+from postgres_server import find_programs, make_database, start_server
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
+TEAMS = ROOT / "docs" / "teams.md"
+STEP = re.compile(r"^```sh (.+)\n((?:.*\n)*?)```", re.MULTILINE)
+SESSION = "5e551011-0000-4000-8000-000000000001"
 LONG = 900.0
 """How many seconds the registries may take."""
 
@@ -56,6 +62,60 @@ def run(command: list[str], folder: Path, env: Mapping[str, str] | None = None) 
     return done.stdout.decode()
 
 
+class Walk:
+    """A walk through docs/teams.md: each of its blocks is run in a shell, where it says."""
+
+    def __init__(self, prefix: Path, folder: Path) -> None:
+        self._folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        named = {"/opt/turnlog": prefix, "/var/lib/turnlog": folder / "server", "8822": self.port}
+        self.steps = [
+            (where, re.sub("|".join(named), lambda name: str(named[name[0]]), text))
+            for where, text in STEP.findall(TEAMS.read_text())
+        ]
+        self.laptop = folder / "laptop"
+        self._exported = ""
+        programs = find_programs()
+        assert programs is not None
+        self._env = {
+            "PATH": f"{prefix / 'bin'}:{programs}:{os.environ['PATH']}",
+            "PGHOST": str(start_server().folder),
+            "PGUSER": "postgres",
+            "HOME": str(self.laptop),
+        }
+
+    def take(self, number: int) -> str:
+        """Take a step, and return what it prints."""
+        where, text = self.steps[number]
+        script = text if where == "laptop" else self._exported + text
+        if where == "server":
+            self._exported += "".join(re.findall(r"^export .*\n", text, re.MULTILINE))
+        return run(["bash", "-euc", script], self._folder, self._env)
+
+    @contextmanager
+    def staying(self, number: int) -> Iterator[None]:
+        """Take a step that goes on, until it answers; end it at last."""
+        _, text = self.steps[number]
+        process = subprocess.Popen(
+            ["bash", "-euc", f"{self._exported}exec {text}"], env={**os.environ, **self._env}
+        )
+        with process:
+            try:
+                while process.poll() is None and not self._answers():
+                    time.sleep(0.05)
+                assert process.poll() is None
+                yield
+            finally:
+                process.terminate()
+                process.wait(TIMEOUT)
+
+    def _answers(self) -> bool:
+        with suppress(OSError):
+            return bool(urlopen(f"http://127.0.0.1:{self.port}/api/ready", timeout=TIMEOUT).status == 200)
+        return False
+
+
 @contextmanager
 def serving(prefix: Path, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Run what was installed; give its address and its token."""
@@ -80,8 +140,9 @@ def serving(prefix: Path, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             process.communicate(timeout=TIMEOUT)
 
 
-def ask(url: str, path: str, token: str) -> str:
-    request = Request(f"{url}{path}", headers={"Authorization": f"Bearer {token}"})
+def ask(url: str, path: str, token: str | None) -> str:
+    given = {} if token is None else {"Authorization": f"Bearer {token}"}
+    request = Request(f"{url}{path}", headers=given)
     with urlopen(request, timeout=TIMEOUT) as answer:
         text: bytes = answer.read()
         return text.decode()
@@ -108,6 +169,42 @@ def test_what_is_installed_serves_sessions_from_a_database(prefix: Path, tmp_pat
         for server in ((url, token), other):
             assert json.loads(ask(server[0], "/api/sessions", server[1]))["total"] == 1
             assert json.loads(ask(server[0], "/api/search?q=kettle", server[1]))["items"]
+
+
+def test_a_team_is_set_up_as_the_page_says(prefix: Path, tmp_path: Path) -> None:
+    walk = Walk(prefix, tmp_path)
+    assert [where for where, _ in walk.steps][:3] == ["build", "server", "server background"]
+    assert walk.steps[0][1] == f"deploy/build.sh dist\ndeploy/install.sh dist/turnlog-*.whl {prefix}\n"
+    start_server().execute("DROP DATABASE IF EXISTS turnlog")
+    project = walk.laptop / ".claude" / "projects" / "-home-ben-website"
+    project.mkdir(parents=True)
+    (project / f"{SESSION}.jsonl").write_text(
+        '{"type":"user","cwd":"/home/ben/website","message":{"role":"user","content":"Where is the kettle?"}}\n'
+    )
+    ada = find_secret("tlp_", walk.take(1))
+    with walk.staying(2):
+        url = f"http://127.0.0.1:{walk.port}"
+        assert json.loads(ask(url, "/api/me", ada))["role"] == "admin"
+        told = walk.take(3)
+        ben, machine = find_secret("tlp_", told), find_secret("tlm_", told)
+        (walk.laptop / ".turnlog-token").write_text(machine)
+        walk.take(4)
+        [session] = json.loads(ask(url, "/api/sessions", ben))["items"]
+        assert (session["person"], session["visibility"]) == ("ben", "private")
+        assert "website" in walk.take(5)
+        [session] = json.loads(ask(url, "/api/sessions", ben))["items"]
+        assert session["visibility"] == "team"
+        link = find_secret("tls_", walk.take(6))
+        assert "kettle" in ask(url, f"/s/{link}/api/sessions/{SESSION}/messages", None)
+        ask(url, f"/api/sessions/{SESSION}/messages", ada)
+        audit = walk.take(7)
+        assert (tmp_path / "turnlog-backup.dump").exists()
+    assert [word for word in ("ada", "ben", "looked", "rule") if word not in audit] == []
+
+
+def find_secret(prefix: str, text: str) -> str:
+    [secret] = set(re.findall(rf"{prefix}[\w-]{{43}}", text))
+    return str(secret)
 
 
 def test_the_unit_of_systemd_is_sound(tmp_path: Path) -> None:
