@@ -301,6 +301,7 @@ def test_tools_share_the_answers_that_call_them_and_add_up(
                     **{
                         **{name: getattr(call, name) for name in call.__struct_fields__},
                         "message": message.message,
+                        "person": HOMES[message.source].person,
                     }
                 )
             )
@@ -308,7 +309,7 @@ def test_tools_share_the_answers_that_call_them_and_add_up(
     for name in ("messages", "incomplete", *COUNTS, "cost_usd", "saved_usd"):
         assert sum(getattr(row, name) for row in report.rows) == getattr(report.total, name)
     check_row(report.total, found)
-    once = {(each.message, each.id or (each.source, each.order)) for each in made}
+    once = {(each.person, each.message, each.id or (each.source, each.order)) for each in made}
     assert sum(row.tool.calls for row in report.rows if row.tool) == len(once)
 
 
@@ -316,7 +317,15 @@ def make_call(
     id: str, name: str, order: int, ended: int | None, source: str = "f-1", failed: bool = False
 ) -> CallUse:
     return CallUse(
-        message="m-1", id=id, name=name, failed=failed, started=0, ended=ended, source=source, order=order
+        message="m-1",
+        id=id,
+        name=name,
+        failed=failed,
+        started=0,
+        ended=ended,
+        source=source,
+        order=order,
+        person="ada",
     )
 
 

@@ -58,7 +58,9 @@ class Machine:
             if whose == owner:
                 for row in (row for rows in said.values() for row in rows):
                     fold.add_sighting(unpack_sighting(row))
-                    homes[row.source] = Home(make_key(session), f"/work/{session}", f"Session {session}")
+                    homes[row.source] = Home(
+                        make_key(session), f"/work/{session}", f"Session {session}", machine="here"
+                    )
         charger = Charger()
         return merge_cells(
             build_cell(message, charger, homes[message.source]) for message in fold.list_messages()

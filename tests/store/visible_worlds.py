@@ -108,6 +108,14 @@ class World(Struct, frozen=True):
         """What hooks told, but for what was forgotten with a session."""
         return [(at, told) for at, told in enumerate(self.told) if not self._is_gone(told)]
 
+    def list_history(self, viewer: Viewer) -> set[str]:
+        """Return the ids of sessions of which hooks of the viewer's machines told, and that was forgotten."""
+        return {
+            told.name
+            for told in self.told
+            if self._is_gone(told) and viewer.person is not None and self.persons[told.origin] == viewer.person
+        }
+
     def _is_gone(self, told: Told) -> bool:
         # Sessions are forgotten one after another, while machines are whose they were before.
         whose = self.former[told.origin]

@@ -44,7 +44,7 @@ def keep_of(
     return batch.key
 
 
-def ask_all(store: Store, scope: Scope, keys: Sequence[str]) -> Answers:
+def _ask_all(store: Store, scope: Scope, keys: Sequence[str]) -> Answers:
     """Ask everything within a scope, about sessions that are there, seen or not; numbers of the feed aside."""
     known = [found for key in keys if (found := store.find_known(LOCAL, key)) is not None]
     answers = collect_answers(store, scope, known)
@@ -93,8 +93,8 @@ class PeopleContract(ContractBase):
                         other.set_visibility(LOCAL, [keys[name]], _TEAM)
                     other.mark(LOCAL, [keys[name] for name in seen], MarkChange(tags=("seen",)))
                     here, there = (
-                        ask_all(store, scope, [*keys.values()]),
-                        ask_all(other, LOCAL, [*keys.values()]),
+                        _ask_all(store, scope, [*keys.values()]),
+                        _ask_all(other, LOCAL, [*keys.values()]),
                     )
                     assert here.keys() == there.keys()
                     for query, found in here.items():
