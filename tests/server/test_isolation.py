@@ -144,28 +144,37 @@ def test_nobody_is_told_of_what_they_may_not_see(worlds: Worlds, who: str) -> No
     hidden = {
         name for told in worlds.team.list_hidden(who) for name in (told.id, worlds.keys.get(told.id, told.id))
     }
+    mine = next(told for told in worlds.team.list_seen(who) if told.has_file)
     with listening(worlds.whole.served, headers=bearer) as client:
         beginning = client.read("hello")
+        told = list(read_news(client, worlds.keys[mine.id], worlds))
     assert beginning.id is not None
     epoch = beginning.id.partition(":")[0]
-    [mine] = [told for told in worlds.team.list_seen(who) if told.has_file][:1]
     with listening(worlds.whole.served, f"{epoch}:0", headers=bearer) as client:
-        told = list(read_until(client, worlds.keys[mine.id], worlds))
+        told += read_history(client, beginning.seq)
     assert [name for name in hidden if any(name in text for text in told)] == []
 
 
-def read_until(client: LiveClient, key: str, worlds: Worlds) -> Iterator[str]:
-    """Mark a session that is seen, and yield all that is told until that is."""
+def read_news(client: LiveClient, key: str, worlds: Worlds) -> Iterator[str]:
+    """Hide a session that is seen and show it again, and yield all that is told until that is."""
     store = worlds.whole.store
     before = store.find_access(LOCAL, key)
     assert before is not None
-    other = Visibility.TEAM if before.chosen is Visibility.PRIVATE else Visibility.PRIVATE
-    store.set_visibility(LOCAL, [key], other)
-    store.set_visibility(LOCAL, [key], before.chosen)
+    other = Visibility.TEAM if before.visibility is Visibility.PRIVATE else Visibility.PRIVATE
+    for chosen in (other, before.chosen):
+        store.set_visibility(LOCAL, [key], chosen)
     worlds.whole.served.app.live.wake()
     for event in client:
         yield str(event.data)
         if event.name == "change" and event.data["session"] == key and event.data["kind"] == "session-access":
+            return
+
+
+def read_history(client: LiveClient, seq: int) -> Iterator[str]:
+    """Yield all that was told up to a place in the feed."""
+    for event in client:
+        yield str(event.data)
+        if event.name == "change" and event.seq >= seq:
             return
 
 

@@ -119,7 +119,7 @@ class FeedReader:
             entries = self._store.list_changes(LOCAL, after=self._seq, limit=_AT_ONCE)
             if not entries:
                 break
-            self._seq = entries[-1].seq
             self._on_changes(entries)
+            self._seq = entries[-1].seq  # only now: if it failed, they are handed on the next time
             found = True
         return found
