@@ -85,9 +85,11 @@ class Worlds:
         self.keys = {known.session_id: known.key for known in whole.store.list_known(LOCAL)}
 
 
-@pytest.fixture(
-    scope="module", params=list(product(ENGINES, range(TEAMS))), ids=lambda given: f"{given[0]}-{given[1]}"
-)
+def name_world(given: tuple[str, int]) -> str:
+    return f"{given[0]}-{given[1]}"
+
+
+@pytest.fixture(scope="module", params=list(product(ENGINES, range(TEAMS))), ids=name_world)
 def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
     engine, seed = request.param
     folder, team = tmp_path_factory.mktemp("worlds"), Team(seed)
@@ -138,6 +140,7 @@ def test_what_is_hidden_is_as_what_is_not_there(worlds: Worlds, who: str) -> Non
                 assert (ours.status, without(ours, name)) == (other.status, without(other, missing)), hidden
 
 
+@pytest.mark.parametrize("worlds", [("sqlite", seed) for seed in range(TEAMS)], indirect=True, ids=name_world)
 @pytest.mark.parametrize("who", OTHERS)
 def test_nobody_is_told_of_what_they_may_not_see(worlds: Worlds, who: str) -> None:
     bearer = {"Authorization": f"Bearer {worlds.whole.tokens[who]}"}
