@@ -140,7 +140,6 @@ def test_what_is_hidden_is_as_what_is_not_there(worlds: Worlds, who: str) -> Non
                 assert (ours.status, without(ours, name)) == (other.status, without(other, missing)), hidden
 
 
-@pytest.mark.parametrize("worlds", [("sqlite", seed) for seed in range(TEAMS)], indirect=True, ids=name_world)
 @pytest.mark.parametrize("who", OTHERS)
 def test_nobody_is_told_of_what_they_may_not_see(worlds: Worlds, who: str) -> None:
     bearer = {"Authorization": f"Bearer {worlds.whole.tokens[who]}"}

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 __all__ = ["EventId", "parse_event_id"]
 
-_is_id = re.compile("([0-9a-z]{1,64}):([0-9]{1,18})").fullmatch
+_is_id = re.compile("([0-9a-z-]{1,64}):([0-9]{1,18})").fullmatch
 
 
 class EventId(Struct, frozen=True, gc=False):
