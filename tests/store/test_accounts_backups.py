@@ -7,27 +7,42 @@ from pathlib import Path
 
 import pytest
 
+from clickhouse_engine import make_address
 from postgres_server import make_database
 from turnlog.errors import StoreError
 from turnlog.store.accounts.checking import check_accounts
-from turnlog.store.accounts.file_copies import back_up_accounts, find_copy, find_file
+from turnlog.store.accounts.copies import are_apart, back_up_accounts
+from turnlog.store.accounts.file_copies import find_copy, find_file
 from turnlog.store.accounts.interface import Action, AuditEntry, Identity, Role, TokenKind
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store, restore_store
 from turnlog.store.places import ServerPlace, StorePlace
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
+def make_place(engine: str, home: Path) -> StorePlace:
+    """Return where a new store is."""
+    if engine == "sqlite":
+        return home / "turnlog.db"
+    if engine == "postgres":
+        return ServerPlace(make_database(), home)
+    return ServerPlace(make_address(), home, control=None if engine == "clickhouse" else make_database())
+
+
+@pytest.fixture(params=["sqlite", "postgres", "clickhouse", "clickhouse-postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Where stores and accounts are: of the last, the one on ClickHouse, the others on PostgreSQL."""
+    return str(request.param)
+
+
+@pytest.fixture
+def place(engine: str, tmp_path: Path) -> StorePlace:
     """A store of each engine."""
-    if request.param == "sqlite":
-        return tmp_path / "home" / "turnlog.db"
-    return ServerPlace(make_database(), tmp_path)
+    return make_place(engine, tmp_path / "home")
 
 
 def back_up(place: StorePlace, target: Path) -> None:
     with closing(open_store(place)) as store:
-        if isinstance(place, Path):
+        if are_apart(place):
             back_up_accounts(place, target, force=True)
         store.back_up(target, force=True)
 
@@ -80,16 +95,12 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
     assert check_accounts(place) == []
 
 
-def test_accounts_that_are_gone_come_back(place: StorePlace, tmp_path: Path) -> None:
+def test_accounts_that_are_gone_come_back(place: StorePlace, engine: str, tmp_path: Path) -> None:
     with closing(open_accounts(place)) as accounts:
         accounts.add_user("ada", Role.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")
     back_up(place, tmp_path / "copy")
-    other: StorePlace
-    if isinstance(place, Path):
-        other = tmp_path / "other" / "turnlog.db"
-    else:
-        other = ServerPlace(make_database(), tmp_path)
+    other = make_place(engine, tmp_path / "other")
     restored = restore_store(other, tmp_path / "copy")
     assert restored.accounts is not None
     assert (restored.accounts.users, restored.accounts.newer) == (1, 0)

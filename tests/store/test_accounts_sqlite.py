@@ -18,11 +18,12 @@ from turnlog.store.accounts.credentials import digest_secret
 from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Role, TokenKind
 from turnlog.store.accounts.opening import StoredAccounts, open_accounts
-from turnlog.store.accounts.sqlite_database import OPTIONS, SqliteDatabase
+from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
+from turnlog.store.portable.sqlite_database import SqliteDatabase
 from turnlog.store.sqlite.connection import Options
 from turnlog.testing.accounts_contract import AccountsContract
 
-IMPATIENT = Options(busy_seconds=0.05, application_id=OPTIONS.application_id, lasting=True)
+IMPATIENT = Options(busy_seconds=0.05, application_id=ACCOUNT_OPTIONS.application_id, lasting=True)
 
 
 class TestContract(AccountsContract):
@@ -74,7 +75,7 @@ def test_the_file_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> Non
 
 def test_what_is_committed_is_on_the_disk(tmp_path: Path) -> None:
     with closing(open_accounts(tmp_path / "turnlog.db")):
-        connection = SqliteDatabase(tmp_path / "accounts.db")
+        connection = SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, ACCOUNT_OPTIONS)
         found = connection.write(lambda execute: execute("PRAGMA synchronous"))
         connection.close()
         assert found == [(2,)]
@@ -120,7 +121,9 @@ def test_other_databases_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_still_lets_in_and_says_so_where_it_must_write(tmp_path: Path) -> None:
-    with closing(StoredAccounts(SqliteDatabase(tmp_path / "accounts.db", IMPATIENT), time.time_ns)) as accounts:
+    with closing(
+        StoredAccounts(SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, IMPATIENT), time.time_ns)
+    ) as accounts:
         accounts.add_user("ada", Role.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")
         _, machine = accounts.create_token("ada", TokenKind.MACHINE, "")

@@ -163,7 +163,7 @@ def test_nothing_of_what_is_forgotten_is_left_in_the_files_of_the_tables() -> No
 
 
 def test_tables_that_others_use_are_scrubbed_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnlog.store.postgres.forgetting._SCRUB_SECONDS", 0.001)
+    monkeypatch.setattr("turnlog.store.postgres.scrubbing._SCRUB_SECONDS", 0.001)
     address = make_database()
     with closing(PostgresStore.open(address)) as store, closing(PostgresStore.open(address)) as other:
         key = keep(store, _FILES).key

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.store.identity import Place
-from turnlog.store.postgres.packing import (
+from turnlog.store.packing import (
     pack_row,
     pack_text,
     pack_uuid,

@@ -24,7 +24,7 @@ from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_i
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, Store
-from turnlog.store.places import StorePlace
+from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["OnProgress", "SyncReport", "sync"]
@@ -38,6 +38,9 @@ _WORTH_SETTLING = 1 << 20
 """After so many new bytes the store may have something to put in order."""
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.25
+_GROUP_RATIO = 2
+"""How many times longer is looked than it took to write what was looked at before, so that a store for which
+every write is dear has few of them."""
 
 
 class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
@@ -103,6 +106,8 @@ def _look(
     plan: Plan, store: Store, place: StorePlace, asker: Asker, workers: int | None, hot: HotSessions | None
 ) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
+    if isinstance(place, ServerPlace) and place.is_in_process:
+        count = 0
     if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):
         return look_here(plan.tasks, store, asker, hot)
     # What comes of a large session is not for handing over, and there is only room for one at a time.
@@ -114,13 +119,15 @@ def _look(
 def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
     """Put looks together until there is enough to write, or time enough has passed."""
     group: list[Looked] = []
-    size, started = 0, time.monotonic()
+    size, started, most = 0, time.monotonic(), _GROUP_SECONDS
     for looked in looks:
         group.append(looked)
         size += looked.task.size
-        if size >= _GROUP_BYTES or time.monotonic() - started >= _GROUP_SECONDS:
+        ended = time.monotonic()
+        if size >= _GROUP_BYTES or ended - started >= most:
             yield group
             group, size, started = [], 0, time.monotonic()
+            most = max(_GROUP_SECONDS, _GROUP_RATIO * (started - ended))
     if group:
         yield group
 

@@ -21,7 +21,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from turnlog.ingest.spool_files import HIDDEN, count_files, make_folder, read_regular, scan, write_safely
+from turnlog.ingest.spool_files import count_files, read_regular, scan
+from turnlog.store.durable_files import HIDDEN, make_folder, write_safely
 
 __all__ = [
     "LARGEST",

@@ -1,56 +1,15 @@
-"""Files of a spool: written whole or not at all, and read without trusting what they are called or are."""
+"""Files of a spool: read without trusting what they are called or are."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["HIDDEN", "count_files", "make_folder", "read_regular", "scan", "write_safely"]
+from turnlog.store.durable_files import HIDDEN
 
-HIDDEN = "."
-"""How the name of a file begins that is not whole yet."""
-
-
-def write_safely(folder: Path, name: str, content: bytes) -> None:
-    """Write a file, and return when it is on the disk under its name; raises `OSError`."""
-    make_folder(folder)
-    hidden = folder / f"{HIDDEN}{name}.{secrets.token_hex(4)}.tmp"
-    try:
-        file = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(file, rest) :]
-            os.fsync(file)
-        finally:
-            os.close(file)
-        os.replace(hidden, folder / name)
-    except BaseException:
-        with suppress(OSError):
-            hidden.unlink()
-        raise
-    _flush_folder(folder)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner may look into."""
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _flush_folder(folder.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":  # folders cannot be flushed there
-        return
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+__all__ = ["count_files", "read_regular", "scan"]
 
 
 def scan(folder: Path) -> Iterator[os.DirEntry[str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from turnlog.store.accounts.database import Execute, Row, pack_text, unpack_text
 from turnlog.store.accounts.interface import EVERYTHING, Action, AuditEntry, AuditFilter
 from turnlog.store.accounts.keeping import Keeping
+from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Audit"]
 

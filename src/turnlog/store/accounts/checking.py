@@ -9,8 +9,8 @@ from turnlog.errors import StoreError
 from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import Role
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.accounts.sqlite_database import OPTIONS
-from turnlog.store.places import StorePlace
+from turnlog.store.accounts.schema import ACCOUNT_OPTIONS
+from turnlog.store.places import StorePlace, control_of
 from turnlog.store.sqlite.checking import check_pages
 from turnlog.store.sqlite.connection import open_to_read, translate
 
@@ -20,7 +20,8 @@ __all__ = ["check_accounts"]
 def check_accounts(place: StorePlace) -> list[str]:
     """Return what is wrong with the accounts of the store at a place, in words; nothing is changed."""
     try:
-        damage = _check_file(find_file(place)) if isinstance(place, Path) else []
+        control = control_of(place)
+        damage = _check_file(find_file(control)) if isinstance(control, Path) else []
         return damage or _check_rows(place)
     except StoreError as error:
         return [str(error)]
@@ -29,7 +30,7 @@ def check_accounts(place: StorePlace) -> list[str]:
 def _check_file(file: Path) -> list[str]:
     if not file.exists():
         return []
-    with closing(open_to_read(file, OPTIONS)) as connection, translate(file):
+    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translate(file):
         return [f"{file}: {each}" for each in check_pages(connection)]
 
 

@@ -11,8 +11,8 @@ import apsw
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.carrying import CarriedAccounts, carry_over
-from turnlog.store.accounts.schema import check_known
-from turnlog.store.accounts.sqlite_database import OPTIONS, SqliteDatabase, bind
+from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
+from turnlog.store.portable.sqlite_database import SqliteDatabase, bind
 from turnlog.store.sqlite.backup import copy_database
 from turnlog.store.sqlite.backup import write_backup as copy_file
 from turnlog.store.sqlite.checking import check_pages
@@ -45,7 +45,7 @@ def back_up_accounts(place: Path, target: Path, *, force: bool) -> None:
     if not file.exists():
         copy.unlink(missing_ok=True)
         return
-    with closing(open_to_read(file, OPTIONS)) as connection, translate(file):
+    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translate(file):
         copy_file(connection, copy, force=force)
 
 
@@ -54,10 +54,10 @@ def check_copy(source: Path) -> None:
     copy = find_copy(source)
     if not copy.exists():
         return
-    with closing(open_to_read(copy, OPTIONS, traceless=True)) as connection, translate(copy):
+    with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translate(copy):
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
             raise StoreError(f"{copy} has no accounts of turnlog")
-        check_known(bind(connection), str(copy))
+        ACCOUNT_STEPS.check_known(bind(connection), str(copy))
         found = check_pages(connection)
     if found:
         raise StoreError(f"{copy} is damaged: {found[0]}")
@@ -70,7 +70,7 @@ def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
         return None
     new = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
-        with closing(open_to_read(copy, OPTIONS, traceless=True)) as connection, translate(file):
+        with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translate(file):
             copy_database(connection, new)
         carried = _bring_up(new, file)
         if file.exists():
@@ -85,7 +85,7 @@ def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
 
 def _bring_up(new: Path, file: Path) -> CarriedAccounts:
     """Bring a copy up to what is known now; to nothing more if that is missing, or too damaged to tell."""
-    restored, present = SqliteDatabase(new), SqliteDatabase(file)
+    restored, present = (SqliteDatabase(each, ACCOUNT_STEPS, ACCOUNT_OPTIONS) for each in (new, file))
     try:
         return present.read(lambda now: restored.write(lambda execute: carry_over(execute, now)))
     except NewerStoreError:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.database import AccountsDatabase, Execute
 from turnlog.store.accounts.wording import is_name
+from turnlog.store.portable.database import Execute, PortableDatabase
 
 __all__ = ["Clock", "Keeping", "check_instant", "require_user", "take_turn"]
 
@@ -21,7 +21,7 @@ _LAST_INSTANT = 2**63 - 1
 class Keeping:
     """The database, and who asks it."""
 
-    def __init__(self, database: AccountsDatabase, clock: Clock) -> None:
+    def __init__(self, database: PortableDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._has_users: tuple[bool, float] | None = None

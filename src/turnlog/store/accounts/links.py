@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from turnlog.errors import AccountError
 from turnlog.store.accounts.credentials import LINK, digest_secret, has_form, make_id, make_secret
-from turnlog.store.accounts.database import Execute, Row, pack_text, unpack_text
 from turnlog.store.accounts.interface import Link
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.wording import is_name
+from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Links"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from turnlog.store.accounts.credentials import COOKIE, digest_secret, has_form, make_secret
-from turnlog.store.accounts.database import Execute, Row, pack_text, unpack_text
 from turnlog.store.accounts.interface import PendingLogin, User
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.users import USER_COLUMNS, build_user
+from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Logins"]
 

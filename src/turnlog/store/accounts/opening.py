@@ -1,13 +1,14 @@
 """Opening the accounts that belong to a store, whichever engine it is on.
 
-For a store in a file they are in another one beside it; on a server they are in a schema of the same database.
+For a store in a file they are in another one beside it; on PostgreSQL in a schema of the same database, on
+ClickHouse where the control database is.
 """
 
 from __future__ import annotations
 
 import time
 from importlib import import_module
-from typing import Any
+from typing import cast
 
 from turnlog.errors import StoreError
 from turnlog.store.accounts.audit import Audit
@@ -16,12 +17,16 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.keeping import Clock
 from turnlog.store.accounts.links import Links
 from turnlog.store.accounts.logins import Logins
-from turnlog.store.accounts.sqlite_database import SqliteDatabase
+from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
 from turnlog.store.accounts.tokens import Tokens
 from turnlog.store.accounts.users import Users
-from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.places import ServerPlace, StorePlace, control_of
+from turnlog.store.portable.database import PortableDatabase
+from turnlog.store.portable.sqlite_database import SqliteDatabase
 
 __all__ = ["StoredAccounts", "open_accounts"]
+
+_SCHEMA = "turnlog_accounts"
 
 
 class StoredAccounts(Users, Tokens, Logins, Links, Audit):
@@ -33,7 +38,7 @@ def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time
 
     Without `create`, nothing is made before there is anything to keep.
     """
-    database: Any = _load_server(place) if isinstance(place, ServerPlace) else SqliteDatabase(find_file(place))
+    database = _find_database(control_of(place))
     accounts = StoredAccounts(database, clock)
     try:
         if create:
@@ -46,12 +51,14 @@ def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time
     return accounts
 
 
-def _load_server(place: ServerPlace) -> Any:
+def _find_database(place: StorePlace) -> PortableDatabase:
+    if not isinstance(place, ServerPlace):
+        return SqliteDatabase(find_file(place), ACCOUNT_STEPS, ACCOUNT_OPTIONS)
     try:
         # Loaded when it is asked for: the drivers of servers are optional.
-        module = import_module(f"turnlog.store.accounts.{place.engine}_database")
+        module = import_module(f"turnlog.store.portable.{place.engine}_database")
     except ModuleNotFoundError as error:
         raise StoreError(
             f"{place} needs {error.name}, which is not installed: pip install 'turnlog[{place.engine}]'"
         ) from error
-    return module.PostgresDatabase(place.address)
+    return cast(PortableDatabase, module.PostgresDatabase(place.address, _SCHEMA, ACCOUNT_STEPS))

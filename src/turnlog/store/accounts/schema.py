@@ -1,22 +1,17 @@
-"""The tables of accounts, and the steps that lead to them.
-
-Each step is a function with a name, done in a transaction together with the row that records it. Tables in
-which a step is recorded that we don't know were made by a newer program: they are refused, and not touched;
-unless the step is recorded as one that only adds what older programs need not know of.
-"""
+"""The tables of accounts, and the steps that lead to them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from turnlog.store.portable.database import Execute
+from turnlog.store.portable.steps import Steps
+from turnlog.store.sqlite.connection import Options
 
-from turnlog.errors import NewerStoreError
-from turnlog.store.accounts.database import Execute
+__all__ = ["ACCOUNT_OPTIONS", "ACCOUNT_STEPS", "create_tables"]
 
-__all__ = ["ADDITIVE", "MIGRATIONS", "Migration", "check_known", "create_tables", "list_missing", "migrate"]
-
-Migration = Callable[[Execute], None]
-"""A step; its name is what is recorded, so neither the name nor the step changes once it is released."""
+_APPLICATION_ID = 0x7475726F
+"""What tells a file of accounts from an archive ("turo")."""
+ACCOUNT_OPTIONS = Options(cache_kib=1 << 10, application_id=_APPLICATION_ID, lasting=True)
+"""How a file of accounts is opened."""
 
 _TABLES = (
     """
@@ -85,42 +80,5 @@ def create_tables(execute: Execute) -> None:
         execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables,)
-ADDITIVE: frozenset[Migration] = frozenset()
-"""Those that programs from before them can live with."""
-
-
-def check_known(execute: Execute, name: str) -> None:
-    """Raise `NewerStoreError` if a step is recorded that this program does not know, and must."""
-    known = {migration.__name__ for migration in MIGRATIONS}
-    needed = {name for (name,) in execute("SELECT name FROM @migrations WHERE is_additive = 0")}
-    unknown = sorted(needed - known)
-    if unknown:
-        raise NewerStoreError(
-            f"The accounts in {name} were made by a newer version of turnlog (they have {', '.join(unknown)}); "
-            "they were not touched"
-        )
-
-
-def list_missing(execute: Execute) -> list[str]:
-    """Return the names of the steps that are still to be done."""
-    applied = _list_applied(execute)
-    return [migration.__name__ for migration in MIGRATIONS if migration.__name__ not in applied]
-
-
-def migrate(execute: Execute) -> None:
-    """Do the steps that are missing, in their order and in the transaction of the caller, who is alone."""
-    execute(
-        "CREATE TABLE IF NOT EXISTS @migrations "
-        "(name text PRIMARY KEY, applied_ns bigint NOT NULL, is_additive bigint NOT NULL DEFAULT 0)"
-    )
-    missing = list_missing(execute)
-    for migration in MIGRATIONS:
-        if migration.__name__ in missing:
-            migration(execute)
-            values = (migration.__name__, time.time_ns(), int(migration in ADDITIVE))
-            execute("INSERT INTO @migrations VALUES (?, ?, ?)", values)
-
-
-def _list_applied(execute: Execute) -> set[str]:
-    return {name for (name,) in execute("SELECT name FROM @migrations")}
+ACCOUNT_STEPS = Steps("the accounts", (create_tables,))
+"""What leads to the tables of today."""

@@ -6,11 +6,11 @@ from hmac import compare_digest
 
 from turnlog.errors import AccountError
 from turnlog.store.accounts.credentials import MACHINE, PERSONAL, digest_secret, has_form, make_id, make_secret
-from turnlog.store.accounts.database import Execute, Row, pack_text, unpack_text
 from turnlog.store.accounts.interface import Role, Token, TokenKind, User
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.users import USER_COLUMNS, build_user
 from turnlog.store.accounts.wording import check_label, is_name
+from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Tokens"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.database import Execute, Row, pack_text, unpack_text
 from turnlog.store.accounts.interface import Identity, Role, User
 from turnlog.store.accounts.keeping import Keeping, take_turn
 from turnlog.store.accounts.wording import check_email, check_label, check_name, fold_email, is_name
+from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["USER_COLUMNS", "Users", "build_user"]
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from psycopg import Connection
 
+from turnlog.store.packing import Cells, pack_text, unpack_text
 from turnlog.store.people import ProjectRule, SessionAccess, Visibility
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_text
 from turnlog.store.visibility import AccessState, RuleMatcher
 
 __all__ = [

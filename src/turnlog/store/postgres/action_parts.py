@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from turnlog.store.actions import ENDING_EVENTS, ActionFilter, ActionKind
 from turnlog.store.identity import SourceKind
+from turnlog.store.packing import as_word, pack_text
 from turnlog.store.postgres.chapters import SESSION, head, is_same
 from turnlog.store.postgres.hook_spans import IS_EVENT
-from turnlog.store.postgres.packing import as_word, pack_text
 from turnlog.store.postgres.timeline_parts import BY_CALL, BY_TIME, NUMBERED, in_ns
 from turnlog.store.timeline import FIRST_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState

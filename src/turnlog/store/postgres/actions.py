@@ -16,6 +16,7 @@ from turnlog.store.actions import (
     ActionTally,
 )
 from turnlog.store.identity import Scope
+from turnlog.store.packing import Cells, pack_text, unpack_text
 from turnlog.store.postgres.action_parts import (
     COLUMNS,
     NOTHING_TOLD,
@@ -27,7 +28,6 @@ from turnlog.store.postgres.action_parts import (
     build_wanted,
 )
 from turnlog.store.postgres.chapters import ChapterQueries
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_text
 from turnlog.store.tallies import ActionCount, build_tally
 from turnlog.transcripts.actions.states import ActionState
 

@@ -17,8 +17,8 @@ from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import Place, Scope
+from turnlog.store.packing import as_word
 from turnlog.store.postgres.connection import Connected, Database
-from turnlog.store.postgres.packing import as_word
 from turnlog.store.tails import FRAMES, TAIL
 
 __all__ = ["Generation", "PostgresArchive", "find_generation"]

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from turnlog.errors import StoreError
 from turnlog.store.care import Backup
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.packing import pack_text, unpack_text
+from turnlog.store.packing import pack_text, unpack_text
 from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA
 
 __all__ = [

@@ -15,7 +15,7 @@ from turnlog.store.postgres.backup import list_backups, record_backup, write_bac
 from turnlog.store.postgres.checking import list_flaws, measure
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.feed import renew_epoch
-from turnlog.store.postgres.forgetting import forget_sessions, scrub, weigh_sessions
+from turnlog.store.postgres.forgetting import forget_sessions, weigh_sessions
 from turnlog.store.postgres.hooks import (
     add_deliveries,
     count_deliveries,
@@ -27,7 +27,9 @@ from turnlog.store.postgres.hooks import (
     number_deliveries,
 )
 from turnlog.store.postgres.rewriting import mend_frames, rewrite_session
+from turnlog.store.postgres.scrubbing import scrub
 from turnlog.store.postgres.tombstones import bury, lift_tombstones, list_tombstones
+from turnlog.store.postgres.wire import SCHEMA
 from turnlog.store.rows import LineFact
 
 __all__ = ["Caring"]
@@ -80,7 +82,7 @@ class Caring(Connected):
 
     def scrub(self) -> bool:
         """Remove from the server's tables what was deleted before; return False if they are in use just now."""
-        return self._database.ask(scrub)
+        return self._database.ask(lambda connection: scrub(connection, SCHEMA))
 
     def bury(self, scope: Scope, tombstones: Sequence[Tombstone]) -> None:
         """Add tombstones that another copy of this store has."""

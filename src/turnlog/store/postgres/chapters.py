@@ -14,9 +14,9 @@ from msgspec import Struct
 from psycopg import Connection
 
 from turnlog.store.identity import Scope, SourceKind
+from turnlog.store.packing import Cells, as_word, pack_text
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.hook_spans import name_events
-from turnlog.store.postgres.packing import Cells, as_word, pack_text
 
 __all__ = [
     "CHAPTER",

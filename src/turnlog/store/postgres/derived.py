@@ -11,6 +11,7 @@ from psycopg import Connection
 from turnlog.errors import StoreError
 from turnlog.store import stretches
 from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.packing import Cells, pack_row
 from turnlog.store.postgres.kinds import (
     AGENTS,
     CALLS,
@@ -24,7 +25,6 @@ from turnlog.store.postgres.kinds import (
 )
 from turnlog.store.postgres.ledger import Ledger
 from turnlog.store.postgres.list_schema import SUMMARY_COLUMNS, pack_summary
-from turnlog.store.postgres.packing import Cells, pack_row
 from turnlog.store.postgres.wire import copy_rows
 from turnlog.store.rows import DerivedRow, SessionRow
 from turnlog.store.stretches import STRETCH, Stretch

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import psycopg
 from psycopg import Connection
+from psycopg.sql import SQL, Identifier
 
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.postgres.packing import pack_text, unpack_text
+from turnlog.store.packing import pack_text, unpack_text
 from turnlog.store.postgres.partitions import LOCKS
 
 __all__ = [
@@ -137,8 +138,9 @@ def renew_epoch(connection: Connection) -> None:
 class ChangeListener:
     """Waits for changes, on a connection of its own; one thread at a time may use it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, channel: str = _CHANNEL) -> None:
         self._address = address
+        self._channel = channel
         self._connection: Connection | None = None
 
     def wait(self, seconds: float) -> bool:
@@ -176,7 +178,7 @@ class ChangeListener:
     def _listen(self) -> Connection:
         connection = psycopg.connect(self._address, autocommit=True)
         try:
-            connection.execute(f"LISTEN {_CHANNEL}")
+            connection.execute(SQL("LISTEN {}").format(Identifier(self._channel)))
         except BaseException:
             connection.close()
             raise

@@ -1,8 +1,6 @@
 """Forgetting: a session is deleted for good, and a tombstone keeps it from coming back.
 
-Deleting rows leaves their content in the server's files until it is overwritten. So `scrub` writes the tables
-anew from which something was deleted; that needs them for itself, and is put off while others use them. What
-the server has in its log, and in archives of that, is its own affair.
+Deleting rows leaves their content in the server's files until it is overwritten; `scrubbing` does that.
 """
 
 from __future__ import annotations
@@ -11,24 +9,23 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import psycopg
 from psycopg import Connection
-from psycopg.sql import SQL, Identifier
 
 from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.packing import unpack_text
 from turnlog.store.postgres.derived import delete_rows
 from turnlog.store.postgres.feed import Change, lock_feed
 from turnlog.store.postgres.hook_spans import forget_span
 from turnlog.store.postgres.ledger import Ledger
-from turnlog.store.postgres.packing import unpack_text
+from turnlog.store.postgres.scrubbing import tell_statistics
 from turnlog.store.postgres.seen import own_only
 from turnlog.store.postgres.texts import delete_delivery_texts, delete_texts
 from turnlog.store.postgres.tombstones import bury
 from turnlog.store.postgres.words import purge_words
 
-__all__ = ["forget_sessions", "scrub", "weigh_sessions"]
+__all__ = ["forget_sessions", "weigh_sessions"]
 
 _FIND = """
 SELECT e.id, e.key, e.session_id, e.revision, e.month, a.person, a.shared, e.origin
@@ -65,17 +62,6 @@ AND ((d.origin = '' AND %(only)s) OR (
     SELECT m.person FROM machines AS m WHERE m.owner = d.owner AND m.origin = d.origin
 ) IS NOT DISTINCT FROM %(person)s)
 """
-_USED = """
-SELECT c.relname FROM pg_class AS c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
-    AND (%s OR pg_stat_get_dead_tuples(c.oid) > 0 OR pg_stat_get_dead_tuples(c.reltoastrelid) > 0)
-ORDER BY c.relname
-"""
-_TELLING = 150000
-"""The first version of the server whose statistics can be had at once."""
-_SCRUB_SECONDS = 3
-"""How long to wait for others who use a table."""
-
 
 _OwnIds = dict[bytes, bool]
 """Ids of a session, each with whether no other session of anybody has it."""
@@ -117,38 +103,13 @@ def forget_sessions(connection: Connection, scope: Scope, keys: Sequence[str]) -
         for each, names in ids.items():  # what arrived while we did the rest
             _delete_deliveries(connection, scope, each, names)
         ledger.close(connection)
-        _tell_statistics(connection)
+        tell_statistics(connection)
     return _add_up(weights)
 
 
 def weigh_sessions(connection: Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
     """Return what `forget_sessions` would delete."""
     return _add_up([_weigh(connection, scope, each) for each in _list_found(connection, scope, keys)])
-
-
-def scrub(connection: Connection) -> bool:
-    """Write tables anew from which something was deleted, outside of a transaction.
-
-    Returns False if one of them is in use.
-    """
-    is_done = True
-    [(before,)] = connection.execute("SHOW lock_timeout").fetchall()
-    connection.execute(f"SET lock_timeout TO '{_SCRUB_SECONDS}s'")
-    try:
-        for (table,) in connection.execute(_USED, (connection.info.server_version < _TELLING,)).fetchall():
-            try:
-                connection.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
-            except psycopg.errors.LockNotAvailable:
-                is_done = False
-    finally:
-        connection.execute("SELECT set_config('lock_timeout', %s, false)", (before,))
-    return is_done
-
-
-def _tell_statistics(connection: Connection) -> None:
-    """Let `scrub` see what was deleted."""
-    if connection.info.server_version >= _TELLING:
-        connection.execute("SELECT pg_stat_force_next_flush()")
 
 
 def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock: str = "") -> list[_Found]:

@@ -14,7 +14,7 @@ from psycopg import Connection
 
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.packing import pack_text
+from turnlog.store.packing import pack_text
 
 __all__ = ["HOOK_SPANS", "IS_EVENT", "forget_span", "name_events", "widen_spans"]
 

@@ -15,10 +15,10 @@ from psycopg import Connection
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.packing import Cells, pack_text, unpack_text
 from turnlog.store.postgres.failures import CollisionError
 from turnlog.store.postgres.feed import Change, add_entries, lock_feed
 from turnlog.store.postgres.hook_spans import widen_spans
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_text
 from turnlog.store.postgres.partitions import month_of, require_month
 from turnlog.store.postgres.texts import add_delivery_texts
 from turnlog.store.postgres.tombstones import list_forgotten_ids

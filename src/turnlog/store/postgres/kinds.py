@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from turnlog.store.postgres.packing import Cells, pack_row, pack_text
+from turnlog.store.packing import Cells, pack_row, pack_text
 from turnlog.store.rows import (
     AgentRow,
     CallRow,

@@ -12,10 +12,7 @@ from psycopg import Connection
 from turnlog.store.checkpoints import decode_checkpoint
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import BEGINNING, KnownSession, KnownSource, Twin
-from turnlog.store.postgres.archive import find_generation
-from turnlog.store.postgres.chapters import find_chapter
-from turnlog.store.postgres.kinds import SIGHTINGS, Kind
-from turnlog.store.postgres.packing import (
+from turnlog.store.packing import (
     Cells,
     as_word,
     pack_text,
@@ -24,6 +21,9 @@ from turnlog.store.postgres.packing import (
     unpack_text,
     unpack_uuid,
 )
+from turnlog.store.postgres.archive import find_generation
+from turnlog.store.postgres.chapters import find_chapter
+from turnlog.store.postgres.kinds import SIGHTINGS, Kind
 from turnlog.store.rows import DerivedRow, LineFact, SightingRow
 
 __all__ = [

@@ -8,9 +8,9 @@ from itertools import groupby
 from psycopg import Connection
 
 from turnlog.store.identity import Place, Scope
+from turnlog.store.packing import as_word, pack_text, unpack_text
 from turnlog.store.postgres.archive import PostgresArchive
 from turnlog.store.postgres.chapters import ChapterQueries, is_at, select
-from turnlog.store.postgres.packing import as_word, pack_text, unpack_text
 from turnlog.store.windows import AnswerUse, FileCounts, FlawedLine
 
 __all__ = ["LineWindows"]

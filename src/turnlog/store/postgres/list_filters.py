@@ -10,8 +10,8 @@ from typing import Any
 
 from turnlog.store.identity import Scope
 from turnlog.store.lists import SessionFilter
+from turnlog.store.packing import as_word, pack_text
 from turnlog.store.people import Visibility
-from turnlog.store.postgres.packing import as_word, pack_text
 
 __all__ = ["build_filter"]
 

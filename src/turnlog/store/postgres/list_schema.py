@@ -11,8 +11,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from turnlog.errors import StoreError
+from turnlog.store.packing import pack_text
 from turnlog.store.postgres.hook_spans import HOOK_SPANS
-from turnlog.store.postgres.packing import pack_text
 from turnlog.store.rows import SessionRow
 
 __all__ = ["LIST_TABLES", "SUMMARY_COLUMNS", "pack_summary"]

@@ -29,12 +29,12 @@ from turnlog.store.lists import (
     encode_cursor,
     sort_projects,
 )
+from turnlog.store.packing import Cells, pack_text, unpack_row, unpack_text
 from turnlog.store.people import Visibility
 from turnlog.store.postgres.chapters import select
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.list_filters import build_filter
 from turnlog.store.postgres.marks import MARK_COLUMNS, unpack_marks
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_row, unpack_text
 from turnlog.store.rows import SessionRow
 
 __all__ = ["Lists", "write_presence"]

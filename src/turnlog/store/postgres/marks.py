@@ -15,10 +15,10 @@ from psycopg import Connection
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.packing import Cells, as_word, pack_text, unpack_text
 from turnlog.store.postgres.chapters import select
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.feed import add_changes, lock_feed
-from turnlog.store.postgres.packing import Cells, as_word, pack_text, unpack_text
 from turnlog.store.postgres.seen import own_only
 
 __all__ = ["MARK_COLUMNS", "Marking", "unpack_marks"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnlog.store.identity import Scope, SourceKind
+from turnlog.store.packing import unpack_row
 from turnlog.store.postgres.chapters import CHAPTER, SESSION, ChapterQueries, build_conditions, look_up
-from turnlog.store.postgres.packing import unpack_row
 from turnlog.store.rows import CallRow, TurnRow
 from turnlog.store.windows import (
     EVERY_CALL,

@@ -11,6 +11,7 @@ from psycopg import Connection
 from turnlog.errors import TakenMachineError
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.packing import Cells, as_word, pack_text, unpack_text
 from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
 from turnlog.store.postgres.access import (
     AccessRow,
@@ -23,7 +24,6 @@ from turnlog.store.postgres.access import (
 from turnlog.store.postgres.connection import Connected
 from turnlog.store.postgres.feed import Change, lock_feed
 from turnlog.store.postgres.ledger import Ledger
-from turnlog.store.postgres.packing import Cells, as_word, pack_text, unpack_text
 from turnlog.store.postgres.seen import own_only
 
 __all__ = ["People", "list_machines"]

@@ -17,17 +17,17 @@ from psycopg.sql import SQL, Identifier
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.accounts.carrying import carry_over as carry_accounts_over
-from turnlog.store.accounts.postgres_database import bind
-from turnlog.store.accounts.schema import check_known as check_accounts
-from turnlog.store.accounts.schema import migrate as migrate_accounts
+from turnlog.store.accounts.schema import ACCOUNT_STEPS
 from turnlog.store.care import Restored
+from turnlog.store.portable.postgres_database import bind
 from turnlog.store.postgres.backup import has_accounts, read_table, run_program
 from turnlog.store.postgres.failures import translate
 from turnlog.store.postgres.migrations import MIGRATIONS, check_known, create_people_tables, list_missing
 from turnlog.store.postgres.opening import make_current
-from turnlog.store.postgres.remembering import Memory, carry_over, read_memory
+from turnlog.store.postgres.remembering import read_memory
 from turnlog.store.postgres.store import PostgresStore
 from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA, connect, describe
+from turnlog.store.remembering import Memory, carry_over
 
 __all__ = ["check_backup", "restore_store"]
 
@@ -92,11 +92,10 @@ def restore_store(address: str, source: Path) -> Restored:
 def _carry_accounts(connection: Connection, kept: str) -> CarriedAccounts:
     """Bring the accounts of the backup up to what was known before."""
     with connection.transaction():
-        check_accounts(bind(connection), "the backup")
-        migrate_accounts(bind(connection))
-        return carry_accounts_over(
-            bind(connection), bind(connection, kept) if _has_schema(connection, kept) else None
-        )
+        restored = bind(connection, ACCOUNTS)
+        ACCOUNT_STEPS.check_known(restored, "the backup")
+        ACCOUNT_STEPS.migrate(restored)
+        return carry_accounts_over(restored, bind(connection, kept) if _has_schema(connection, kept) else None)
 
 
 def _check_alone(connection: Connection, name: str) -> None:

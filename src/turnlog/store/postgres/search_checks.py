@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from psycopg import Connection
 
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.packing import Cells
+from turnlog.store.packing import Cells
 from turnlog.store.postgres.words import list_unlisted, pack_words
 from turnlog.store.search.packing import TextFact
 

@@ -15,7 +15,8 @@ from psycopg import Connection
 
 from turnlog.store.postgres.words import list_words, number_word
 from turnlog.store.search.asking import build_wanted, list_asked
-from turnlog.store.search.language import And, Node, Or, Query, Term
+from turnlog.store.search.clauses import ANYTHING, build_clause, join_clauses
+from turnlog.store.search.language import Query, Term
 from turnlog.store.search.packing import KINDS
 from turnlog.store.search.surroundings import Surroundings
 
@@ -24,7 +25,6 @@ __all__ = ["Conditions", "Leaf", "build_conditions", "build_leaves"]
 _MOST_WORDS = 500
 """How many words a fragment may stand for."""
 _WIDE = 50
-_ANYTHING = "true"
 
 
 class Leaf(Struct, frozen=True, gc=False):
@@ -65,7 +65,7 @@ class Conditions(Struct, frozen=True, gc=False):
     @property
     def uses_index(self) -> bool:
         """Whether the index of words is of any help."""
-        return self.words != _ANYTHING
+        return self.words != ANYTHING
 
 
 def build_leaves(connection: Connection, query: Query) -> dict[Term, Leaf]:
@@ -81,7 +81,7 @@ def build_conditions(
     Up to `few` of them are few.
     """
     values: dict[str, Any] = {}
-    words = _build(query.root, leaves, values)
+    words = build_clause(query.root, lambda term: _build_term(leaves[term], values))
     others, times = [], []
     states = around.list_states()
     if len(states) < 2 * len(KINDS):
@@ -99,11 +99,7 @@ def build_conditions(
         values["until"] = until
     is_narrow = generations is not None and len(generations) <= few
     is_wide = any(len(part) > _WIDE for leaf in leaves.values() for part in leaf.parts)
-    return Conditions(words, _join(others), _join(times), values, is_narrow, is_wide)
-
-
-def _join(parts: Sequence[str]) -> str:
-    return " AND ".join(parts) or _ANYTHING
+    return Conditions(words, join_clauses(others), join_clauses(times), values, is_narrow, is_wide)
 
 
 def _build_leaf(connection: Connection, term: Term) -> Leaf:
@@ -115,18 +111,6 @@ def _build_leaf(connection: Connection, term: Term) -> Leaf:
     )
 
 
-def _build(node: Node, leaves: Mapping[Term, Leaf], values: dict[str, Any]) -> str:
-    if isinstance(node, Term):
-        return _build_term(leaves[node], values)
-    if isinstance(node, And):
-        parts = [part for each in node.parts if (part := _build(each, leaves, values)) != _ANYTHING]
-        return _join(parts)
-    if isinstance(node, Or):
-        parts = [_build(each, leaves, values) for each in node.parts]
-        return _ANYTHING if _ANYTHING in parts else f"({' OR '.join(f'({part})' for part in parts)})"
-    return _ANYTHING  # filters are decided elsewhere, and what must not be there by the matcher
-
-
 def _build_term(leaf: Leaf, values: dict[str, Any]) -> str:
     clauses = []
     for operator, numbers in [("@>", frozenset(leaf.words)), *(("&&", part) for part in leaf.parts)]:
@@ -134,4 +118,4 @@ def _build_term(leaf: Leaf, values: dict[str, Any]) -> str:
             name = f"words{len(values)}"
             values[name] = sorted(numbers)
             clauses.append(f"t.words {operator} %({name})s::integer[]")
-    return _join(clauses)
+    return join_clauses(clauses)

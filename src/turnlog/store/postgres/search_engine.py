@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
@@ -17,11 +17,12 @@ from turnlog.store.postgres.search_frames import FrameReader
 from turnlog.store.postgres.search_rows import PostgresTextRows
 from turnlog.store.postgres.search_walk import Proposal, Walk
 from turnlog.store.search.asking import Counts
-from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage
+from turnlog.store.search.gathering import Gathering
+from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage, TextKey
 from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
-from turnlog.store.search.ranking import RANKED, rank
+from turnlog.store.search.paging import Cancelled, stop_if
+from turnlog.store.search.ranking import RANKED
 from turnlog.store.search.reading import TextReader
 from turnlog.store.search.surroundings import Surroundings
 
@@ -29,8 +30,6 @@ __all__ = ["Searcher"]
 
 _FEW = 2000
 """Up to so many files their texts are listed."""
-_LEAST, _MOST = 16, 80
-"""For how many texts rows and bytes are fetched at once: at first for a page, then twice as many each time."""
 _LOOKED_AT = 256
 """How many texts are looked at at once, whether they may be seen."""
 _PAUSE = 0.05
@@ -75,35 +74,14 @@ class Searcher:
 
     def _search(self, owner: int, order: SearchOrder, limit: int, after: Cursor | None) -> SearchPage:
         walk, rows, around = self.build_walk(owner, order, limit)
-        base: Cursor | None = None
-        if order is SearchOrder.NEWEST:
-            proposals = self._list_seen(walk.propose(None if after is None else after.key), rows)
-        else:
-            # Later pages rank the same texts: those that are no newer than the newest of the first page.
-            before = None if after is None else (*after.key[:1], after.key[1] + 1, 0)
-            newest = list(islice(self._list_seen(walk.propose(before), rows), RANKED))
-            if not newest:
-                return _NOTHING
-            base = after or Cursor(newest[0].key, 0)
-            proposals = iter(rank(newest, self._count_texts())[base.count :])
-        # With one text more it is known whether there is another page.
-        candidates = self._build(proposals, rows, around, limit + 1)
         reader = TextReader(self._frames.read, self._scope)
-        return collect_page(
-            candidates, self._matcher, reader, limit=limit, cancelled=self._cancelled, base=base
-        )
+        gathering = Gathering(self._matcher, rows, around, reader, self._cancelled)
 
-    def _build(
-        self, proposals: Iterable[Proposal], rows: PostgresTextRows, around: Surroundings, wanted: int
-    ) -> Iterator[Candidate]:
-        left, size = iter(proposals), max(_LEAST, min(wanted, _MOST))
-        while some := list(islice(left, size)):
-            stop_if(self._cancelled)
-            rows.prepare(some)
-            built = [(proposal, around.build(proposal)) for proposal in some]
-            rows.prepare_bytes(proposal for proposal, candidate in built if candidate is not None)
-            yield from (candidate for _, candidate in built if candidate is not None)
-            size = min(2 * size, _MOST)
+        def propose(key: TextKey | None, is_included: bool) -> Iterator[Proposal]:
+            before = key if key is None or not is_included else (key[0], key[1] + 1, 0)
+            return self._list_seen(walk.propose(before), rows)
+
+        return gathering.gather(propose, order, limit, after, self._count_texts)
 
     def _list_seen(self, proposals: Iterator[Proposal], rows: PostgresTextRows) -> Iterator[Proposal]:
         """Leave out what hooks told and the viewer may not see."""

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.packing import Cells, unpack_row, unpack_text
+from turnlog.store.packing import Cells, unpack_row, unpack_text
 from turnlog.store.postgres.search_frames import FrameReader, Stretch
 from turnlog.store.postgres.search_walk import Proposal
 from turnlog.store.rows import MessageRow

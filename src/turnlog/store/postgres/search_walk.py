@@ -13,12 +13,13 @@ from typing import Any
 from msgspec import Struct
 from psycopg import ClientCursor, Connection
 
-from turnlog.store.postgres.packing import Cells
+from turnlog.store.packing import Cells
 from turnlog.store.postgres.search_conditions import Conditions
 from turnlog.store.search.asking import Counts
 from turnlog.store.search.hits import TextKey
+from turnlog.store.search.text_rows import Text
 
-__all__ = ["Count", "Proposal", "Text", "Walk"]
+__all__ = ["Count", "Proposal", "Walk"]
 
 _FIRST = 256
 """How many texts are looked at first."""
@@ -51,17 +52,6 @@ _BY_TIME = "SET LOCAL enable_sort TO off; {} ; SET LOCAL enable_sort TO on"
 """Nor is anybody to sort all texts to find the newest, as a server that has not counted them may like to do."""
 _NEWEST = (1 << 62, 1 << 62)
 _Place = tuple[int, int]
-
-
-class Text(Struct, frozen=True, gc=False):
-    """A text as the index knows it."""
-
-    number: int
-    ordinal: int
-    block: int
-    kind: int
-    is_error: bool
-    time: int
 
 
 class Proposal(Struct, frozen=True, gc=False):

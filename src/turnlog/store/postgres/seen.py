@@ -21,7 +21,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from turnlog.store.identity import Scope, Viewer
 from turnlog.store.interface import ChangeKind
-from turnlog.store.postgres.packing import as_word
+from turnlog.store.packing import as_word
 from turnlog.store.postgres.schema import HOOK_EVENTS
 from turnlog.store.postgres.wire import SCHEMA
 from turnlog.store.search.text_rows import HOOKS

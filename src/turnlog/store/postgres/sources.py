@@ -12,9 +12,9 @@ from turnlog.store import tails
 from turnlog.store.batch import Frame, SourceBatch
 from turnlog.store.checkpoints import encode_checkpoint
 from turnlog.store.identity import Scope
+from turnlog.store.packing import Cells, pack_text, pack_uuid, unpack_text
 from turnlog.store.postgres.derived import delete_chapter
 from turnlog.store.postgres.ledger import Ledger
-from turnlog.store.postgres.packing import Cells, pack_text, pack_uuid, unpack_text
 from turnlog.store.postgres.texts import delete_texts, write_texts
 from turnlog.store.postgres.wire import copy_rows
 from turnlog.store.rows import LineFact

@@ -8,9 +8,9 @@ from typing import Any
 from psycopg import Connection
 
 from turnlog.store.identity import Place, Scope
+from turnlog.store.packing import Cells, pack_text, unpack_row, unpack_text
 from turnlog.store.postgres.chapters import CHAPTER, SESSION, ChapterQueries, find_chapter, is_at, select
 from turnlog.store.postgres.hook_spans import name_events
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_row, unpack_text
 from turnlog.store.postgres.timeline_parts import (
     FACT,
     FACT_NAMES,

@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from turnlog.store.care import Tombstone
 from turnlog.store.identity import Scope
-from turnlog.store.postgres.packing import as_word, pack_text, unpack_text
+from turnlog.store.packing import as_word, pack_text, unpack_text
 
 __all__ = ["bury", "is_forgotten", "lift_tombstones", "list_forgotten_ids", "list_tombstones"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from psycopg import Connection
 
 from turnlog.store.identity import Scope
+from turnlog.store.packing import Cells, unpack_row, unpack_text, unpack_uuid
 from turnlog.store.postgres.connection import Connected, Database
-from turnlog.store.postgres.packing import Cells, unpack_row, unpack_text, unpack_uuid
 from turnlog.store.rows import CallRow
 from turnlog.store.usage.cells import Home, UsageCell
 from turnlog.store.usage.report import ReportedCost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg import Connection
 
-from turnlog.store.postgres.packing import pack_text, unpack_row
+from turnlog.store.packing import pack_text, unpack_row
 from turnlog.store.rows import SessionRow
 from turnlog.store.usage.reported import read_reported
 

@@ -17,13 +17,13 @@ from typing import Any
 from msgspec import Struct
 from psycopg import Connection
 
+from turnlog.store.packing import unpack_row
 from turnlog.store.postgres.feed import lock_feed
-from turnlog.store.postgres.packing import unpack_row
-from turnlog.store.postgres.usage_election import Answer, Group, Seen, elect
 from turnlog.store.postgres.usage_reported import write_reported
 from turnlog.store.postgres.usage_rollup import Place, add_up, slot_of_answer
 from turnlog.store.postgres.wire import copy_rows
 from turnlog.store.rows import SightingRow
+from turnlog.store.usage.electing import Answer, Group, Seen, elect
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.price_list import identify_list
 from turnlog.transcripts.usage.pricing import find_table

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from turnlog.store.identity import Scope
+from turnlog.store.packing import Cells, pack_text, unpack_row
 from turnlog.store.postgres.chapters import (
     CHAPTER,
     SESSION,
@@ -15,7 +16,6 @@ from turnlog.store.postgres.chapters import (
     is_same,
     look_up,
 )
-from turnlog.store.postgres.packing import Cells, pack_text, unpack_row
 from turnlog.store.rows import CallRow, DerivedRow, MessageRow
 from turnlog.store.windows import EVERY_MESSAGE, MessageFilter
 

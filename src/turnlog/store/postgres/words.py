@@ -7,7 +7,6 @@ that a text has which is just being written.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import merge
@@ -19,7 +18,7 @@ from psycopg import Connection
 
 from turnlog.store.postgres.partitions import LOCKS
 from turnlog.store.search.asking import Fragment, is_character
-from turnlog.store.search.indexing import split_words
+from turnlog.store.search.cell_words import MOST_COUNTED, count_words, split_cell
 
 __all__ = [
     "TextWords",
@@ -38,7 +37,6 @@ _AT_ONCE = 20_000
 _REPEATS = 4
 """So many times as many rows as words are looked at: some are listed more than once."""
 _SIGN = 1 << 31
-_MOST = 255
 _LONG = 4096
 """From how many cells on the words of a text are not all in memory at once."""
 _HELD = 1 << 18
@@ -79,23 +77,23 @@ def pack_words(cells: Sequence[str], take: Callable[[Collection[str]], object]) 
     if len(cells) > _LONG:
         return TextWords(_number_many(cells, take), None)
     if len(cells) == 1:
-        words = _split(cells[0])
+        words = split_cell(cells[0])
         take(words)
         return TextWords(sorted(set(map(number_word, words))), None)
-    counted = Counter(word for cell in cells for word in _split(cell))
+    counted = count_words(cells)
     take(counted.keys())
     counts: dict[int, int] = {}
     for word, count in counted.items():
         number = number_word(word)
         counts[number] = counts.get(number, 0) + count
     numbers = sorted(counts)
-    return TextWords(numbers, bytes(min(counts[number], _MOST) for number in numbers))
+    return TextWords(numbers, bytes(min(counts[number], MOST_COUNTED) for number in numbers))
 
 
 def _number_many(cells: Iterable[str], take: Callable[[Collection[str]], object]) -> array[int]:
     numbers, held, left = array("i"), set[int](), iter(cells)
     while some := list(islice(left, _LONG)):
-        words = {word for cell in some for word in _split(cell)}
+        words = {word for cell in some for word in split_cell(cell)}
         take(words)
         held.update(map(number_word, words))
         if len(held) > _HELD:
@@ -105,17 +103,6 @@ def _number_many(cells: Iterable[str], take: Callable[[Collection[str]], object]
 
 def _join(numbers: array[int], held: set[int]) -> array[int]:
     return array("i", (number for number, _ in groupby(merge(numbers, sorted(held)))))
-
-
-def _split(cell: str) -> set[str]:
-    """Return the words of a cell.
-
-    The first one of a pair of characters is a word as well, so that each character can be asked for.
-    """
-    words = set(split_words(cell))
-    if not cell.isascii():
-        words.update(word[0] for word in tuple(words) if len(word) == 2 and is_character(word))
-    return words
 
 
 def add_words(connection: Connection, words: Collection[str]) -> None:

@@ -14,11 +14,11 @@ from psycopg import Connection
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.packing import pack_text
 from turnlog.store.postgres.archive import PostgresArchive
 from turnlog.store.postgres.derived import RowPlace, write_derived
 from turnlog.store.postgres.ledger import Ledger
 from turnlog.store.postgres.lists import write_presence
-from turnlog.store.postgres.packing import pack_text
 from turnlog.store.postgres.partitions import choose_month, require_month
 from turnlog.store.postgres.sources import SourceWriter, StoredSource
 from turnlog.store.postgres.tombstones import is_forgotten

@@ -18,6 +18,7 @@ from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 from turnlog.store.sqlite.people import find_person, list_own
+from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.store.sqlite.vocabulary import purge_index
@@ -30,7 +31,6 @@ __all__ = [
     "lift_tombstones",
     "list_tombstones",
     "pack_pages",
-    "scrub",
     "weigh_sessions",
 ]
 
@@ -129,24 +129,6 @@ def forget_sessions(
 def weigh_sessions(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
     """Return what `forget_sessions` would delete."""
     return _add_up([_weigh(connection, scope, found) for found in _list_found(connection, scope, keys)])
-
-
-def scrub(connection: apsw.Connection) -> bool:
-    """Write the file anew, so that it has nothing but rows that are there, and empty the log.
-
-    Returns False if that cannot be done now, since another process is in the middle of reading or writing.
-    """
-    before = connection.pragma("temp_store")
-    # The copy would not fit into memory.
-    connection.execute("PRAGMA temp_store=FILE")
-    try:
-        connection.execute("VACUUM")
-        [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except apsw.BusyError:
-        return False
-    finally:
-        connection.execute(f"PRAGMA temp_store={before}")
-    return not busy
 
 
 def pack_pages(connection: apsw.Connection) -> None:

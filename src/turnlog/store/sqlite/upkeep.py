@@ -24,7 +24,6 @@ from turnlog.store.sqlite.forgetting import (
     forget_sessions,
     lift_tombstones,
     list_tombstones,
-    scrub,
     weigh_sessions,
 )
 from turnlog.store.sqlite.hook_sessions import list_hook_sessions
@@ -39,6 +38,7 @@ from turnlog.store.sqlite.hooks import (
 )
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
+from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 

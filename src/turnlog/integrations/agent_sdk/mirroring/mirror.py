@@ -26,7 +26,6 @@ from turnlog.ingest.capture.sources import list_mains, remove_captures
 from turnlog.ingest.handover import Request, hand_over
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.spool_files import write_safely
 from turnlog.integrations.agent_sdk.mirroring.archive import ArchivedSessions
 from turnlog.integrations.agent_sdk.mirroring.entries import (
     REMARKS,
@@ -38,6 +37,7 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
 )
 from turnlog.integrations.agent_sdk.mirroring.notes import Name, Notes, Summary
 from turnlog.store.care import CaredStore
+from turnlog.store.durable_files import write_safely
 from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import KnownSession
 from turnlog.store.opening import open_store

@@ -1,8 +1,8 @@
-"""What the accounts are kept in, whichever engine it is: statements in the SQL that all of them know.
+"""What small things are kept in, whichever engine it is: statements in the SQL that all of them know.
 
 Statements have `?` for values, and `@` before the name of a table, which stands for the schema that the
-tables are in. Text that people or data give is stored as bytes: PostgreSQL's text has neither zero characters
-nor halves of characters.
+tables are in. Types that engines spell differently are written `@@bytes` and `@@serial`. Text that people or
+data give is stored as bytes: PostgreSQL's text has neither zero characters nor halves of characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["AccountsDatabase", "Execute", "Row", "pack_text", "unpack_text"]
+__all__ = ["Execute", "PortableDatabase", "Row", "pack_text", "unpack_text"]
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -23,8 +23,17 @@ class Execute(Protocol):
         """Raise what the engine raises."""
 
 
-class AccountsDatabase(Protocol):
+class PortableDatabase(Protocol):
     """A database that several threads and processes use at once; raises `StoreError`."""
+
+    def make(self) -> None:
+        """Make what is missing, and bring the tables up to date."""
+
+    def list_missing(self) -> list[str]:
+        """Return the names of the steps that `make` would do, without doing anything; all if there is nothing.
+
+        Raises `NewerStoreError` for tables of a newer version.
+        """
 
     def read(self, work: Callable[[Execute], T]) -> T:
         """Do what only reads, by one statement; without any tables, as if they were empty."""
@@ -38,6 +47,9 @@ class AccountsDatabase(Protocol):
 
     def try_write(self, work: Callable[[Execute], object]) -> None:
         """Do all of it or nothing, if that can be done at once: for what is nice to know."""
+
+    def scrub(self) -> bool:
+        """Remove from the files what was deleted before; return False if they are in use just now."""
 
     def close(self) -> None:
         """Let go of it; again does nothing."""

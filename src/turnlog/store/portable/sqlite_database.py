@@ -1,4 +1,4 @@
-"""Accounts in a file of their own, beside the archive: their writing never waits for that of sessions.
+"""Small tables in a file of their own: their writing never waits for that of sessions.
 
 Each thread that asks gets a connection of its own for as long as it asks. What is committed is on the disk.
 """
@@ -16,26 +16,25 @@ from typing import TypeVar
 import apsw
 
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.database import Execute, Row
-from turnlog.store.accounts.schema import check_known, list_missing, migrate
+from turnlog.store.portable.database import Execute, Row
+from turnlog.store.portable.steps import Steps
 from turnlog.store.sqlite.connection import Options, break_off, open_to_read, open_to_write, reading, translate
 from turnlog.store.sqlite.connection import writing as transacting
+from turnlog.store.sqlite.scrubbing import scrub
 
-__all__ = ["OPTIONS", "SqliteDatabase", "bind", "read_empty"]
+__all__ = ["SqliteDatabase", "bind", "read_empty"]
 
 T = TypeVar("T")
-_APPLICATION_ID = 0x7475726F
-"""What tells a file of accounts from an archive ("turo")."""
-OPTIONS = Options(cache_kib=1 << 10, application_id=_APPLICATION_ID, lasting=True)
 _MOST_IDLE = 8
 _TYPES = {"@@bytes": "blob", "@@serial": "integer PRIMARY KEY AUTOINCREMENT", "@": ""}
 
 
 class SqliteDatabase:
-    """The accounts in a file, which is made when it is first written to."""
+    """Tables in a file, which is made when it is first written to."""
 
-    def __init__(self, path: Path, options: Options = OPTIONS) -> None:
+    def __init__(self, path: Path, steps: Steps, options: Options) -> None:
         self._path = path
+        self._steps = steps
         self._options = options
         self._is_ready = False
         self._is_closed = False
@@ -48,11 +47,16 @@ class SqliteDatabase:
         """Make the file if it is missing, and bring its tables up to date."""
         self._make_ready()
 
+    def list_missing(self) -> list[str]:
+        """Return the names of the steps that are still to be done."""
+        self._check_open()
+        return self._look() if self._path.is_file() else self._steps.names
+
     def read(self, work: Callable[[Execute], T]) -> T:
         """Do what only reads."""
         if not self._is_ready:
             if not os.path.lexists(self._path):
-                return read_empty(work)
+                return read_empty(self._steps, work)
             self._make_ready()
         with self._lend() as connection, reading(connection):
             return work(bind(connection))
@@ -62,9 +66,8 @@ class SqliteDatabase:
         self._make_ready()
         # One thread after the other: those who wait for SQLite itself don't get their turn in order.
         with self._writing, self._lend() as connection, transacting(connection):
-            check_known(
-                bind(connection), str(self._path)
-            )  # a newer program may have changed them since we began
+            # A newer program may have changed them since we began.
+            self._steps.check_known(bind(connection), str(self._path))
             return work(bind(connection))
 
     def try_write(self, work: Callable[[Execute], object]) -> None:
@@ -83,6 +86,12 @@ class SqliteDatabase:
                     connection.set_busy_timeout(round(self._options.busy_seconds * 1000))
         finally:
             self._writing.release()
+
+    def scrub(self) -> bool:
+        """Write the file anew, and empty its log."""
+        self._make_ready()
+        with self._writing, self._lend() as connection:
+            return scrub(connection)
 
     def close(self) -> None:
         """Let go of the file; what other threads ask just now may fail."""
@@ -124,7 +133,7 @@ class SqliteDatabase:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise StoreError(f"The accounts in {self._path} are closed")
+            raise StoreError(f"{self._path} is closed")
 
     def _make_ready(self) -> None:
         if self._is_ready:
@@ -132,16 +141,38 @@ class SqliteDatabase:
         self._check_open()
         if self._path.is_file():
             # Opening for writing changes a file, and one of a newer program must stay as it is.
-            _look(self._path, self._options)
+            self._look()
         with self._writing, self._lend() as connection:
-            if self._is_ready or _is_current(connection, self._path):
+            if self._is_ready or not self._list_missing(connection):
                 self._is_ready = True
                 return
             with transacting(connection):
                 connection.execute(f"PRAGMA application_id={self._options.application_id}")
-                migrate(bind(connection))
-                check_known(bind(connection), str(self._path))
+                self._steps.migrate(bind(connection))
+                self._steps.check_known(bind(connection), str(self._path))
         self._is_ready = True
+
+    def _look(self) -> list[str]:
+        """Return what is missing, without leaving a trace; raises `NewerStoreError` for a newer version."""
+        try:
+            return self._look_into(traceless=True)
+        except NewerStoreError:
+            raise
+        except StoreError:
+            # Others may be writing just now: then there is a log, or will be, and a usual reader is safe.
+            return self._look_into(traceless=False)
+
+    def _look_into(self, *, traceless: bool) -> list[str]:
+        opened = open_to_read(self._path, self._options, traceless=traceless)
+        with closing(opened) as connection, translate(self._path):
+            return self._list_missing(connection)
+
+    def _list_missing(self, connection: apsw.Connection) -> list[str]:
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
+            return self._steps.names
+        execute = bind(connection)
+        self._steps.check_known(execute, str(self._path))
+        return self._steps.list_missing(execute)
 
 
 def bind(connection: apsw.Connection) -> Execute:
@@ -153,35 +184,11 @@ def bind(connection: apsw.Connection) -> Execute:
     return execute
 
 
-def read_empty(work: Callable[[Execute], T]) -> T:
+def read_empty(steps: Steps, work: Callable[[Execute], T]) -> T:
     """Do what only reads, with tables that have nothing in them."""
     with closing(apsw.Connection(":memory:")) as connection:
-        migrate(bind(connection))
+        steps.migrate(bind(connection))
         return work(bind(connection))
-
-
-def _look(path: Path, options: Options) -> None:
-    """Raise `NewerStoreError` for a file of a newer version, without leaving a trace."""
-    try:
-        _look_into(path, options, traceless=True)
-    except NewerStoreError:
-        raise
-    except StoreError:
-        # Others may be writing just now: then there is a log, or will be, and a usual reader is safe.
-        _look_into(path, options, traceless=False)
-
-
-def _look_into(path: Path, options: Options, *, traceless: bool) -> None:
-    with closing(open_to_read(path, options, traceless=traceless)) as connection, translate(path):
-        _is_current(connection, path)
-
-
-def _is_current(connection: apsw.Connection, path: Path) -> bool:
-    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
-        return False
-    execute = bind(connection)
-    check_known(execute, str(path))
-    return not list_missing(execute)
 
 
 @functools.cache

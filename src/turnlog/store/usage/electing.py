@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, msgpack
 
-from turnlog.store.postgres.packing import pack_text
+from turnlog.store.packing import pack_text
 from turnlog.store.rows import SightingRow
 from turnlog.store.usage.cells import Home, UsageCell, build_cell
 from turnlog.store.usage.recounting import unpack_sighting

@@ -15,7 +15,7 @@ from msgspec import msgpack
 __all__ = ["Cells", "as_word", "pack_row", "pack_text", "pack_uuid", "unpack_row", "unpack_text", "unpack_uuid"]
 
 Cells = tuple[Any, ...]
-"""A row as PostgreSQL gives it."""
+"""A row as an engine gives it."""
 R = TypeVar("R", bound=msgspec.Struct)
 
 _is_uuid = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
