@@ -147,7 +147,7 @@ class FeedContract(ContractBase):
             thread.start()
             try:
                 assert ready.wait(20)
-                for number in range(2, 30):
+                for number in range(2, 14):
                     store.apply([_mark("session-1", store.find_known(LOCAL, make_key()), number)])
             finally:
                 done.set()

@@ -99,7 +99,7 @@ class TimelineContract(CareBase):
             for where in _FILTERS:
                 for slowest in (False, True):
                     expected = [_without_number(*each) for each in scanned.list_actions(where, slowest)]
-                    for count in (7, 1000):
+                    for count in (13, 1000):
                         found = list(_page(store, key, where, slowest, count))
                         assert [_without_number(each, each.point.name[3:]) for each in found] == expected
                 assert store.tally_actions(LOCAL, key, _ID, where, spans=10) == scanned.tally(where, 10)
