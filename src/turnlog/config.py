@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
 from turnlog.store.accounts.interface import Role
-from turnlog.store.places import StorePlace, parse_address
+from turnlog.store.places import PLACE_SETTINGS, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find_home"]
@@ -117,8 +118,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     home: Path = Path()
     """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
-    store: str | None = None
-    """The address of a database server that has the archive (`TURNLOG_STORE`); None for a file in `home`."""
+    store: ServerPlace | None = None
+    """The database server that has the archive, and what is beside it (`TURNLOG_STORE`, `TURNLOG_CONTROL`,
+    `TURNLOG_BLOBS`, `TURNLOG_RETENTION_DAYS`); None for a file in `home`."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -146,7 +148,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> StorePlace:
         """Where the archive is."""
-        return self.home / _FILE if self.store is None else parse_address(self.store, self.home)
+        return self.home / _FILE if self.store is None else replace(self.store, home=self.home)
 
     @property
     def captured_dir(self) -> Path:
@@ -186,14 +188,12 @@ def find_home(env: Mapping[str, str]) -> Path:
     return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
 
 
-def _store(env: Mapping[str, str], home: Path) -> str | None:
-    address = env.get("TURNLOG_STORE") or None
-    if address is not None:
-        try:
-            parse_address(address, home)
-        except ValueError as error:
-            raise ConfigError(str(error), "TURNLOG_STORE") from error
-    return address
+def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:
+    try:
+        return find_place(env, home)
+    except ValueError as error:
+        name = next((each for each in PLACE_SETTINGS if each in str(error)), PLACE_SETTINGS[0])
+        raise ConfigError(str(error), name) from error
 
 
 def _public_url(env: Mapping[str, str], file: _File) -> str | None:

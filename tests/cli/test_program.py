@@ -58,7 +58,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert invoke(name, "-h").output == shown.output
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("completion", "mcp")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("completion", "mcp", "schema")])
 def test_every_command_that_prints_data_can_print_json(name: str) -> None:
     command = import_module(f"turnlog.cli.{name}").command
     inner = command.commands if isinstance(command, click.Group) else {}

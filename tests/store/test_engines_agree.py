@@ -1,4 +1,4 @@
-"""Two engines that are given the same real sessions give the same answers.
+"""Engines that are given the same real sessions give the same answers: each as the embedded one.
 
 A handful of sessions is compared: the largest, and those in which most of something odd is; with
 `TURNLOG_CORPUS_ALL=1`, all of them.
@@ -17,6 +17,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clickhouse_engine import make_address
 from postgres_server import make_database
 from turnlog.ingest.pipeline import sync
 from turnlog.store.actions import ActionFilter
@@ -85,11 +86,13 @@ def _clean(answer: Any) -> Any:
     return answer
 
 
-@pytest.fixture(scope="module")
-def engines(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+@pytest.fixture(scope="module", params=[make_database, make_address], ids=["postgres", "clickhouse"])
+def engines(
+    corpus: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engines]:
     sessions = [*choose(corpus)]
     home = tmp_path_factory.mktemp("engines")
-    places: tuple[StorePlace, ...] = (home / "turnlog.db", ServerPlace(make_database(), home))
+    places: tuple[StorePlace, ...] = (home / "turnlog.db", ServerPlace(request.param(), home))
     with closing(open_store(places[0])) as one, closing(open_store(places[1])) as other:
         for store, place in zip((one, other), places, strict=True):
             sync(store, place, sessions, origin="test", workers=0 if not EVERY else None)

@@ -15,7 +15,8 @@ from turnlog.cli.progress import waiting
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.store.accounts.file_copies import back_up_accounts, find_copy
+from turnlog.store.accounts.copies import are_apart, back_up_accounts
+from turnlog.store.accounts.file_copies import find_copy
 
 __all__ = ["BackupDocument", "command"]
 
@@ -43,8 +44,8 @@ Examples:
 def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
     """Copy the archive into one file, while others may go on writing to it.
 
-    A team's accounts are copied along, into FILE.accounts beside it; on a database server they are in the same
-    file.
+    A team's accounts are copied along, into FILE.accounts beside it; for an archive on PostgreSQL, they are in
+    the same file.
     The copy is checked before it gets its name. `turnlog restore --from` puts it in the place of the archive.
     """
     settings = Settings.from_env()
@@ -57,7 +58,7 @@ def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
         open_for(settings, writing=True, existing=True) as store,
         waiting("Copying") as progress,
     ):
-        if isinstance(settings.place, Path):
+        if are_apart(settings.place):
             back_up_accounts(settings.place, file, force=force)
         backup = store.back_up(file, force=force, on_progress=progress)
     document = BackupDocument(

@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "backup": "Copy the archive into one file, while others may go on writing to it.",
         "verify": "Derive everything again from the archived bytes, and list what disagrees.",
         "doctor": "Look for what is wrong with turnlog on this machine, or soon will be.",
+        "schema": "Print the statements that make an archive's tables on ClickHouse.",
         "completion": "Print the script that completes commands in a shell.",
     }
 )

@@ -18,20 +18,19 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from turnlog.store.places import ServerPlace, StorePlace, parse_address
+from turnlog.store import places
+from turnlog.store.places import PLACE_SETTINGS, ServerPlace, StorePlace, list_settings
 
 __all__ = ["end_child", "find_place", "give_way", "open_input", "start_child", "tell"]
 
 _POLITENESS = 10
 """Requests come first."""
-_STORE = "TURNLOG_STORE"
 
 
 def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Run a module beside the server, for the store at a place."""
-    given = {name: value for name, value in env.items() if name != _STORE}
-    if isinstance(place, ServerPlace):  # whose address may hold a password: everybody sees arguments
-        given[_STORE] = place.address
+    given = {name: value for name, value in env.items() if name not in PLACE_SETTINGS}
+    given |= list_settings(place)  # an address may hold a password, and everybody sees arguments
     where = place.home if isinstance(place, ServerPlace) else place
     # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
     # the folder that we happen to be in, where somebody may have put modules of their own.
@@ -46,8 +45,7 @@ def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subpr
 
 def find_place(argument: str) -> StorePlace:
     """Return, as a child, the place that it was started for."""
-    address = os.environ.get(_STORE)
-    return Path(argument) if address is None else parse_address(address, Path(argument))
+    return places.find_place(os.environ, Path(argument)) or Path(argument)
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:

@@ -10,7 +10,8 @@ from typing import Protocol, cast
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.accounts.file_copies import check_copy, restore_accounts
+from turnlog.store.accounts.copies import are_apart, restore_accounts
+from turnlog.store.accounts.file_copies import check_copy
 from turnlog.store.care import Backup, CaredStore, Restored
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
@@ -32,8 +33,8 @@ __all__ = [
 ]
 
 
-_DUMP = b"PGDMP"
-"""How the files begin that `pg_dump` makes."""
+_MAKERS = {b"PGDMP": "postgres", b"turnlog-backup.json\0": "clickhouse"}
+"""How the backups begin that are no files of stores: those that `pg_dump` makes, and archives of ours."""
 
 
 class _Engine(Protocol):
@@ -79,7 +80,7 @@ def check_quickly(place: StorePlace) -> list[str]:
 def check_backup(place: StorePlace, source: Path) -> None:
     """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
     _find_engine(place).check_backup(place, source)
-    if isinstance(place, Path):
+    if are_apart(place):
         check_copy(source)
 
 
@@ -88,7 +89,7 @@ def restore_store(place: StorePlace, source: Path) -> Restored:
 
     Accounts are restored along, as far as they are not newer than the backup.
     """
-    if not isinstance(place, Path):
+    if not are_apart(place):
         return _find_engine(place).restore_store(place, source)
     check_copy(source)
     restored = _find_engine(place).restore_store(place, source)
@@ -105,18 +106,20 @@ def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str
     """Return which of some sessions a backup has; None if it is not there, or cannot be read."""
     path = Path(backup.path)
     try:
-        if _is_of_server(path):
-            found: set[str] = import_module("turnlog.store.postgres.backup").find_holding(path, scope, keys)
+        engine = _find_maker(path)
+        if engine is not None:
+            found: set[str] = import_module(f"turnlog.store.{engine}.backup").find_holding(path, scope, keys)
             return found
         return find_holding(path, scope, keys)
     except (StoreError, OSError, ModuleNotFoundError):
         return None
 
 
-def _is_of_server(path: Path) -> bool:
-    """Tell whether a backup was made by PostgreSQL's own program."""
+def _find_maker(path: Path) -> str | None:
+    """Return the engine that made a backup; None for a store in a file."""
     with path.open("rb") as file:
-        return file.read(len(_DUMP)) == _DUMP
+        begins = file.read(max(map(len, _MAKERS)))
+    return next((engine for mark, engine in _MAKERS.items() if begins.startswith(mark)), None)
 
 
 def _find_engine(place: StorePlace) -> _Engine:

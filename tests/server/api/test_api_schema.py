@@ -71,7 +71,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def ask(served: Served, case: Case[Any]) -> None:
     answer = case.call(base_url=served.origin, headers=served.bearer, timeout=30)
-    kept = case.operation.label == KEEPS_ALL
+    # In an address all is text, and most parameters take any: only of bodies it is known what is wrong.
+    kept = case.operation.label == KEEPS_ALL or not case.operation.body
     case.validate_response(
         answer, checks=[each for each in CHECKS if each is not negative_data_rejection or not kept]
     )

@@ -1,0 +1,86 @@
+"""Opening a store's tables together with the control database that they belong to.
+
+The steps that make the tables are recorded in the control database, so that each is done once, and tables of a
+newer version are refused whenever something is to be written. ClickHouse cannot do all of a step or nothing; so
+each one may be done again.
+"""
+
+from __future__ import annotations
+
+from turnlog.errors import StoreError
+from turnlog.store.clickhouse.cluster import create_cluster
+from turnlog.store.clickhouse.connection import Engine
+from turnlog.store.clickhouse.schema import ABOUT, TABLES, VIEWS
+from turnlog.store.clickhouse.tables import create_table, create_view
+from turnlog.store.control.interface import Control
+from turnlog.store.control.opening import open_control
+from turnlog.store.control.schema import create_control_tables
+from turnlog.store.packing import unpack_text
+from turnlog.store.places import StorePlace
+from turnlog.store.portable.database import Execute
+
+__all__ = ["STEPS", "ForeignControlError", "adopt_tables", "open_beside"]
+
+_STORE = b"store"
+_FIND = "SELECT value FROM about FINAL WHERE name = {name:String}"
+
+
+class ForeignControlError(StoreError):
+    """A control database is that of other tables."""
+
+
+class _Tables:
+    """The steps that lead to the tables of today."""
+
+    def __init__(self, engine: Engine, retention_days: int | None) -> None:
+        self._engine = engine
+        self._retention_days = retention_days
+
+    def create_clickhouse_tables(self, execute: Execute) -> None:
+        """Make all tables and views."""
+        for statement in self._list_statements():
+            self._engine.command(statement)
+
+    def _list_statements(self) -> list[str]:
+        engine, days = self._engine, self._retention_days
+        if engine.cluster is None:
+            return [*(create_table(table, days) for table in TABLES), *map(create_view, VIEWS)]
+        [(database,)] = engine.query("SELECT currentDatabase()")
+        return create_cluster(engine.cluster, unpack_text(database), days)
+
+
+_STEPS = (_Tables.create_clickhouse_tables.__name__,)
+STEPS = (create_control_tables.__name__, *_STEPS)
+"""The names of all steps, as they are recorded."""
+
+
+def open_beside(engine: Engine, place: StorePlace, retention_days: int | None = None) -> Control:
+    """Open the control database of an engine's tables, which are made if they are missing and may be written.
+
+    Raises `NewerStoreError` for those of a newer version, and `StoreError` for a control database that belongs
+    to other tables.
+    """
+    tables = _Tables(engine, retention_days)
+    steps = tuple(getattr(tables, name) for name in _STEPS)
+    control = open_control(place, steps, create=not engine.is_read_only)
+    try:
+        _check_beside(engine, control, place)
+    except BaseException:
+        control.close()
+        raise
+    return control
+
+
+def adopt_tables(engine: Engine, control: Control) -> None:
+    """Say that the tables in an engine belong to a control database, whatever was said before."""
+    engine.insert(ABOUT, [(_STORE, control.find_store().encode())])
+
+
+def _check_beside(engine: Engine, control: Control, place: StorePlace) -> None:
+    found = {bytes(value) for (value,) in engine.query(_FIND, {"name": _STORE})}
+    if found - {control.find_store().encode()}:
+        raise ForeignControlError(
+            f"The store {engine.name} was made with another control database than {place}"
+        )
+    if not found and not engine.is_read_only:
+        adopt_tables(engine, control)

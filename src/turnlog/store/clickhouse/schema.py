@@ -1,0 +1,172 @@
+"""The tables.
+
+Text that comes from data is bytes (`turnlog.store.packing`), which ClickHouse's `String` takes as they are.
+What has a name has a number that follows from it (`ids`), 128 bits wide.
+
+*Published* tables have one row for each key, the newest, by `write`: readers say `FINAL`. *Staged* tables have
+facts, which never change, and derived rows by revision: of each row the newest counts that is not newer than
+the revision that the session's row names. What is staged and was never published is deleted by its `write`.
+
+A session belongs to the day on which it was first written, `born`, with all that is kept of it: partitions and
+retention go by it, so that a session is kept or dropped as a whole.
+"""
+
+from __future__ import annotations
+
+from turnlog.store.clickhouse.hook_schema import HOOK_TABLES, HOOK_VIEWS
+from turnlog.store.clickhouse.search_schema import SEARCH_TABLES, SEARCH_VIEWS
+from turnlog.store.clickhouse.tables import Table, View
+from turnlog.store.clickhouse.usage_schema import USAGE_TABLES, USAGE_VIEWS
+
+__all__ = ["PUBLISHED", "STAGED", "TABLES", "VIEWS"]
+
+_ID = "UInt128"
+_WHOLE = "Int64"
+_SOME = "Nullable(Int64)"
+_TEXT = "Nullable(String)"
+_FEW = "LowCardinality(String)"
+_FEW_OR_NONE = "LowCardinality(Nullable(String))"
+_RAW = "String CODEC(ZSTD(3))"
+
+SESSIONS = Table(
+    name="sessions",
+    key=("owner", "id"),
+    version="write",
+    columns={
+        "owner": _FEW, "id": _ID, "write": "UInt64", "born": "Date",
+        # what is known of it
+        "key": "String", "origin": _FEW, "session_id": "String", "project_folder": "String",
+        "revision": "UInt64", "derivation": "UInt64",
+        "present": "Bool",                # whether any of its files is still outside
+        "path": "String",                 # of its transcript: where it was last seen, and whether it still was
+        "transcript_present": "Bool", "copied_from": _TEXT,
+        # what follows from its files: see `SessionRow`; `row` is all of it, packed
+        "told_id": _TEXT, "title": _TEXT, "title_key": _TEXT, "project": _TEXT, "project_key": _TEXT,
+        "first_time": _SOME, "last_time": _SOME, "messages": _WHOLE, "prompts": _WHOLE, "answers": _WHOLE,
+        "errors": _WHOLE, "problems": _WHOLE, "input_tokens": _WHOLE, "output_tokens": _WHOLE, "cost": _TEXT,
+        "models": "Array(String)", "model_keys": "Array(String)", "branches": "Array(String)",
+        "branch_keys": "Array(String)", "row": "Nullable(String)",
+        # who may see it: see `SessionAccess`
+        "person": _FEW_OR_NONE, "chosen": "Nullable(Bool)", "rule": _TEXT, "shared": "Bool",
+        # what people said about it: see `Marks`
+        "name": _TEXT, "name_key": _TEXT, "tags": "Array(String)", "starred": "Bool", "note": _TEXT,
+        "archived": "Bool",
+        # what the program itself says that it cost
+        "reported_kind": _FEW_OR_NONE, "reported_cost": _TEXT, "computed_cost": _TEXT,
+    },
+    indexes=("by_key key TYPE bloom_filter GRANULARITY 4",),
+    granularity=128,  # rows are wide, and asked for one by one
+)  # fmt: skip
+"""One row for each session, with all that lists are filtered and ordered by; `record.Session` is a row."""
+
+SOURCES = Table(
+    name="sources",
+    key=("session", "source"),
+    version="write",
+    columns={
+        "session": _ID, "source": _ID, "write": "UInt64", "born": "Date", "name": "String", "kind": _FEW,
+        "agent_id": _TEXT, "run_id": _TEXT, "copied_from": _TEXT, "path": "String", "present": "Bool",
+        "generation": _WHOLE,           # the newest
+    },
+    indexes=("by_source source TYPE bloom_filter GRANULARITY 1",),
+)  # fmt: skip
+PATHS = Table(
+    name="source_paths",                  # where a file was seen, and when that changed
+    key=("session", "source", "at_ns"),
+    version="write",
+    columns={
+        "session": _ID, "source": _ID, "at_ns": _WHOLE, "write": "UInt64", "born": "Date", "path": "String",
+        "present": "Bool",
+    },
+)  # fmt: skip
+GENERATIONS = Table(
+    name="generations",
+    key=("session", "source", "generation"),
+    version="write",
+    columns={
+        "session": _ID, "source": _ID, "generation": _WHOLE, "write": "UInt64", "born": "Date",
+        "length": _WHOLE, "sealed": _WHOLE, "consumed": _WHOLE, "in_array": "Bool", "lines": _WHOLE,
+        "checkpoint": _TEXT,
+        # The frames behind `sealed`: start, length, digest, blob, where it begins there, how many bytes it has.
+        "tail": "Array(Tuple(Int64, Int64, String, String, Int64, Int64))",
+    },
+)  # fmt: skip
+FRAMES = Table(
+    name="frames",                        # sealed ones; the bytes are in blobs
+    key=("session", "source", "generation", "start"),
+    version="write",
+    by_month=True,
+    columns={
+        "session": _ID, "source": _ID, "generation": _WHOLE, "start": _WHOLE, "write": "UInt64",
+        "born": "Date", "length": _WHOLE, "digest": "String", "blob": "String", "at": _WHOLE,
+        "size": _WHOLE,
+    },
+)  # fmt: skip
+LINES = Table(
+    name="lines",
+    key=("session", "source", "generation", "number"),
+    version="write",
+    by_month=True,
+    columns={
+        "session": _ID, "source": _ID, "generation": _WHOLE, "number": _WHOLE, "write": "UInt64",
+        "born": "Date", "start": "Int64 CODEC(Delta, ZSTD)", "length": _WHOLE, "dialect": _FEW, "type": _FEW,
+        "uuid": _TEXT, "parent": _TEXT,   # as packing.pack_uuid has them
+        "session_id": _FEW_OR_NONE, "agent_id": _FEW_OR_NONE, "message_id": _TEXT,
+        "time": "Nullable(Int64) CODEC(Delta, ZSTD)", "sidechain": "Bool", "problems": _WHOLE,
+        "twin": f"Nullable({_ID})",       # of the first lines, the number of the parent: see `list_twins`
+    },
+    indexes=("by_twin twin TYPE bloom_filter GRANULARITY 4",),
+)  # fmt: skip
+ROWS = Table(
+    name="rows",                          # derived ones of all kinds: see `kinds`
+    key=("session", "kind", "source", "idx", "revision"),
+    version="write",
+    by_month=True,
+    columns={
+        "session": _ID, "kind": "UInt8", "source": _ID, "idx": _WHOLE, "revision": "UInt64",
+        "write": "UInt64", "born": "Date",
+        "gone": "Bool",                   # from this revision on there is no such row
+        "digest": "UInt64",               # by which rows are compared
+        "row": _RAW,                      # all of it, packed
+        # what queries look for; each kind has some of them
+        "id": _TEXT, "name": _TEXT, "role": _FEW, "lane": _FEW, "category": _FEW_OR_NONE, "state": _FEW,
+        "agent": _FEW_OR_NONE, "agent_type": _FEW_OR_NONE, "parent": _SOME, "branch": _WHOLE, "active": "Bool",
+        "turn": _SOME, "message": _SOME, "reached": _SOME, "line": _WHOLE,
+        "at_source": _ID, "at_generation": _WHOLE, "at_start": _WHOLE, "block": _WHOLE,
+        "result_source": f"Nullable({_ID})", "result_generation": _WHOLE, "result_start": _WHOLE,
+        "result_block": _SOME,
+        "path": _TEXT, "started": _SOME, "ended": _SOME, "duration_ms": _SOME, "hook": _FEW_OR_NONE,
+        "tool_use_id": _TEXT, "time": _SOME,
+        "answer": _ID,                    # of a sighting: the number of the message that it is of
+    },
+)  # fmt: skip
+SIGHTINGS = Table(
+    name="sightings",                     # those of `rows`, by the answer that they are of
+    key=("answer", "session", "source", "idx", "revision"),
+    version="write",
+    columns={
+        "answer": _ID, "session": _ID, "source": _ID, "idx": _WHOLE, "revision": "UInt64", "write": "UInt64",
+        "born": "Date", "gone": "Bool", "row": _RAW,
+    },
+)  # fmt: skip
+SIGHTED = View(
+    name="sighted",
+    source="rows",
+    target="sightings",
+    select="SELECT answer, session, source, idx, revision, write, born, gone, row FROM rows WHERE kind = 6",
+)
+
+ABOUT = Table(
+    name="about",                         # whose tables these are: the name of the store
+    key=("name",),
+    columns={"name": "String", "value": "String"},
+    expires=False,
+)  # fmt: skip
+
+TABLES: tuple[Table, ...] = (
+    SESSIONS, SOURCES, PATHS, GENERATIONS, FRAMES, LINES, ROWS, SIGHTINGS, *SEARCH_TABLES, *USAGE_TABLES,
+    *HOOK_TABLES, ABOUT,
+)  # fmt: skip
+VIEWS: tuple[View, ...] = (SIGHTED, *SEARCH_VIEWS, *USAGE_VIEWS, *HOOK_VIEWS)
+PUBLISHED = frozenset({"sessions", "sources", "source_paths", "generations", "deliveries"})
+STAGED = frozenset({"frames", "lines", "rows", "sightings", "texts"})
