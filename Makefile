@@ -7,6 +7,8 @@ VENV := .venv
 PEERS := .peers
 BIN := $(VENV)/bin
 CODE := src tests benchmarks
+# One more than there are cores: tests wait for servers, clocks and processes now and then.
+WORKERS := $(shell expr $$(nproc) + 1)
 # The server that tests and measurements start for themselves.
 DATABASE := ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \
 	(apt-get update && apt-get install -y postgresql)
@@ -53,7 +55,7 @@ test:
 	$(MAKE) --jobs=2 lint web-test
 	$(MAKE) browser-test
 	$(DATABASE)
-	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n auto
+	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -n $(WORKERS)
 
 lint: python-check web-check
 
@@ -99,7 +101,8 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/export.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
 	$(DATABASE)
-	$(BIN)/python benchmarks/postgres.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/engines.py $(CORPUS)/sessions
+	$(BIN)/python benchmarks/usage_scaled.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/live.py

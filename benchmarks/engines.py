@@ -1,9 +1,10 @@
-"""What does a database server cost, and what does it give, beside a file of one's own?
+"""What does an engine for many cost, and what does it give, beside a file of one's own?
 
-The same sessions are kept in SQLite and in PostgreSQL, in one run: what is new at first, search, windows of a
-conversation, reports of usage, and how much room it takes. Without an address, a server is started for it, on a
-socket, as the tests have it: it does not wait for the disk, nor does the file beside it. Times are those of one
-process that asks one question after the other.
+The same sessions are kept in SQLite, PostgreSQL and ClickHouse, in one run: what is new at first, search,
+windows of a conversation, reports of usage, and how much room it takes. Without an address, a PostgreSQL server
+is started for it, on a socket, as the tests have it: it does not wait for the disk, nor does the file beside
+it. ClickHouse's engine runs within this process, with its bytes in a folder. Times are those of one process
+that asks one question after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
 from turnlog.store.usage.building import build_report
@@ -41,15 +42,19 @@ WINDOW = 100
 ROUNDS = 5
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
+__all__ = ["count_messages"]
+
 Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    parser = argparse.ArgumentParser(description="Measure PostgreSQL beside SQLite.")
+    parser = argparse.ArgumentParser(description="Measure PostgreSQL and ClickHouse beside SQLite.")
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
-    parser.add_argument("--address", help="an empty database; else a server is started")
+    parser.add_argument("--address", help="an empty database of PostgreSQL; else a server is started")
+    parser.add_argument("--clickhouse", help="an empty database of ClickHouse; else it is in this process")
+    parser.add_argument("--copies", type=int, default=0, help="how many copies of each file there are besides")
     parser.add_argument("--questions", type=int, default=120, help="how many are asked of search")
     options = parser.parse_args(arguments)
     paths = sorted(options.folder.rglob("*.jsonl"))
@@ -60,13 +65,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work = Path(name)
         questions = [text for _, text in draw_questions(paths, work)]
         chosen = random.Random(SEED).sample(questions, min(options.questions, len(questions)))
-        raw = lay_out(paths, work / "home", 0)
-        server = ServerPlace(options.address or _start_server(), work)
+        raw = lay_out(paths, work / "home", options.copies)
+        places: dict[str, StorePlace] = {
+            "SQLite": work / "sqlite.db",
+            "PostgreSQL": ServerPlace(options.address or _start_server(), work / "postgres"),
+            "ClickHouse": ServerPlace(options.clickhouse or f"chdb://{work}/engine", work / "clickhouse"),
+        }
         print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
-        _print(
-            _measure(work / "sqlite.db", work / "home", raw, chosen),
-            _measure(server, work / "home", raw, chosen),
-        )
+        _print({name: _measure(place, work / "home", raw, chosen) for name, place in places.items()})
     return 0
 
 
@@ -76,6 +82,7 @@ def _start_server() -> str:
 
 
 def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) -> Figures:
+    home_of(place).mkdir(parents=True, exist_ok=True)
     with closing(open_store(place)) as store:
         seconds = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
         again = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
@@ -83,6 +90,7 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
             "all for the first time": (raw / 1e6 / seconds, "MB/s"),
             "nothing is new": (again * 1000, "ms"),
             "room, of the raw bytes": (measure_store(place) / raw, ""),
+            "room for a message": (measure_store(place) / count_messages(store), "bytes"),
         }
         asked = {
             "search, newest": [_search(store, text, SearchOrder.NEWEST) for text in questions],
@@ -95,6 +103,16 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
         for by in (Grouping.DAILY, Grouping.SESSION, Grouping.TOOL):
             figures[f"usage by {by}"] = min(_report(store, by) for _ in range(ROUNDS)), "ms"
     return figures
+
+
+def count_messages(store: CaredStore) -> int:
+    """Return how many messages there are, in transcripts and in files of agents."""
+    return sum(
+        store.count_messages(LOCAL, known.key, source=source.source)
+        for known in store.list_known(LOCAL)
+        for source in known.sources
+        if source.kind.has_lines
+    )
 
 
 def _search(store: CaredStore, text: str, order: SearchOrder) -> float:
@@ -126,11 +144,15 @@ def _time(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _print(file: Figures, server: Figures) -> None:
-    print(f"  {'':<26}{'SQLite':>12}{'PostgreSQL':>12}{'times':>8}")
-    for what, (value, unit) in file.items():
-        other = server[what][0]
-        print(f"  {what:<26}{value:>12.2f}{other:>12.2f}{other / value:>8.1f}  {unit}")
+def _print(engines: Mapping[str, Figures]) -> None:
+    first, *others = engines
+    heads = "".join(f"{name:>12}{'times':>8}" for name in others)
+    print(f"  {'':<26}{first:>12}{heads}")
+    for what, (value, unit) in engines[first].items():
+        cells = "".join(
+            f"{engines[name][what][0]:>12.2f}{engines[name][what][0] / value:>8.1f}" for name in others
+        )
+        print(f"  {what:<26}{value:>12.2f}{cells}  {unit}")
 
 
 if __name__ == "__main__":
