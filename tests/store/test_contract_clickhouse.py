@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from clickhouse_engine import ADDRESSES, make_store, reopen
 from turnlog.store.care import CaredStore
 from turnlog.store.clickhouse.connection import Engine
@@ -32,3 +34,33 @@ class TestContract(CaredStoreContract):
                 data = bytearray(path.read_bytes())
                 data[20] ^= 0xFF
                 path.write_bytes(data)
+
+    # These ask for very much, and each statement costs the engine some milliseconds: they are for `make soak`.
+
+    @pytest.mark.soak
+    def test_a_viewer_is_answered_as_if_there_were_nothing_else(self, tmp_path: Path) -> None:
+        super().test_a_viewer_is_answered_as_if_there_were_nothing_else(tmp_path)
+
+    @pytest.mark.soak
+    def test_search_asks_for_persons_and_machines(self, tmp_path: Path) -> None:
+        super().test_search_asks_for_persons_and_machines(tmp_path)
+
+    @pytest.mark.soak
+    def test_the_newest_come_first_and_pages_have_each_once(self, tmp_path: Path) -> None:
+        super().test_the_newest_come_first_and_pages_have_each_once(tmp_path)
+
+    @pytest.mark.soak
+    def test_actions_come_in_pages_with_what_is_wanted(self, tmp_path: Path) -> None:
+        super().test_actions_come_in_pages_with_what_is_wanted(tmp_path)
+
+    @pytest.mark.soak
+    def test_readers_see_one_state_while_a_writer_works(self, tmp_path: Path) -> None:
+        super().test_readers_see_one_state_while_a_writer_works(tmp_path)
+
+    @pytest.mark.soak
+    def test_what_hooks_told_is_seen_by_whose_machine_it_was(self, tmp_path: Path) -> None:
+        super().test_what_hooks_told_is_seen_by_whose_machine_it_was(tmp_path)
+
+    @pytest.mark.soak
+    def test_the_order_in_which_things_came_is_not_seen(self, tmp_path: Path) -> None:
+        super().test_the_order_in_which_things_came_is_not_seen(tmp_path)
