@@ -148,11 +148,13 @@ def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
         f"before={LONG // 2}",
     ]
     found = {place: measure(watched, "long", f"{place}{where}") for place in places}
+    # By now all words of these windows are known, whichever test came first.
+    again = {place: measure(watched, "long", f"{place}{where}") for place in places}
     short = measure(watched, "short", f"around={SHORT // 2}{where}")
-    statements = [statements for statements, _, _ in (*found.values(), short)]
-    steps = [steps for _, steps, _ in (*found.values(), short)]
-    assert max(statements) <= min(statements) * 1.1, found
-    assert max(steps) <= min(steps) * 1.25, found
+    statements = [statements for statements, _, _ in (*again.values(), short)]
+    steps = [steps for _, steps, _ in (*again.values(), short)]
+    assert max(statements) <= min(statements) * 1.1, again
+    assert max(steps) <= min(steps) * 1.25, again
     opened = [frames for _, _, frames in found.values()]
     assert max(opened) <= 2, found
     assert where or max(opened) >= 1, "the first windows are read, not remembered"
