@@ -50,12 +50,61 @@ CREATE TABLE IF NOT EXISTS `turnlog`.sessions_local ON CLUSTER `fleet` (
     computed_cost Nullable(String),
     INDEX by_key key TYPE bloom_filter GRANULARITY 4
 ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', write)
+PARTITION BY toYYYYMM(born)
 ORDER BY (owner, id)
 TTL born + INTERVAL 400 DAY
-SETTINGS index_granularity = 128, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1;
+SETTINGS index_granularity = 128, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 
 CREATE TABLE IF NOT EXISTS `turnlog`.sessions ON CLUSTER `fleet` AS `turnlog`.sessions_local
 ENGINE = Distributed('fleet', 'turnlog', sessions_local, cityHash64(id));
+
+CREATE TABLE IF NOT EXISTS `turnlog`.summaries_local ON CLUSTER `fleet` (
+    owner LowCardinality(String),
+    write UInt64,
+    born Date,
+    key String,
+    origin LowCardinality(String),
+    session_id String,
+    told_id Nullable(String),
+    title Nullable(String),
+    title_key Nullable(String),
+    project Nullable(String),
+    project_key Nullable(String),
+    first_time Nullable(Int64),
+    last_time Nullable(Int64),
+    messages Int64,
+    prompts Int64,
+    answers Int64,
+    errors Int64,
+    problems Int64,
+    input_tokens Int64,
+    output_tokens Int64,
+    cost Nullable(String),
+    models Array(String),
+    model_keys Array(String),
+    branches Array(String),
+    branch_keys Array(String),
+    person LowCardinality(Nullable(String)),
+    shared Bool,
+    name_key Nullable(String),
+    tags Array(String),
+    starred Bool,
+    archived Bool,
+    present Bool,
+    session UInt128,
+    listed Bool,
+    amount Nullable(Decimal(76, 40)),
+    digits UInt8,
+    facets UInt128,
+    tells_cost Bool
+) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', write)
+PARTITION BY toYYYYMM(born)
+ORDER BY (owner, session)
+TTL born + INTERVAL 400 DAY
+SETTINGS index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+
+CREATE TABLE IF NOT EXISTS `turnlog`.summaries ON CLUSTER `fleet` AS `turnlog`.summaries_local
+ENGINE = Distributed('fleet', 'turnlog', summaries_local, cityHash64(session));
 
 CREATE TABLE IF NOT EXISTS `turnlog`.sources_local ON CLUSTER `fleet` (
     session UInt128,
@@ -403,6 +452,8 @@ SETTINGS index_granularity = 2048, fsync_after_insert = 1, fsync_part_directory 
 
 CREATE TABLE IF NOT EXISTS `turnlog`.about ON CLUSTER `fleet` AS `turnlog`.about_local
 ENGINE = Distributed('fleet', 'turnlog', about_local, rand());
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS `turnlog`.summarised ON CLUSTER `fleet` TO `turnlog`.summaries_local AS SELECT e.owner AS owner, e.write AS write, e.born AS born, e.key AS key, e.origin AS origin, e.session_id AS session_id, e.told_id AS told_id, e.title AS title, e.title_key AS title_key, e.project AS project, e.project_key AS project_key, e.first_time AS first_time, e.last_time AS last_time, e.messages AS messages, e.prompts AS prompts, e.answers AS answers, e.errors AS errors, e.problems AS problems, e.input_tokens AS input_tokens, e.output_tokens AS output_tokens, e.cost AS cost, e.models AS models, e.model_keys AS model_keys, e.branches AS branches, e.branch_keys AS branch_keys, e.person AS person, e.shared AS shared, e.name_key AS name_key, e.tags AS tags, e.starred AS starred, e.archived AS archived, e.present AS present, e.id AS session, e.row IS NOT NULL AS listed, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), toDecimal256OrZero(assumeNotNull(e.cost), 40), NULL) AS amount, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), length(extract(assumeNotNull(e.cost), '\\.([0-9]+)')) + toUInt8OrZero(extract(assumeNotNull(e.cost), 'E-([0-9]+)')), 0) AS digits, reinterpretAsUInt128(sipHash128(e.models, e.branches, e.tags, ifNull(e.person, ''), e.origin)) AS facets, ifNull(match(e.row, '"reported_cost": *["0-9-]'), false) AS tells_cost FROM `turnlog`.sessions_local AS e;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS `turnlog`.sighted ON CLUSTER `fleet` TO `turnlog`.sightings_local AS SELECT answer, session, source, idx, revision, write, born, gone, row FROM `turnlog`.rows_local WHERE kind = 6;
 

@@ -12,9 +12,9 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from clickhouse_engine import make_address, make_store
+from clickhouse_engine import make_address, make_store, reopen
 from s3_server import make_bucket
-from turnlog.errors import ArchiveError
+from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.blobs.folder import FolderBlobs
 from turnlog.store.clickhouse.blob_upkeep import expire_blobs, hold_blobs, scrub_blobs, tidy_blobs
 from turnlog.store.clickhouse.publication import Staged
@@ -45,11 +45,21 @@ def grow(store: ClickHouseStore, times: int, first: int = 0) -> tuple[str, bytes
 
 
 def list_blobs(store: ClickHouseStore) -> list[str]:
-    return [name for name, _ in store._blobs.list_under()]
+    """Return the names of all blobs of sessions."""
+    return [name for name, _ in store._blobs.list_under() if not name.startswith("about/")]
 
 
 def read_blobs(store: ClickHouseStore) -> list[bytes]:
-    return [store._blobs.get(name, 0, size) for name, size in store._blobs.list_under()]
+    return [store._blobs.get(name, 0, 1 << 30) for name in list_blobs(store)]
+
+
+def test_no_two_stores_share_a_place_for_bytes(tmp_path: Path) -> None:
+    with made(tmp_path) as store:
+        [source] = keep(store, {TRANSCRIPT: make_lines(4)}).sources
+    with pytest.raises(StoreError, match="those of another store"):
+        ClickHouseStore.open(make_address(), control=tmp_path / "other.db", blobs=str(tmp_path / "blobs"))
+    with closing(reopen(tmp_path)) as store:
+        assert read_bytes(store, LOCAL, source.source, 0) == make_lines(4)
 
 
 def test_a_write_adds_one_blob_to_a_session(tmp_path: Path) -> None:

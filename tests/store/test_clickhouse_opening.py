@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import closing
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import apsw
 import pytest
 
 from clickhouse_engine import ADDRESSES, make_address, make_store, reopen
-from turnlog.errors import NewerStoreError, StoreError
+from turnlog.errors import LostStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.interface import Role
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.clickhouse.connection import Engine
@@ -40,6 +41,17 @@ def test_what_only_reads_makes_nothing_and_writes_nothing(tmp_path: Path) -> Non
             store.apply([make_batch({"session-2.jsonl": make_lines(4)}, session_id="session-2")])
 
 
+def test_a_server_that_is_not_there_is_told_in_a_few_words(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    place = ServerPlace(f"clickhouse://turnlog:secret@127.0.0.1:{port}/turnlog", tmp_path)
+    with pytest.raises(LostStoreError) as raised:
+        open_store(place)
+    assert str(raised.value) == (
+        f"The store clickhouse://turnlog@127.0.0.1:{port}/turnlog cannot be reached (Connection refused)"
+    )
+
+
 def test_a_store_is_opened_with_its_own_control_database_only(tmp_path: Path) -> None:
     make_store(tmp_path).close()
     with pytest.raises(StoreError, match="made with another control database"):
@@ -61,6 +73,7 @@ def test_a_store_of_a_newer_version_is_refused_also_while_it_is_open(tmp_path: P
 def test_tables_that_were_half_made_are_made_all_of_them(tmp_path: Path) -> None:
     make_store(tmp_path).close()
     (tmp_path / "control.db").unlink()
+    (tmp_path / "blobs" / "about" / "store").unlink()
     with closing(Engine(ADDRESSES[tmp_path])) as engine:
         engine.command("DROP TABLE about")  # as if its process had died before the last step
     reopen(tmp_path).close()

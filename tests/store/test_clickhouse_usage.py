@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC
 from decimal import Decimal
-from itertools import count
 from pathlib import Path
 
 import apsw
@@ -20,30 +19,23 @@ from msgspec.structs import replace
 from clickhouse_engine import ADDRESSES, make_store, reopen
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import DerivedRows
-from turnlog.store.care import CaredStore
 from turnlog.store.clickhouse.connection import Engine
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.identity import LOCAL
 from turnlog.store.people import Visibility
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.usage.building import build_report
-from turnlog.store.usage.cells import merge_cells
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.store.usage.report import Grouping, UsageReport
+from turnlog.store.usage.report import Grouping
 from turnlog.store.usage.source import SummingSource, UsageSource
 from turnlog.testing.builders import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.people import ADA, BOB, EVE
 from turnlog.testing.row_builders import make_session_row
+from usage_compared import NOW, Stores, compare_orders, compare_steps, report
 from usage_sightings import SESSIONS, Files, files, make_sighting, say, steps
 
 pytestmark = pytest.mark.soak
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-Stores = tuple[CaredStore, CaredStore]
-owners = (Scope(f"owner-{number}") for number in count())
-"""Each is somebody new: what others have done makes no difference."""
 
 
 @pytest.fixture(scope="module")
@@ -54,37 +46,12 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
         yield store, other
 
 
-def report(store: CaredStore, scope: Scope, by: Grouping) -> UsageReport:
-    return build_report(store.read_usage(scope), UsageQuery(zone=UTC, now=NOW, by=by))
-
-
-def check(store: CaredStore, scope: Scope, other: CaredStore, other_scope: Scope) -> None:
-    """Check that two owners are told the same, and that it is what there is to be told."""
-    usage = store.read_usage(scope)
-    assert list_differences(usage, RecountedUsage(store, scope)) == []
-    assert merge_cells(usage.list_cells()) == merge_cells(other.read_usage(other_scope).list_cells())
-    for by in Grouping:
-        assert report(store, scope, by) == report(other, other_scope, by)
-
-
 @settings(max_examples=max(settings().max_examples // 100, 1))
 @given(steps)
 def test_whatever_happens_both_stores_tell_the_same(
     stores: Stores, steps: Sequence[tuple[str, str, Files | None]]
 ) -> None:
-    scopes = {"local": next(owners), "guest": next(owners)}
-    forgotten = set()
-    for number, (name, session, said) in enumerate(steps):
-        scope = scopes[name]
-        if said is None:
-            done = [store.forget(scope, [make_key(session)]).sessions for store in stores]
-            assert done[0] == done[1]
-            forgotten |= {(name, session)} if done[0] else set()
-        elif (name, session) not in forgotten:
-            for store in stores:
-                say(store, scope.owner, session, said, number + 1)
-    for scope in scopes.values():
-        check(stores[0], scope, stores[1], scope)
+    compare_steps(stores, steps)
 
 
 @settings(max_examples=max(settings().max_examples // 200, 1))
@@ -92,12 +59,7 @@ def test_whatever_happens_both_stores_tell_the_same(
 def test_the_order_of_syncing_makes_no_difference(
     stores: Stores, said: dict[str, Files], order: Sequence[str]
 ) -> None:
-    store, one, other = stores[0], next(owners), next(owners)
-    for session in SESSIONS:
-        say(store, one.owner, session, said[session], 1)
-    for session in order:
-        say(store, other.owner, session, said[session], 1)
-    check(store, one, store, other)
+    compare_orders(stores[0], said, order)
 
 
 def test_an_answer_that_loses_its_owner_gets_another(tmp_path: Path) -> None:

@@ -64,3 +64,19 @@ class TestContract(CaredStoreContract):
     @pytest.mark.soak
     def test_the_order_in_which_things_came_is_not_seen(self, tmp_path: Path) -> None:
         super().test_the_order_in_which_things_came_is_not_seen(tmp_path)
+
+    @pytest.mark.soak
+    def test_many_small_appends_come_back_as_one_file(self, tmp_path: Path) -> None:
+        super().test_many_small_appends_come_back_as_one_file(tmp_path)
+
+    @pytest.mark.soak
+    def test_looks_at_a_growing_file_give_what_one_look_at_its_end_gives(self, tmp_path: Path) -> None:
+        super().test_looks_at_a_growing_file_give_what_one_look_at_its_end_gives(tmp_path)
+
+    @pytest.mark.soak
+    def test_pages_put_together_hold_each_session_once(self, tmp_path: Path) -> None:
+        super().test_pages_put_together_hold_each_session_once(tmp_path)
+
+    @pytest.mark.soak
+    def test_hits_are_those_of_reading_everything(self, tmp_path: Path) -> None:
+        super().test_hits_are_those_of_reading_everything(tmp_path)

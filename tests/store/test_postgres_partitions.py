@@ -86,6 +86,20 @@ def test_a_session_stays_in_its_month() -> None:
         assert store._database.ask(list_months) == [202511]
 
 
+def test_nothing_is_written_in_vain_for_want_of_a_month() -> None:
+    batches = [
+        make_batch(
+            {f"{month}.jsonl": make_line(0, timestamp=f"2025-{month}-01T00:00:00.000Z")}, session_id=month
+        )
+        for month in ("07", "08", "09", "10")
+    ]
+    with closing(PostgresStore.open(_make_bare())) as store:
+        store.apply(batches)
+        assert store._database.ask(list_months) == [202507, 202508, 202509, 202510]
+        # Numbers that were taken by what was rolled back are not given again.
+        assert _execute(store, "SELECT last_value FROM sessions_id_seq") == [(4,)]
+
+
 def test_writers_that_need_a_new_month_at_once_make_it_once() -> None:
     address = _make_bare()
     stores = [PostgresStore.open(address) for _ in range(4)]

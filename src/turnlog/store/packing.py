@@ -12,7 +12,19 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import msgpack
 
-__all__ = ["Cells", "as_word", "pack_row", "pack_text", "pack_uuid", "unpack_row", "unpack_text", "unpack_uuid"]
+from turnlog.store.rows import LineFact
+
+__all__ = [
+    "Cells",
+    "as_word",
+    "pack_row",
+    "pack_text",
+    "pack_uuid",
+    "unpack_line",
+    "unpack_row",
+    "unpack_text",
+    "unpack_uuid",
+]
 
 Cells = tuple[Any, ...]
 """A row as an engine gives it."""
@@ -85,6 +97,20 @@ def unpack_row(kind: type[R], data: bytes) -> R:
     except msgspec.ValidationError:
         row = msgspec.convert(msgpack.decode(data, ext_hook=_read_odd), kind)
     return row
+
+
+def unpack_line(cells: Cells) -> LineFact:
+    """Return a line by its cells, text and UUIDs packed, in the order of `LineFact`."""
+    (
+        offset, length, number, dialect, type, uuid, parent, session_id, agent_id, message_id, time, sidechain,
+        problems,
+    ) = cells  # fmt: skip
+    return LineFact(
+        offset=offset, length=length, number=number, dialect=unpack_text(dialect), type=unpack_text(type),
+        uuid=unpack_uuid(uuid), parent_uuid=unpack_uuid(parent), session_id=unpack_text(session_id),
+        agent_id=unpack_text(agent_id), message_id=unpack_text(message_id), time=time, is_sidechain=sidechain,
+        problems=problems,
+    )  # fmt: skip
 
 
 def _mark_odd(value: Any) -> Any:

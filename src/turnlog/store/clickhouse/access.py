@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.access_states import show_choice
 from turnlog.store.clickhouse.connection import Engine, spell_text
 from turnlog.store.clickhouse.reading import Reading
 from turnlog.store.clickhouse.record import Session
-from turnlog.store.clickhouse.schema import SESSIONS
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.clickhouse.transaction import Write
-from turnlog.store.control.interface import Change, Control
+from turnlog.store.control.interface import Control
 from turnlog.store.interface import ChangeKind
 from turnlog.store.packing import pack_text, unpack_text
 from turnlog.store.people import ProjectRule, Visibility
@@ -184,7 +185,7 @@ def write_access(engine: Engine, write: Write, owner: str, settled: Sequence[Set
     at_ns = time.time_ns()
     for each in told:
         write.note_change(
-            Change(
+            NewChange(
                 owner,
                 ChangeKind.SESSION_ACCESS,
                 each.key,

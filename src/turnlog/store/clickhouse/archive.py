@@ -164,13 +164,7 @@ class _Frames:
 
     def read(self, layout: Layout, at: Place, length: int) -> Iterator[bytes]:
         """Yield bytes, a frame's at a time."""
-        position, end = at.offset, at.offset + length
-        while position < end:
-            frame = layout.find(position)
-            if frame is None:
-                raise ArchiveError("A frame is missing", at.source, at.generation, position)
-            yield self._load(frame, at)[position - frame.start : end - frame.start]
-            position = frame.end
+        return layout.read(at, length, lambda frame: self._load(frame, at))
 
     def _load(self, frame: StoredFrame, at: Place) -> bytes:
         data = self._archive.find_open(frame)

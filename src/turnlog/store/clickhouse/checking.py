@@ -50,6 +50,10 @@ LEFT JOIN (
 """
 _WITHOUT_FILES = f"SELECT key FROM {_OWN} AND id NOT IN (SELECT session FROM sources) ORDER BY key"
 _OVER = "write <= {last:UInt64} AND write NOT IN {going_on:Array(UInt64)}"
+_NOT_SUMMARISED = f"""
+SELECT key FROM {_OWN} AND {_OVER} AND (id, write) NOT IN (SELECT session, write FROM summaries FINAL)
+ORDER BY key
+"""
 _ORPHANS = f"session NOT IN (SELECT id FROM sessions) AND {_OVER}"
 _LOST_BYTES = f"""
 (session, source, generation) NOT IN (SELECT session, source, generation FROM generations) AND {_OVER}
@@ -142,13 +146,15 @@ def _list_lost(moment: _Moment) -> Iterator[Flaw]:
         rows = moment.ask(f"SELECT key FROM ({_FILES}) WHERE {when} ORDER BY key")
         yield from (Flaw(unpack_text(key), what) for (key,) in rows)
     yield from (Flaw(unpack_text(key), "a session has no files") for (key,) in moment.ask(_WITHOUT_FILES))
+    for (key,) in moment.ask(_NOT_SUMMARISED):
+        yield Flaw(unpack_text(key), "lists have another state of the session than it has", True)
 
 
 def _list_orphans(moment: _Moment) -> Iterator[Flaw]:
     for table in ("frames", "lines"):
         if moment.ask(f"SELECT 1 FROM {table} WHERE {_LOST_BYTES} LIMIT 1"):
             yield Flaw(None, f"bytes belong to no file ({table})")
-    for table in ("sources", "source_paths", "generations", "rows", "sightings"):
+    for table in ("summaries", "sources", "source_paths", "generations", "rows", "sightings"):
         if moment.ask(f"SELECT 1 FROM {table} WHERE {_ORPHANS} LIMIT 1"):
             yield Flaw(None, f"rows belong to no session ({table})")
 

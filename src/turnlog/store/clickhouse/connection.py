@@ -53,6 +53,8 @@ _SETTINGS = {
     "lightweight_deletes_sync": 2,
     "fsync_metadata": 1,
     "max_partitions_per_insert_block": 0,
+    # What rows are told apart by says in which month they are, so those of two months are never the same.
+    "do_not_merge_across_partitions_select_final": 1,
     "join_use_nulls": 1,
     "output_format_native_encode_types_in_binary_format": 0,
     # Statements may name thousands of sessions and answers.
@@ -64,6 +66,9 @@ _CLUSTER_SETTINGS = {
     "insert_quorum": "auto",
     "insert_quorum_parallel": 0,
     "select_sequential_consistency": 1,
+    # What is inserted again is inserted, by views as well: it may have been deleted or taken back meanwhile,
+    # and whoever died may have done half of it. Keys tell what is the same.
+    "insert_deduplicate": 0,
     "distributed_product_mode": "global",
 }
 _HAS_DATABASE = "SELECT 1 FROM system.databases WHERE name = {name:String}"
@@ -256,7 +261,12 @@ def quote(name: str) -> str:
 
 
 def _tell(error: Exception) -> str:
-    """Return the first line of what a server says."""
+    """Return what the system says of a connection, or the first line of what a server says."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
     return str(error).strip().partition("\n")[0][:500]
 
 

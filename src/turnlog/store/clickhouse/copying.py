@@ -12,12 +12,13 @@ from contextlib import contextmanager, suppress
 from turnlog.errors import StoreError
 from turnlog.store.clickhouse.connection import Engine, quote
 from turnlog.store.clickhouse.schema import ABOUT, TABLES
+from turnlog.store.clickhouse.session_schema import SUMMARIES
 from turnlog.store.packing import unpack_text
 
 __all__ = ["COPIED", "drop_stale_copies", "find_database", "hold_copy", "list_copies"]
 
-COPIED = tuple(table for table in TABLES if table is not ABOUT)
-"""The tables that are copied: which control database they belong to is not said in a copy."""
+COPIED = tuple(table for table in TABLES if table not in (ABOUT, SUMMARIES))
+"""The tables that are copied; summaries follow, and which control database it is that of a copy is not said."""
 _MARK = "_copying_"
 _STALE_NS = 24 * 3_600_000_000_000
 """How old a copy is that nobody reads any more."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.ids import number
 from turnlog.store.clickhouse.reading import Reading
 from turnlog.store.clickhouse.transaction import Connected
-from turnlog.store.control.interface import Change, Control, StoredChange
+from turnlog.store.control.interface import Control, StoredChange
 from turnlog.store.control.machines import find_persons
 from turnlog.store.identity import Scope, Viewer
 from turnlog.store.interface import ChangeEntry, ChangeKind, ChangeListener
@@ -77,7 +78,7 @@ def _list_told(
     keys = _list_keys(reading, (each for each in entries if not _has_own_audience(each)))
     hooks = _list_hooks(reading, control, viewer, [each for each in entries if _is_hook(each)])
 
-    def is_told(change: Change) -> bool:
+    def is_told(change: NewChange) -> bool:
         if change.kind in _TOLD_BY_ENTRY:
             own = viewer.person is not None and viewer.person in (change.person, change.former)
             return own or (viewer.team and bool(change.shared)) or change.session == viewer.session
@@ -88,22 +89,22 @@ def _list_told(
     return [each.entry for each in changes if is_told(each.change)]
 
 
-def _is_hook(change: Change) -> bool:
+def _is_hook(change: NewChange) -> bool:
     return change.kind is ChangeKind.HOOK_DELIVERED
 
 
-def _has_own_audience(change: Change) -> bool:
+def _has_own_audience(change: NewChange) -> bool:
     return change.kind in _TOLD_BY_ENTRY or _is_hook(change)
 
 
-def _list_keys(reading: Reading, changes: Iterable[Change]) -> set[str]:
+def _list_keys(reading: Reading, changes: Iterable[NewChange]) -> set[str]:
     """Return the keys of sessions that may be seen."""
     ids = sorted({number(reading.scope.owner, each.session) for each in changes})
     return {unpack_text(key) for (key,) in reading.query(_KEYS, {"ids": ids})} if ids else set()
 
 
 def _list_hooks(
-    reading: Reading, control: Control, viewer: Viewer, changes: Sequence[Change]
+    reading: Reading, control: Control, viewer: Viewer, changes: Sequence[NewChange]
 ) -> set[tuple[str, str | None]]:
     """Return of which sessions, told on which machines, what hooks told may be seen."""
     told = {(each.session, each.origin) for each in changes}

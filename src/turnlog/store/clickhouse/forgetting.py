@@ -18,6 +18,7 @@ from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
 from turnlog.store.care import Forgotten, Tombstone
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.access import list_own
 from turnlog.store.clickhouse.blob_upkeep import scrub_blobs
 from turnlog.store.clickhouse.connection import spell_text
@@ -28,7 +29,6 @@ from turnlog.store.clickhouse.texts import forget_delivery_texts
 from turnlog.store.clickhouse.tombstones import bury, lift_tombstones, list_tombstones
 from turnlog.store.clickhouse.transaction import Connected, Write
 from turnlog.store.clickhouse.words import purge_words
-from turnlog.store.control.interface import Change
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.packing import unpack_text
@@ -165,7 +165,7 @@ class Forgetting(Connected):
         for each in found:
             session = each.session
             told_as = scope.owner, ChangeKind.SESSION_FORGOTTEN, each.key, session.revision + 1, at_ns
-            write.note_change(Change(*told_as, person=unpack_text(session.person), shared=session.shared))
+            write.note_change(NewChange(*told_as, person=unpack_text(session.person), shared=session.shared))
 
     def _purge_words(self) -> None:
         """Purge words that only what was forgotten had, where that was not done yet."""

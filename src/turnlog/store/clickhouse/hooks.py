@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.hook_schema import DELIVERIES, MOST_AT_ONCE, number_delivery
 from turnlog.store.clickhouse.ids import number
 from turnlog.store.clickhouse.search_schema import TEXTS
 from turnlog.store.clickhouse.texts import build_delivery_texts
 from turnlog.store.clickhouse.tombstones import list_forgotten_ids
 from turnlog.store.clickhouse.transaction import Connected, Write
-from turnlog.store.control.interface import Change
 from turnlog.store.control.machines import find_persons, name_machine
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
@@ -154,7 +154,7 @@ class Hooks(Connected):
         write.publish(TEXTS, build_delivery_texts(scope.owner, write.number, texts))
         for each in new:
             told = scope.owner, ChangeKind.HOOK_DELIVERED, each.session_id, 0, each.received_ns
-            write.note_change(Change(*told, origin=each.origin))
+            write.note_change(NewChange(*told, origin=each.origin))
 
     def _list(self, scope: Scope, where: str, limit: str, values: dict[str, Any]) -> list[HookDelivery]:
         """Return deliveries by time; payloads are read only of those that are returned."""

@@ -10,10 +10,10 @@ from turnlog.store.clickhouse.ids import number
 from turnlog.store.clickhouse.reading import Reading, Within
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import BEGINNING, KnownSession, KnownSource, Twin
-from turnlog.store.packing import Cells, pack_text, pack_uuid, unpack_text, unpack_uuid
+from turnlog.store.packing import Cells, pack_text, pack_uuid, unpack_line, unpack_text
 from turnlog.store.rows import LineFact
 
-__all__ = ["LINE_COLUMNS", "find_known", "list_known", "list_lines", "list_twins", "unpack_line"]
+__all__ = ["LINE_COLUMNS", "find_known", "list_known", "list_lines", "list_twins"]
 
 _SOURCE_COLUMNS = (
     "s.name, s.kind, s.path, s.present, g.generation, g.length, g.consumed, g.in_array, g.lines, g.checkpoint, "
@@ -149,20 +149,6 @@ def list_twins(reading: Reading, uuid: str) -> list[Twin]:
         for (session, source, key, session_id, *_), copied in zip(rows, originals, strict=True)
         if (session, source) in told
     ]
-
-
-def unpack_line(cells: Cells) -> LineFact:
-    """Return a line by its cells."""
-    (
-        offset, length, number, dialect, type, uuid, parent, session_id, agent_id, message_id, time, sidechain,
-        problems,
-    ) = cells  # fmt: skip
-    return LineFact(
-        offset=offset, length=length, number=number, dialect=unpack_text(dialect), type=unpack_text(type),
-        uuid=unpack_uuid(uuid), parent_uuid=unpack_uuid(parent), session_id=unpack_text(session_id),
-        agent_id=unpack_text(agent_id), message_id=unpack_text(message_id), time=time, is_sidechain=sidechain,
-        problems=problems,
-    )  # fmt: skip
 
 
 def _find_told(uuid: bytes, lines: Iterable[Cells]) -> dict[tuple[int, int], bytes | None]:

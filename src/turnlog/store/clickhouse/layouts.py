@@ -9,9 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from turnlog.errors import ArchiveError
 from turnlog.store.clickhouse.connection import Values
 from turnlog.store.clickhouse.stored_frames import COLUMNS, StoredFrame, build_frames
 from turnlog.store.frames import FRAME_SIZE
+from turnlog.store.identity import Place
 from turnlog.store.packing import Cells
 
 __all__ = ["Layout", "Span", "lay_out"]
@@ -55,6 +57,16 @@ class Layout(Struct, gc=False):
         place = bisect_right(self.frames, position, key=lambda frame: frame.start)
         frame = self.frames[place - 1] if place else None
         return None if frame is None or frame.end <= position else frame
+
+    def read(self, at: Place, length: int, load: Callable[[StoredFrame], bytes]) -> Iterator[bytes]:
+        """Yield bytes from a place on, a frame's at a time; `load` opens one. Raises `ArchiveError`."""
+        position, end = at.offset, at.offset + length
+        while position < end:
+            frame = self.find(position)
+            if frame is None:
+                raise ArchiveError("A frame is missing", at.source, at.generation, position)
+            yield load(frame)[position - frame.start : end - frame.start]
+            position = frame.end
 
 
 class _Asked:

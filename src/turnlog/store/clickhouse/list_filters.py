@@ -1,104 +1,55 @@
-"""Which sessions a list has: a condition on rows of `sessions`."""
+"""Which sessions a list has: a condition on rows of `summaries`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from turnlog.store.clickhouse.session_schema import SUMMARIES
+from turnlog.store.list_filters import ListFilter
 from turnlog.store.lists import SessionFilter
-from turnlog.store.packing import pack_text
-from turnlog.store.people import Visibility
 
 __all__ = ["build_filter"]
+
+_TYPES = {"text": "String", "time": "Int64"}
 
 
 def build_filter(asked: SessionFilter) -> tuple[str, dict[str, Any]]:
     """Return a condition, and the values of its parameters."""
     values: dict[str, Any] = {}
-    clauses = [
-        "NOT row.null",  # lists have what something followed for
-        *_list_names(asked, values),
-        *_list_people(asked, values),
-        *_list_texts(asked, values),
-        *_list_times(asked, values),
-        *_list_flags(asked),
-    ]
-    return " AND ".join(clauses), values
+    return " AND ".join(["listed", *_Filter().build(asked, values)]), values
 
 
-def _list_names(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
-    """Yield what is compared with names as they stand."""
-    if asked.project is not None:
-        values["project"] = pack_text(asked.project)
-        yield "project = {project:String}"
-    if asked.under is not None:
-        base = asked.under.rstrip("/\\")
-        below = {"slash": f"{base}/", "backslash": f"{base}\\"}
-        values["under"] = pack_text(asked.under)
-        values |= {name: pack_text(path) for name, path in below.items()}
-        yield f"(project = {{under:String}} OR {' OR '.join(_begins('project', name) for name in below)})"
-    if asked.session is not None:
-        values["session"] = pack_text(asked.session)
-        yield f"({' OR '.join(_begins(name, 'session') for name in ('key', 'session_id', 'told_id'))})"
-    if asked.tags:
-        values["tags"] = list(map(pack_text, asked.tags))
-        yield "hasAll(tags, {tags:Array(String)})"
+class _Filter(ListFilter):
+    """Conditions as ClickHouse has them."""
 
+    columns: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in SUMMARIES.names},
+        "person": "ifNull(person, '')",
+    }
+    flags: ClassVar[Mapping[str, str]] = {
+        "shared": "shared",
+        "starred": "starred",
+        "archived": "archived",
+        "only_here": "NOT present",
+        "errors": "errors > 0",
+        "problems": "problems > 0",
+    }
 
-def _list_people(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
-    if asked.persons:
-        values["persons"] = list(map(pack_text, asked.persons))
-        yield "ifNull(person, '') IN {persons:Array(String)}"
-    if asked.machines:
-        values["machines"] = list(map(pack_text, asked.machines))
-        yield "origin IN {machines:Array(String)}"
-    if asked.visibility is not None:
-        yield "shared" if asked.visibility is Visibility.TEAM else "NOT shared"
+    def _name(self, name: str, kind: str) -> str:
+        return f"{{{name}:{_TYPES[kind]}}}"
 
+    def _begins(self, column: str, name: str) -> str:
+        return f"startsWith({column}, {self._name(name, 'text')})"
 
-def _list_texts(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
-    """Yield what is compared whatever its case."""
-    for name, text, condition in (
-        ("name", asked.name, _begins("name_key", "name")),
-        ("text", asked.text, f"({_has('title_key', 'text')} OR {_has('name_key', 'text')})"),
-        ("project_text", asked.project_text, _has("project_key", "project_text")),
-        ("model", asked.model, _any_has("model_keys", "model")),
-        ("branch", asked.branch, _any_has("branch_keys", "branch")),
-    ):
-        if text is not None:
-            values[name] = pack_text(text.casefold())
-            yield condition
+    def _has(self, column: str, name: str) -> str:
+        return f"position({column}, {self._name(name, 'text')}) > 0"
 
+    def _any_has(self, column: str, name: str) -> str:
+        return f"arrayExists(each -> {self._has('each', name)}, {column})"
 
-def _list_times(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
-    for name, moment, condition in (
-        ("since", asked.since, "last_time >= {since:Int64}"),
-        ("until", asked.until, "first_time < {until:Int64}"),
-    ):
-        if moment is not None:
-            values[name] = moment
-            yield condition
+    def _has_all(self, column: str, name: str) -> str:
+        return f"hasAll({column}, {{{name}:Array(String)}})"
 
-
-def _list_flags(asked: SessionFilter) -> Iterator[str]:
-    for wanted, condition in (
-        (asked.starred, "starred"),
-        (asked.archived, "archived"),
-        (asked.only_here, "NOT present"),
-        (asked.errors, "errors > 0"),
-        (asked.problems, "problems > 0"),
-    ):
-        if wanted is not None:
-            yield condition if wanted else f"NOT ({condition})"
-
-
-def _begins(column: str, name: str) -> str:
-    return f"startsWith({column}, {{{name}:String}})"
-
-
-def _has(column: str, name: str) -> str:
-    return f"position({column}, {{{name}:String}}) > 0"
-
-
-def _any_has(column: str, name: str) -> str:
-    return f"arrayExists(each -> {_has('each', name)}, {column})"
+    def _is_among(self, column: str, name: str) -> str:
+        return f"{column} IN {{{name}:Array(String)}}"

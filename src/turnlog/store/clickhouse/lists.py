@@ -1,7 +1,7 @@
 """Lists of sessions and projects.
 
-What is filtered and ordered by stands in the rows of `sessions`. Which sessions a page has is asked first, and
-then for what lists tell of these: reading that of all of them would take longest.
+What is filtered and ordered by stands in `summaries`. Which sessions a page has is asked first, and then for
+what lists tell of these: reading that of all of them would take longest.
 """
 
 from __future__ import annotations
@@ -42,25 +42,23 @@ _DURATION, _TOKENS = (
     f"toInt64(if({sum} > {_LARGEST}, {_LARGEST}, {sum}))"  # `least` leaves out what is missing
     for sum in ("toInt128(last_time) - first_time", "toInt128(input_tokens) + output_tokens")
 )
-_SCALE = 40
-"""How many digits behind the point are added up by the engine."""
-_PLAIN = r"match(cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$')"
-"""The condition that the engine adds an amount up exactly; others are told one by one."""
 _DIGITS = 100
-_PROJECTS = f"""
+_PROJECTS = """
 SELECT project, count(), countIf(NOT present), countIf(archived), min(first_time), max(last_time),
     sum(toInt128(prompts)), sum(toInt128(answers)), sum(toInt128(input_tokens)), sum(toInt128(output_tokens)),
-    countIf(cost IS NULL), sumIf(toDecimal256OrZero(ifNull(cost, '0'), {_SCALE}), {_PLAIN}),
-    groupUniqArrayIf(length(extract(assumeNotNull(cost), '\\\\.([0-9]+)')) + toInt64OrZero(
-        extract(assumeNotNull(cost), 'E-([0-9]+)')), {_PLAIN}),
-    groupArrayIf(assumeNotNull(cost), NOT {_PLAIN})
-FROM sessions FINAL
+    countIf(cost IS NULL), sum(amount), max(digits),
+    groupArrayIf(assumeNotNull(cost), cost IS NOT NULL AND amount IS NULL)
+FROM summaries FINAL
 """
 _FACETS = """
-SELECT models, branches, tags, [ifNull(toString(person), '')] AS persons, [toString(origin)] AS machines,
-    count(), grouping(models), grouping(branches), grouping(tags), grouping(persons), grouping(machines)
-FROM sessions FINAL WHERE {}
-GROUP BY GROUPING SETS ((models), (branches), (tags), (persons), (machines))
+SELECT used, ran, said, whose, wherever, sum(sessions),
+    grouping(used), grouping(ran), grouping(said), grouping(whose), grouping(wherever)
+FROM (
+    SELECT any(models) AS used, any(branches) AS ran, any(tags) AS said, count() AS sessions,
+        [ifNull(toString(any(person)), '')] AS whose, [toString(any(origin))] AS wherever
+    FROM summaries FINAL WHERE {} GROUP BY facets
+)
+GROUP BY GROUPING SETS ((used), (ran), (said), (whose), (wherever))
 """
 
 
@@ -91,7 +89,7 @@ class Lists(Connected):
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix, newest first."""
         where, values = build_filter(SessionFilter(session=prefix, archived=None))
-        query = f"SELECT id FROM sessions FINAL WHERE {where} ORDER BY last_time DESC NULLS LAST, key"
+        query = f"SELECT session FROM summaries FINAL WHERE {where} ORDER BY last_time DESC NULLS LAST, key"
         reading = self._reading(scope)
         return _list_stored(reading, [id for (id,) in reading.query(query, values)])
 
@@ -110,9 +108,10 @@ class Lists(Connected):
         if cursor is not None:
             behind, more = _build_behind(decode_cursor(cursor, order), rank)
             values |= more
-        listed = f"SELECT id, {rank.value} AS rank, key FROM sessions FINAL WHERE {where}"
+        count = f"SELECT count() FROM summaries FINAL WHERE {where}"
         query = f"""
-        SELECT id, rank, key, total FROM (SELECT *, count() OVER () AS total FROM ({listed}))
+        SELECT session, rank, key, ({count}) AS total
+        FROM (SELECT session, {rank.value} AS rank, key FROM summaries FINAL WHERE {where})
         WHERE {behind} ORDER BY rank {rank.direction} NULLS LAST, key LIMIT {{limit:UInt64}}
         """
         reading = self._reading(scope)
@@ -120,7 +119,7 @@ class Lists(Connected):
         if rows:
             total = rows[0][3]
         else:
-            [(total,)] = reading.query(f"SELECT count() FROM sessions FINAL WHERE {where}", values)
+            [(total,)] = reading.query(count, values)
         follow = None
         if len(rows) > limit > 0:
             _, value, key, _ = rows[limit - 1]
@@ -197,7 +196,7 @@ def _build_behind(cursor: Cursor, rank: _Rank) -> tuple[str, dict[str, Any]]:
 
 
 def _build_project(cells: Cells) -> StoredProject:
-    path, sessions, only_here, archived, first, last, *counts, unpriced, cost, scales, odd = cells
+    path, sessions, only_here, archived, first, last, *counts, unpriced, cost, digits, odd = cells
     prompts, answers, input, output = counts
     return StoredProject(
         path=unpack_text(path),
@@ -210,14 +209,14 @@ def _build_project(cells: Cells) -> StoredProject:
         answers=answers,
         input_tokens=input,
         output_tokens=output,
-        cost=None if unpriced == sessions else _add_up(cost, scales, odd),
+        cost=None if unpriced == sessions else _add_up(cost or Decimal(), digits, odd),
         unpriced=unpriced,
     )
 
 
-def _add_up(cost: Decimal, scales: list[int], odd: list[bytes]) -> Decimal:
+def _add_up(cost: Decimal, digits: int, odd: list[bytes]) -> Decimal:
     """Return a sum with as many digits behind the point as the longest of its amounts."""
     with localcontext() as context:
         context.prec = _DIGITS
-        whole = cost.quantize(Decimal(1).scaleb(-max(scales, default=0)))
+        whole = cost.quantize(Decimal(1).scaleb(-digits))
         return sum((Decimal(unpack_text(amount)) for amount in odd), whole)

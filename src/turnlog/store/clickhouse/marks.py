@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.access import list_own
 from turnlog.store.clickhouse.reading import MARKED
 from turnlog.store.clickhouse.record import Session, with_marks
-from turnlog.store.clickhouse.schema import SESSIONS
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.clickhouse.transaction import Connected, Write
-from turnlog.store.control.interface import Change
 from turnlog.store.control.machines import name_machine
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
@@ -39,7 +39,7 @@ _ADD = """
 INSERT INTO @marks (owner, session, operation, undoes, at_ns, author, before, after)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-_TAGS = "SELECT arrayJoin(tags) AS tag, count() FROM sessions FINAL GROUP BY tag ORDER BY tag"
+_TAGS = "SELECT arrayJoin(tags) AS tag, count() FROM summaries FINAL GROUP BY tag ORDER BY tag"
 _NO_OPERATION = (1 << 63) - 1
 
 
@@ -167,7 +167,7 @@ def _write(write: Write, scope: Scope, entries: Sequence[_Entry], undoes: int | 
     for entry in entries:
         session = entry.session
         write.note_change(
-            Change(scope.owner, ChangeKind.SESSION_MARKED, entry.marked.key, session.revision, at_ns)
+            NewChange(scope.owner, ChangeKind.SESSION_MARKED, entry.marked.key, session.revision, at_ns)
         )
 
 

@@ -7,11 +7,14 @@ each one may be done again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turnlog.errors import StoreError
 from turnlog.store.clickhouse.cluster import create_cluster
 from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.schema import ABOUT, TABLES, VIEWS
-from turnlog.store.clickhouse.tables import create_table, create_view
+from turnlog.store.clickhouse.session_schema import SUMMARIES, SUMMARISED, fill_summaries
+from turnlog.store.clickhouse.tables import Table, View, create_table, create_view
 from turnlog.store.control.interface import Control
 from turnlog.store.control.opening import open_control
 from turnlog.store.control.schema import create_control_tables
@@ -38,18 +41,26 @@ class _Tables:
 
     def create_clickhouse_tables(self, execute: Execute) -> None:
         """Make all tables and views."""
-        for statement in self._list_statements():
-            self._engine.command(statement)
+        self._create(TABLES, VIEWS)
 
-    def _list_statements(self) -> list[str]:
+    def summarise_sessions(self, execute: Execute) -> None:
+        """Add what lists look at, for the sessions that are there."""
+        self._create([SUMMARIES], [SUMMARISED])
+        self._engine.command(fill_summaries())
+
+    def _create(self, tables: Sequence[Table], views: Sequence[View]) -> None:
         engine, days = self._engine, self._retention_days
         if engine.cluster is None:
-            return [*(create_table(table, days) for table in TABLES), *map(create_view, VIEWS)]
-        [(database,)] = engine.query("SELECT currentDatabase()")
-        return create_cluster(engine.cluster, unpack_text(database), days)
+            statements = [*(create_table(table, days) for table in tables), *map(create_view, views)]
+        else:
+            [(database,)] = engine.query("SELECT currentDatabase()")
+            # All of them: what is there stays as it is.
+            statements = create_cluster(engine.cluster, unpack_text(database), days)
+        for statement in statements:
+            engine.command(statement)
 
 
-_STEPS = (_Tables.create_clickhouse_tables.__name__,)
+_STEPS = (_Tables.create_clickhouse_tables.__name__, _Tables.summarise_sessions.__name__)
 STEPS = (create_control_tables.__name__, *_STEPS)
 """The names of all steps, as they are recorded."""
 

@@ -36,7 +36,7 @@ from turnlog.store.portable.database import Execute
 __all__ = ["People"]
 
 _MACHINES = "SELECT origin, person, host, account, first_ns, last_ns FROM @machines WHERE owner = ?"
-_COUNT = "SELECT origin, count() FROM sessions FINAL WHERE {} GROUP BY origin"
+_COUNT = "SELECT origin, count() FROM summaries FINAL WHERE {} GROUP BY origin"
 _VISIBLE_KEYS = "SELECT key FROM sessions FINAL WHERE owner = {owner:String} AND id IN {ids:Array(UInt128)}"
 _VISIBLE_IDS = """
 SELECT DISTINCT session_id FROM deliveries FINAL

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct, field, msgpack
 
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.tables import Table
-from turnlog.store.control.interface import Change
 from turnlog.store.packing import pack_row, unpack_row
 
 __all__ = [
@@ -54,7 +54,7 @@ class Publication(Struct, kw_only=True):
     """Answers of which sightings came or went."""
     moved: list[bytes] = field(default_factory=list)
     """Answers of sessions that are another person's now, or that others see from now on, or no longer."""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[NewChange] = field(default_factory=list)
 
     def add(self, table: Table, rows: Iterable[_Row]) -> None:
         """Have rows inserted."""

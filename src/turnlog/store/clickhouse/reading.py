@@ -4,7 +4,7 @@ A statement about many sessions sees the rows of those that the viewer may see. 
 made through `Within`, which was given only for a session that may be seen, and has the rows of that one.
 
 The conditions go with the statement as filters on tables, which the engine applies wherever a table is named;
-those on `sessions` are looked at once the newest row of each is found. What hooks told has no session that it
+those on sessions are looked at once the newest row of each is found. What hooks told has no session that it
 belongs to: it is seen by whose machine it was told on, and by who sees a session of theirs with that id.
 """
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from turnlog.store.clickhouse.connection import Engine, Values, spell_text
 from turnlog.store.clickhouse.ids import NOWHERE, number
 from turnlog.store.clickhouse.record import Session
-from turnlog.store.clickhouse.schema import SESSIONS
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.clickhouse.usage_schema import see_usage
 from turnlog.store.identity import Scope
 from turnlog.store.packing import Cells, unpack_text
@@ -62,7 +62,7 @@ _FIND_SOURCE = "SELECT DISTINCT session FROM sources WHERE source = {source:UInt
 
 
 def see_sessions(scope: Scope, retention_days: int | None = None) -> str:
-    """Return the condition for rows of `sessions` that a scope may see."""
+    """Return the condition for rows of `sessions` and `summaries` that a scope may see."""
     mine = _is_kept(scope, retention_days)
     viewer = scope.viewer
     if viewer is None:
@@ -99,7 +99,7 @@ def list_filters(scope: Scope, retention_days: int | None = None) -> dict[str, s
     mine = _is_kept(scope, retention_days)
     texts = mine if scope.viewer is None else f"{mine} AND (session = {NOWHERE} OR {seen})"
     return {
-        "sessions": sessions,
+        **dict.fromkeys(("sessions", "summaries"), sessions),
         **dict.fromkeys(OF_SESSIONS, seen),
         "texts": texts,  # those of hooks are known by the numbers that deliveries have
         **see_usage(scope, sessions),
@@ -139,7 +139,8 @@ class Within(Struct, frozen=True):
         scope, days = self.reading.scope, self.reading.retention_days
         sessions = see_sessions(scope, days)
         filters = {
-            "sessions": sessions,  # all: of what hooks told, others may decide
+            # All of them: of what hooks told, others may decide.
+            **dict.fromkeys(("sessions", "summaries"), sessions),
             **dict.fromkeys((*OF_SESSIONS, "texts"), only),
             **{name: f"{only} AND {seen}" for name, seen in see_usage(scope, sessions).items()},
             **_list_hook_filters(scope, days),

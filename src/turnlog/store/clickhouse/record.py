@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.store.clickhouse.schema import SESSIONS
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.marks import Marks
 from turnlog.store.packing import pack_row, pack_text, unpack_row, unpack_text
 from turnlog.store.rows import SessionRow

@@ -24,6 +24,7 @@ from turnlog.store.blobs.interface import Blobs
 from turnlog.store.blobs.opening import open_blobs
 from turnlog.store.care import Restored
 from turnlog.store.clickhouse.backup_file import BackupReader, verify_backup
+from turnlog.store.clickhouse.blob_claims import find_claim, put_claim
 from turnlog.store.clickhouse.connection import Engine, quote
 from turnlog.store.clickhouse.copying import COPIED, find_database
 from turnlog.store.clickhouse.opening import STEPS, ForeignControlError, open_beside
@@ -99,7 +100,7 @@ def restore_store(place: ServerPlace, source: Path) -> Restored:
         _load(engine, place, source, names.loaded, undo)
         memory, last_write = _remember(place) if names.has_tables else (Memory(), 0)
         _swap(engine, place, names, undo)
-        _fill_control(place, source, last_write)
+        _fill_control(place, source, last_write, undo)
         with closing(_open(place)) as store:
             forgotten = carry_over(store, memory)
         undo.pop_all()
@@ -202,8 +203,8 @@ def _swap_folder(folder: Path, new: Path, suffix: str, undo: ExitStack) -> None:
         undo.callback(os.replace, folder, new)
 
 
-def _fill_control(place: ServerPlace, source: Path, last_write: int) -> None:
-    """Make a control database, and views, and write what the backup has of it."""
+def _fill_control(place: ServerPlace, source: Path, last_write: int, undo: ExitStack) -> None:
+    """Make a control database, and views, and write what the backup has of it; the bytes are its own then."""
     with closing(Engine(place.address)) as engine:
         control = open_beside(engine, control_of(place), place.retention_days)
         with closing(control):
@@ -213,6 +214,15 @@ def _fill_control(place: ServerPlace, source: Path, last_write: int) -> None:
             # Numbers of writes are in the names of bytes that are kept: none is given twice.
             statement = "UPDATE @counters SET value = ? WHERE name = 'writes' AND value < ?"
             control.write(lambda execute: execute(statement, (last_write, last_write)))
+            undo.callback(_claim_bytes, place, _claim_bytes(place, control.find_store().encode()))
+
+
+def _claim_bytes(place: ServerPlace, store: bytes | None) -> bytes | None:
+    """Say whose bytes these are from now on, and return whose they were."""
+    with closing(open_blobs(place.bytes_address)) as blobs:
+        former = find_claim(blobs)
+        put_claim(blobs, store)
+        return former
 
 
 def _fill(control: Control, name: str, rows: Iterator[Any]) -> None:

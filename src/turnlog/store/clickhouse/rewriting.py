@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import DerivedRows
 from turnlog.store.care import NO_TEXTS
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.access_states import AccessStates, settle_access
 from turnlog.store.clickhouse.derived import (
     Present,
@@ -25,20 +26,20 @@ from turnlog.store.clickhouse.derived import (
     write_part,
 )
 from turnlog.store.clickhouse.ids import number
-from turnlog.store.clickhouse.known import LINE_COLUMNS, unpack_line
+from turnlog.store.clickhouse.known import LINE_COLUMNS
 from turnlog.store.clickhouse.machine_writes import write_of_machines
 from turnlog.store.clickhouse.publication import Staged
 from turnlog.store.clickhouse.reading import Within
 from turnlog.store.clickhouse.record import Session, with_summary
-from turnlog.store.clickhouse.schema import GENERATIONS, LINES, SESSIONS
+from turnlog.store.clickhouse.schema import GENERATIONS, LINES
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.clickhouse.sources import Generation, pack_lines
 from turnlog.store.clickhouse.staging import Staging
 from turnlog.store.clickhouse.texts import TextWriter
 from turnlog.store.clickhouse.transaction import Connected, Write
-from turnlog.store.control.interface import Change
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.packing import unpack_text
+from turnlog.store.packing import unpack_line, unpack_text
 from turnlog.store.rows import LineFact
 from turnlog.store.search.packing import unpack_texts
 
@@ -142,7 +143,7 @@ class _Rewriter:
         states = AccessStates(parts._control, self._owner, [origin])
         [after] = settle_access(parts._engine, write, states, [session])
         write.publish(SESSIONS, [replace(after, write=write.number).cells])
-        write.note_change(Change(self._owner, ChangeKind.SESSION_CHANGED, key, session.revision, at_ns))
+        write.note_change(NewChange(self._owner, ChangeKind.SESSION_CHANGED, key, session.revision, at_ns))
 
     def _get(self, place: _Place) -> Generation:
         source, generation = place

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from turnlog.store.clickhouse.hook_schema import HOOK_TABLES, HOOK_VIEWS
 from turnlog.store.clickhouse.search_schema import SEARCH_TABLES, SEARCH_VIEWS
+from turnlog.store.clickhouse.session_schema import SESSIONS, SUMMARIES, SUMMARISED
 from turnlog.store.clickhouse.tables import Table, View
 from turnlog.store.clickhouse.usage_schema import USAGE_TABLES, USAGE_VIEWS
 
@@ -27,37 +28,6 @@ _TEXT = "Nullable(String)"
 _FEW = "LowCardinality(String)"
 _FEW_OR_NONE = "LowCardinality(Nullable(String))"
 _RAW = "String CODEC(ZSTD(3))"
-
-SESSIONS = Table(
-    name="sessions",
-    key=("owner", "id"),
-    version="write",
-    columns={
-        "owner": _FEW, "id": _ID, "write": "UInt64", "born": "Date",
-        # what is known of it
-        "key": "String", "origin": _FEW, "session_id": "String", "project_folder": "String",
-        "revision": "UInt64", "derivation": "UInt64",
-        "present": "Bool",                # whether any of its files is still outside
-        "path": "String",                 # of its transcript: where it was last seen, and whether it still was
-        "transcript_present": "Bool", "copied_from": _TEXT,
-        # what follows from its files: see `SessionRow`; `row` is all of it, packed
-        "told_id": _TEXT, "title": _TEXT, "title_key": _TEXT, "project": _TEXT, "project_key": _TEXT,
-        "first_time": _SOME, "last_time": _SOME, "messages": _WHOLE, "prompts": _WHOLE, "answers": _WHOLE,
-        "errors": _WHOLE, "problems": _WHOLE, "input_tokens": _WHOLE, "output_tokens": _WHOLE, "cost": _TEXT,
-        "models": "Array(String)", "model_keys": "Array(String)", "branches": "Array(String)",
-        "branch_keys": "Array(String)", "row": "Nullable(String)",
-        # who may see it: see `SessionAccess`
-        "person": _FEW_OR_NONE, "chosen": "Nullable(Bool)", "rule": _TEXT, "shared": "Bool",
-        # what people said about it: see `Marks`
-        "name": _TEXT, "name_key": _TEXT, "tags": "Array(String)", "starred": "Bool", "note": _TEXT,
-        "archived": "Bool",
-        # what the program itself says that it cost
-        "reported_kind": _FEW_OR_NONE, "reported_cost": _TEXT, "computed_cost": _TEXT,
-    },
-    indexes=("by_key key TYPE bloom_filter GRANULARITY 4",),
-    granularity=128,  # rows are wide, and asked for one by one
-)  # fmt: skip
-"""One row for each session, with all that lists are filtered and ordered by; `record.Session` is a row."""
 
 SOURCES = Table(
     name="sources",
@@ -164,9 +134,9 @@ ABOUT = Table(
 )  # fmt: skip
 
 TABLES: tuple[Table, ...] = (
-    SESSIONS, SOURCES, PATHS, GENERATIONS, FRAMES, LINES, ROWS, SIGHTINGS, *SEARCH_TABLES, *USAGE_TABLES,
-    *HOOK_TABLES, ABOUT,
+    SESSIONS, SUMMARIES, SOURCES, PATHS, GENERATIONS, FRAMES, LINES, ROWS, SIGHTINGS, *SEARCH_TABLES,
+    *USAGE_TABLES, *HOOK_TABLES, ABOUT,
 )  # fmt: skip
-VIEWS: tuple[View, ...] = (SIGHTED, *SEARCH_VIEWS, *USAGE_VIEWS, *HOOK_VIEWS)
+VIEWS: tuple[View, ...] = (SUMMARISED, SIGHTED, *SEARCH_VIEWS, *USAGE_VIEWS, *HOOK_VIEWS)
 PUBLISHED = frozenset({"sessions", "sources", "source_paths", "generations", "deliveries"})
 STAGED = frozenset({"frames", "lines", "rows", "sightings", "texts"})

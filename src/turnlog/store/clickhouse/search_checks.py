@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.ids import number
 from turnlog.store.clickhouse.reading import Reading
 from turnlog.store.clickhouse.texts import find_place, name_file, pack_words
@@ -15,6 +14,8 @@ from turnlog.store.search.packing import TextFact
 __all__ = ["check_texts"]
 
 _MOST = 20
+_WORDS, _COUNTS = 4, 5
+"""Where a row of texts has its words, behind where it is, and in how many cells each of them is."""
 _PUBLISHED = """
 SELECT write FROM generations FINAL
 WHERE session = {session:UInt128} AND source = {source:UInt128} AND generation = {generation:Int64}
@@ -36,7 +37,9 @@ def check_texts(reading: Reading, source: str, generation: int, texts: Iterable[
         if place in stored:
             repeated.append(place)
         stored[place] = tuple(cells)
-    found = list(_compare(reading.engine, stored, texts))
+    words = {word.decode() for cells in stored.values() for word in cells[_WORDS]}
+    unlisted = frozenset(list_unlisted(reading.engine, words))  # asked at once: there are many texts
+    found = list(_compare(stored, texts, unlisted))
     found += [f"{_name(*place)} is there more than once" for place in repeated]
     return found if len(found) <= _MOST else [*found[:_MOST], f"and {len(found) - _MOST} more"]
 
@@ -55,18 +58,20 @@ def _list_texts(reading: Reading, source: str, generation: int) -> list[Cells]:
     return found
 
 
-def _compare(engine: Engine, stored: dict[tuple[int, int], Cells], texts: Iterable[TextFact]) -> Iterator[str]:
+def _compare(
+    stored: dict[tuple[int, int], Cells], texts: Iterable[TextFact], unlisted: frozenset[str]
+) -> Iterator[str]:
     for text in texts:
         called = _name(text.number, text.ordinal)
         found = stored.pop((text.number, text.ordinal), None)
         words, counts = pack_words(text.cells)
         if found is None:
             yield f"{called} is missing"
-        elif found[:4] != (text.block, text.kind * 2 + text.is_error, text.time, len(text.cells)):
+        elif found[:_WORDS] != (text.block, text.kind * 2 + text.is_error, text.time, len(text.cells)):
             yield f"{called} differs"
-        elif [word.decode() for word in found[4]] != words or list(found[5]) != counts:
+        elif [word.decode() for word in found[_WORDS]] != words or list(found[_COUNTS]) != counts:
             yield f"{called} is indexed by other words"
-        elif list_unlisted(engine, words):
+        elif not unlisted.isdisjoint(words):
             yield f"{called} is indexed by words that are not listed"
     for place in stored:
         yield f"{_name(*place)} should not be there"

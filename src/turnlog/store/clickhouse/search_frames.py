@@ -79,13 +79,8 @@ class FrameReader:
                 self._layouts[stretch.name] = layout
 
     def _read(self, at: Place, length: int) -> Iterable[bytes]:
-        layout, position, end = self._layouts[at.source, at.generation], at.offset, at.offset + length
-        while position < end:
-            frame = layout.find(position)
-            if frame is None:
-                raise ArchiveError("A frame is missing", at.source, at.generation, position)
-            yield self._load(frame, at)[position - frame.start : end - frame.start]
-            position = frame.end
+        layout = self._layouts[at.source, at.generation]
+        return layout.read(at, length, lambda frame: self._load(frame, at))
 
     def _load(self, frame: StoredFrame, at: Place) -> bytes:
         data = self._open.get(frame)
@@ -108,11 +103,6 @@ class FrameReader:
         try:
             self._closed.update((frame, found.data) for frame, found in fetch_frames(self._blobs, frames))
         except KeyError:
-            for frame in frames:
-                self._fetch_one(frame)
-
-    def _fetch_one(self, frame: StoredFrame) -> None:
-        try:
-            self._closed.update((frame, found.data) for frame, found in fetch_frames(self._blobs, [frame]))
-        except KeyError:
-            self._closed.pop(frame, None)
+            if len(frames) > 1:  # the others may be there
+                for frame in frames:
+                    self._fetch([frame])

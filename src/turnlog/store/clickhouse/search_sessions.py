@@ -20,7 +20,7 @@ __all__ = ["Hosts", "build_session_clause"]
 
 _NO_BRANCH = "head"
 """What lines say where there is no branch; lists leave it out."""
-_SESSIONS = "session IN (SELECT id FROM sessions FINAL WHERE owner = {{owner:String}} AND ({}))"
+_SESSIONS = "session IN (SELECT session FROM summaries FINAL WHERE owner = {{owner:String}} AND ({}))"
 # Only of the one transcript that a session has it is known which branches its lines name.
 _UNKNOWN_BRANCHES = f"""
 (session, file) IN (

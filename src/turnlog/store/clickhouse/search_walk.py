@@ -37,7 +37,7 @@ WHERE owner = {{{{owner:String}}}} AND time <= {{{{time:Int64}}}} AND time >= {{
 AND (time, file, at) < ({{{{time:Int64}}}}, {{{{file:Int64}}}}, {{{{at:Int64}}}}) AND {{where}}
 ORDER BY {_ORDER} LIMIT {{{{size:Int64}}}}
 """
-_SPAN = "SELECT max(last_time), min(first_time) FROM sessions WHERE owner = {owner:String}"
+_SPAN = "SELECT max(last_time), min(first_time) FROM summaries WHERE owner = {owner:String}"
 _MOST = (1 << 63) - 1
 _NEWEST: TextKey = (_MOST, _MOST, _MOST)
 _GENERATIONS = 32

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from turnlog.store.blobs.interface import Blobs
 from turnlog.store.blobs.opening import open_blobs
 from turnlog.store.clickhouse.backup import BackingUp
+from turnlog.store.clickhouse.blob_claims import claim_blobs
 from turnlog.store.clickhouse.browsing import Browsing
 from turnlog.store.clickhouse.caring import Caring
 from turnlog.store.clickhouse.connection import Engine
@@ -70,6 +71,7 @@ class ClickHouseStore(_Telling, _Keeping, Forgetting, Caring, BackingUp):
             bytes_beside = opened.enter_context(closing(open_blobs(blobs)))
             store = cls(engine, beside, bytes_beside, retention_days)
             if not read_only:
+                claim_blobs(bytes_beside, beside)
                 store._recover_all()
                 store._keep_retention()
                 store._keep_prices_current()

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-__all__ = ["Table", "View", "create_table", "create_view", "describe_table"]
+__all__ = ["SETTLING", "Table", "View", "create_table", "create_view", "describe_table"]
 
 _GRANULARITY = 2048
 """How many rows are read where one is asked for, as a rule."""
+SETTLING = "min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1"
+"""A month in which nobody writes any more becomes a single part, of which nothing need be put together."""
 _LASTING = "fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1"
 """What was inserted outlasts a loss of power at once, also where parts are merged and former ones deleted."""
 
@@ -33,6 +35,8 @@ class Table(Struct, frozen=True, kw_only=True):
     """As they are declared."""
     granularity: int = _GRANULARITY
     """How many rows are read where one is asked for."""
+    settings: str = ""
+    """What else the engine is told about it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,5 +74,6 @@ def describe_table(table: Table, engine: str, retention_days: int | None = None)
     lines.append(f"ORDER BY ({', '.join(table.key)})")
     if retention_days is not None and table.expires:
         lines.append(f"TTL born + INTERVAL {retention_days} DAY")
-    lines.append(f"SETTINGS index_granularity = {table.granularity}, {_LASTING}")
+    more = f", {table.settings}" if table.settings else ""
+    lines.append(f"SETTINGS index_granularity = {table.granularity}, {_LASTING}{more}")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from typing import Any
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.blobs.interface import Blobs
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.publication import (
     Publication,
@@ -29,7 +30,7 @@ from turnlog.store.clickhouse.reading import Reading
 from turnlog.store.clickhouse.schema import STAGED, TABLES
 from turnlog.store.clickhouse.tables import Table
 from turnlog.store.clickhouse.usage_writing import settle_answers
-from turnlog.store.control.interface import PATIENCE, Change, Control, LostWriteError, Unfinished
+from turnlog.store.control.interface import PATIENCE, Control, LostWriteError, Unfinished
 from turnlog.store.identity import Scope
 from turnlog.store.portable.database import Execute
 
@@ -183,7 +184,7 @@ class Write:
         """Note that sessions with sightings of answers are another's, or others see them, or no longer."""
         self.publication.moved += pack_ids(answers)
 
-    def note_change(self, change: Change) -> None:
+    def note_change(self, change: NewChange) -> None:
         """Note what the feed is to tell."""
         self.publication.changes.append(change)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turnlog.store.clickhouse.reading import Reading
 from turnlog.store.clickhouse.usage_prices import find_prices
-from turnlog.store.clickhouse.usage_schema import COUNTED, TELLS_COST, WORDS
+from turnlog.store.clickhouse.usage_schema import COUNTED, WORDS
 from turnlog.store.clickhouse.usage_sums import add_up
 from turnlog.store.clickhouse.usage_tools import CALLS, add_up_tools
 from turnlog.store.control.interface import Control
@@ -28,7 +28,7 @@ from turnlog.transcripts.usage.price_list import PriceTable
 __all__ = ["ClickHouseUsage"]
 
 _WORDS = len(WORDS)
-_HOMES = "SELECT id, key, project, title, person, origin FROM sessions FINAL"
+_HOMES = "SELECT session, key, project, title, person, origin FROM summaries FINAL"
 _CELLS = f"""
 SELECT session, {", ".join(f"any(u.{name})" for name in WORDS)}, slot,
     {", ".join(f"sum(u.{name}) AS {name}" for name in ("messages", "incomplete", "unpriced", *COUNTED))},
@@ -39,7 +39,9 @@ _ANSWERS = (
     f"SELECT session, {', '.join(WORDS)}, message_id, time, flags, {', '.join(COUNTED)} FROM answers FINAL"
 )
 _CALLS = f"{CALLS} ORDER BY source, idx"
-_REPORTED = f"SELECT row FROM sessions FINAL WHERE {TELLS_COST}"
+_REPORTED = """
+SELECT row FROM sessions FINAL WHERE id IN (SELECT session FROM summaries FINAL WHERE tells_cost)
+"""
 _FILES = "SELECT count() FROM sources FINAL WHERE kind IN ('transcript', 'agent')"
 
 

@@ -16,7 +16,6 @@ __all__ = [
     "ANSWERS",
     "COUNTED",
     "COUNTED_UP",
-    "TELLS_COST",
     "USAGE_ROLLUP",
     "USAGE_TABLES",
     "USAGE_VIEWS",
@@ -96,12 +95,6 @@ FROM answers AS a GROUP BY {_CELL}
 """,
 )
 """All answers of a cell have a price, or none of them."""
-
-TELLS_COST = """match(row, '"reported_cost": *["0-9-]')"""
-"""The condition for rows of `sessions` in whose summaries the program itself may say what they cost.
-
-All that do fit; that others do whose titles look like it does no harm.
-"""
 
 USAGE_TABLES = (ANSWERS, USAGE_ROLLUP)
 USAGE_VIEWS = (COUNTED_UP,)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from turnlog.store.clickhouse.connection import Values
 from turnlog.store.clickhouse.ids import NOWHERE
 from turnlog.store.clickhouse.reading import Reading
-from turnlog.store.clickhouse.usage_schema import COUNTED, TELLS_COST, WORDS
+from turnlog.store.clickhouse.usage_schema import COUNTED, WORDS
 from turnlog.store.packing import pack_text, unpack_text
 from turnlog.store.usage.cells import Home, UsageCell
 from turnlog.store.usage.grouping import PERIODS, UsageQuery
@@ -42,10 +42,12 @@ _DAYS = f"""
 SELECT DISTINCT intDiv(u.slot - positiveModulo(u.slot, {DAY}), {DAY}) FROM usage_rollup AS u
 WHERE u.slot != {NO_SLOT}
 """
-_HOMES = "SELECT id, key, project, title, person, origin FROM sessions FINAL"
+_HOMES = "SELECT session, key, project, title, person, origin FROM summaries FINAL"
+_AS_WRITTEN = "SETTINGS query_plan_join_swap_table = 'false'"
+"""Of two tables the second is held in memory; the engine would take the one that it thinks has no rows."""
 _FEW = 5000
 """How many sessions are asked for by their numbers; of more, all are."""
-_IS_REPORTED = f"u.session_id IN (SELECT told_id FROM sessions FINAL WHERE {TELLS_COST})"
+_IS_REPORTED = "u.session_id IN (SELECT told_id FROM summaries FINAL WHERE tells_cost)"
 
 
 class Asked(Struct, frozen=True):
@@ -94,7 +96,7 @@ def ask(query: UsageQuery, segments: Segments) -> Asked:
         clauses.append(f"({' OR '.join(ranges) or 'false'})")
     if query.project is not None:
         fits = "position(project, {project:String}) > 0" if query.project else "project IS NOT NULL"
-        clauses.append(f"u.session IN (SELECT id FROM sessions FINAL WHERE {fits})")
+        clauses.append(f"u.session IN (SELECT session FROM summaries FINAL WHERE {fits})")
         values["project"] = pack_text(query.project)
     return Asked(columns, " AND ".join(clauses), values)
 
@@ -133,28 +135,22 @@ def _list_cells(reading: Reading, asked: Asked) -> list[UsageCell]:
 
 def _list_homes(reading: Reading, sessions: Collection[int]) -> dict[int, Home]:
     is_few = len(sessions) <= _FEW
-    statement = f"{_HOMES} WHERE id IN {{ids:Array(UInt128)}}" if is_few else _HOMES
+    statement = f"{_HOMES} WHERE session IN {{ids:Array(UInt128)}}" if is_few else _HOMES
     found = reading.query(statement, {"ids": sorted(sessions)} if is_few else {})
     return {number: Home(*map(unpack_text, cells)) for number, *cells in found}
 
 
 def _spell(asked: Asked) -> str:
-    """Return the statement; where sessions tell something, what each of them comes to is added up first."""
-    of_homes = {name: found for name, found in asked.columns.items() if found.startswith("e.")}
-    inner = {name: found for name, found in asked.columns.items() if name not in of_homes}
+    """Return the statement."""
+    of_homes = [name for name, found in asked.columns.items() if found.startswith("e.")]
+    homes = ""
     if of_homes:
-        inner["session"] = "u.session"
-    statement = f"""
-    SELECT {_alias(inner)}, {_SUMS} FROM usage_rollup AS u WHERE {asked.where}
-    GROUP BY {", ".join(inner)} HAVING messages > 0
-    """
-    if not of_homes:
-        return statement
-    outer = {name: of_homes.get(name, f"u.{name}") for name in asked.columns}
+        homes = (
+            f"JOIN (SELECT session, {', '.join(of_homes)} FROM summaries FINAL) AS e ON e.session = u.session"
+        )
     return f"""
-    SELECT {_alias(outer)}, {_SUMS} FROM ({statement}) AS u
-    JOIN (SELECT id, {", ".join(of_homes)} FROM sessions FINAL) AS e ON e.id = u.session
-    GROUP BY {", ".join(outer)}
+    SELECT {_alias(asked.columns)}, {_SUMS} FROM usage_rollup AS u {homes} WHERE {asked.where}
+    GROUP BY {", ".join(asked.columns)} HAVING messages > 0
     """
 
 

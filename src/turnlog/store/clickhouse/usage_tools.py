@@ -41,7 +41,7 @@ WHERE NOT c.gone
 """
 """The calls of all files, with what tells the answers that made them."""
 
-_PERSONS = "SELECT id, (isNull(person), ifNull(toString(person), '')) AS whose FROM sessions FINAL"
+_PERSONS = "SELECT session, (isNull(person), ifNull(toString(person), '')) AS whose FROM summaries FINAL"
 # As `packing.unpack_uuid` has it: 16 bytes, or text between bytes that no text has.
 _UUID = """
 if(length(c.uuid) = 16, UUIDNumToString(toFixedString(substring(ifNull(c.uuid, ''), 1, 16), 16)),
@@ -56,7 +56,7 @@ SELECT e.whose AS whose, if(ifNull(c.id, '') != '', c.id, concat(c.source, ' ', 
         c.state IN ({", ".join(f"'{state}'" for state in sorted(FAILED))}),
         greatest(ifNull(c.ended - c.started, 0), 0)) AS told,
     (isNull(c.ended), c.source, c.idx) AS worth
-FROM ({CALLS}) AS c JOIN ({_PERSONS}) AS e ON e.id = c.session WHERE c.is_line
+FROM ({CALLS}) AS c JOIN ({_PERSONS}) AS e ON e.session = c.session WHERE c.is_line
 """
 _CHOSEN = f"""
 SELECT whose, message, arraySort(groupArray(told)) AS calls FROM (
@@ -82,7 +82,7 @@ FROM (
     SELECT u.terms AS terms, u.model AS model, u.flags AS flags, u.time AS time,
         {", ".join(f"u.{name} AS {name}" for name in COUNTED)}, k.calls AS calls,
         toInt128(greatest(length(calls), 1)) AS parts
-    FROM answers AS u FINAL JOIN ({_PERSONS}) AS e ON e.id = u.session
+    FROM answers AS u FINAL JOIN ({_PERSONS}) AS e ON e.session = u.session
     LEFT JOIN ({_CHOSEN}) AS k ON k.whose = e.whose AND k.message = u.message_id
     WHERE {{}}
 ) ARRAY JOIN range(1, toUInt64(parts) + 1) AS part

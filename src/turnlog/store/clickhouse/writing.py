@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch, SourceBatch
+from turnlog.store.changes import NewChange
 from turnlog.store.clickhouse.access_states import AccessStates, settle_access
 from turnlog.store.clickhouse.derived import Part, Present, RowPlace, list_parts, list_present, write_part
 from turnlog.store.clickhouse.files import FileWriter
@@ -21,11 +22,10 @@ from turnlog.store.clickhouse.ids import number
 from turnlog.store.clickhouse.publication import Staged
 from turnlog.store.clickhouse.record import COLUMNS, Session, with_summary
 from turnlog.store.clickhouse.retention import is_past
-from turnlog.store.clickhouse.schema import SESSIONS
+from turnlog.store.clickhouse.session_schema import SESSIONS
 from turnlog.store.clickhouse.sources import File
 from turnlog.store.clickhouse.staging import Staging
 from turnlog.store.clickhouse.transaction import Connected, Write
-from turnlog.store.control.interface import Change as FeedChange
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import ChangeKind
@@ -189,7 +189,7 @@ class _BatchWriter:
         else:
             vanished = any(source.change is Change.VANISHED for source in batch.sources)
             kind = ChangeKind.SESSION_GONE if vanished and not after.present else ChangeKind.SESSION_CHANGED
-        self._write.note_change(FeedChange(self._owner, kind, batch.key, after.revision, batch.seen_ns))
+        self._write.note_change(NewChange(self._owner, kind, batch.key, after.revision, batch.seen_ns))
 
     def _follow(self, before: Session, batch: SessionBatch, derivation: int) -> Session:
         """Return the row of a session as it follows from a batch."""

@@ -19,10 +19,11 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from turnlog.errors import StoreError
-from turnlog.store.interface import ChangeEntry, ChangeKind, ChangeListener
+from turnlog.store.changes import NewChange
+from turnlog.store.interface import ChangeEntry, ChangeListener
 from turnlog.store.portable.database import Execute
 
-__all__ = ["PATIENCE", "Change", "Control", "LostWriteError", "StoredChange", "Unfinished"]
+__all__ = ["PATIENCE", "Control", "LostWriteError", "StoredChange", "Unfinished"]
 
 T = TypeVar("T")
 PATIENCE = 120.0
@@ -33,30 +34,11 @@ class LostWriteError(StoreError):
     """A write that had not come to its commit was undone by others, who took its writer for dead."""
 
 
-class Change(Struct, frozen=True, gc=False, array_like=True):
-    """An entry of the feed that is to be made."""
-
-    owner: str
-    kind: ChangeKind
-    session: str
-    """A key, or the id that hooks told."""
-    revision: int
-    at_ns: int
-    person: str | None = None
-    """Whose session it is or was, if that does not follow from the session."""
-    former: str | None = None
-    """Whose it was before."""
-    shared: bool | None = None
-    """Whether others see it, or did."""
-    origin: str | None = None
-    """The machine that a hook told it on."""
-
-
 class StoredChange(Struct, frozen=True, gc=False):
     """An entry of the feed, with what says who may see it."""
 
     entry: ChangeEntry
-    change: Change
+    change: NewChange
 
 
 class Unfinished(Struct, frozen=True, gc=False):
@@ -104,7 +86,7 @@ class Control(Protocol):
         Raises `LostWriteError` if others undid the write; then nothing of it will ever be seen.
         """
 
-    def finish(self, write: int, changes: Sequence[Change]) -> int:
+    def finish(self, write: int, changes: Sequence[NewChange]) -> int:
         """Add entries to the feed, and forget the write; return the last number of the feed."""
 
     def doom(self, write: int) -> bool:

@@ -10,7 +10,8 @@ from uuid import uuid4
 
 from msgspec import msgpack
 
-from turnlog.store.control.interface import PATIENCE, Change, LostWriteError, StoredChange, Unfinished
+from turnlog.store.changes import NewChange
+from turnlog.store.control.interface import PATIENCE, LostWriteError, StoredChange, Unfinished
 from turnlog.store.interface import ChangeEntry, ChangeKind, ChangeListener
 from turnlog.store.portable.database import Execute, PortableDatabase, Row, pack_text, unpack_text
 
@@ -90,7 +91,7 @@ class StoredControl:
 
         self._database.write(commit, is_repeatable=True)
 
-    def finish(self, write: int, changes: Sequence[Change]) -> int:
+    def finish(self, write: int, changes: Sequence[NewChange]) -> int:
         """Add entries to the feed, and forget the write; again does nothing."""
 
         def work(execute: Execute) -> int:
@@ -188,7 +189,7 @@ def _take_numbers(execute: Execute, name: str, count: int) -> range:
     return range(last - count + 1, last + 1)
 
 
-def _add_changes(execute: Execute, changes: Sequence[Change]) -> None:
+def _add_changes(execute: Execute, changes: Sequence[NewChange]) -> None:
     numbers = _take_numbers(execute, "changes", len(changes))
     rows = [
         (seq, each.owner, str(each.kind), pack_text(each.session), each.revision, each.at_ns, each.person,
@@ -209,7 +210,7 @@ def _find_last(execute: Execute, owner: str) -> int:
 
 def _build_change(row: Row) -> StoredChange:
     seq, owner, kind, session, revision, at_ns, person, former, shared, origin = row
-    change = Change(
+    change = NewChange(
         owner=owner,
         kind=ChangeKind(kind),
         session=unpack_text(session),

@@ -11,19 +11,18 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import NamedTuple
 
 import psycopg
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from turnlog.store.changes import NewChange
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.packing import pack_text, unpack_text
 from turnlog.store.postgres.partitions import LOCKS
 
 __all__ = [
-    "Change",
     "ChangeListener",
     "add_changes",
     "add_entries",
@@ -40,25 +39,6 @@ _PAUSE = 0.25
 """Seconds until a server that is gone is tried again."""
 
 
-class Change(NamedTuple):
-    """An entry of the feed that is yet to be numbered."""
-
-    owner: str
-    kind: ChangeKind
-    session: str
-    """A key, or the id that hooks told."""
-    revision: int
-    at_ns: int
-    person: str | None = None
-    """Whose session it is or was, if that does not follow from the session."""
-    former: str | None = None
-    """Whose it was before."""
-    shared: bool | None = None
-    """Whether others see it, or did."""
-    origin: str | None = None
-    """The machine that a hook told it on."""
-
-
 def lock_feed(connection: Connection) -> None:
     """Wait until nobody else writes to the feed; the lock is let go with the transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, _FEED))
@@ -69,11 +49,11 @@ def add_changes(
 ) -> None:
     """Add entries to the feed, each with a kind, a session and its revision; the caller has its lock."""
     add_entries(
-        connection, [Change(owner, kind, session, revision, at_ns) for kind, session, revision in changes]
+        connection, [NewChange(owner, kind, session, revision, at_ns) for kind, session, revision in changes]
     )
 
 
-def add_entries(connection: Connection, changes: Sequence[Change]) -> None:
+def add_entries(connection: Connection, changes: Sequence[NewChange]) -> None:
     """Add entries to the feed, in their order; the caller has the feed's lock."""
     if changes:
         query = """

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from psycopg import Connection
 
 from turnlog.store.care import Forgotten, Tombstone
+from turnlog.store.changes import NewChange
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.packing import unpack_text
 from turnlog.store.postgres.derived import delete_rows
-from turnlog.store.postgres.feed import Change, lock_feed
+from turnlog.store.postgres.feed import lock_feed
 from turnlog.store.postgres.hook_spans import forget_span
 from turnlog.store.postgres.ledger import Ledger
 from turnlog.store.postgres.scrubbing import tell_statistics
@@ -155,7 +156,7 @@ def _forget(
     told = unpack_text(found.session_id) if found.session_id in ids else None
     bury(connection, scope, [Tombstone(found.key, told, at_ns, found.person, unpack_text(found.origin))])
     told_as = scope.owner, ChangeKind.SESSION_FORGOTTEN, found.key, found.revision + 1, at_ns
-    ledger.add_change(Change(*told_as, person=found.person, shared=found.shared))
+    ledger.add_change(NewChange(*told_as, person=found.person, shared=found.shared))
 
 
 def _list_own_ids(connection: Connection, scope: Scope, found: _Found) -> _OwnIds:

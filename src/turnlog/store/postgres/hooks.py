@@ -12,12 +12,13 @@ from typing import Any
 
 from psycopg import Connection
 
+from turnlog.store.changes import NewChange
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.packing import Cells, pack_text, unpack_text
 from turnlog.store.postgres.failures import CollisionError
-from turnlog.store.postgres.feed import Change, add_entries, lock_feed
+from turnlog.store.postgres.feed import add_entries, lock_feed
 from turnlog.store.postgres.hook_spans import widen_spans
 from turnlog.store.postgres.partitions import month_of, require_month
 from turnlog.store.postgres.texts import add_delivery_texts
@@ -88,7 +89,7 @@ def add_deliveries(connection: Connection, scope: Scope, deliveries: Sequence[Ho
     add_entries(
         connection,
         [
-            Change(
+            NewChange(
                 scope.owner,
                 ChangeKind.HOOK_DELIVERED,
                 each.session_id,

@@ -12,15 +12,7 @@ from psycopg import Connection
 from turnlog.store.checkpoints import decode_checkpoint
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import BEGINNING, KnownSession, KnownSource, Twin
-from turnlog.store.packing import (
-    Cells,
-    as_word,
-    pack_text,
-    pack_uuid,
-    unpack_row,
-    unpack_text,
-    unpack_uuid,
-)
+from turnlog.store.packing import Cells, as_word, pack_text, pack_uuid, unpack_line, unpack_row, unpack_text
 from turnlog.store.postgres.archive import find_generation
 from turnlog.store.postgres.chapters import find_chapter
 from turnlog.store.postgres.kinds import SIGHTINGS, Kind
@@ -107,7 +99,7 @@ def list_lines(
         sidechain, problems
     FROM lines WHERE month = %s AND generation = %s AND number >= %s ORDER BY number LIMIT %s
     """
-    return [_unpack_line(row) for row in connection.execute(query, (found.month, found.id, first, count))]
+    return [unpack_line(row) for row in connection.execute(query, (found.month, found.id, first, count))]
 
 
 def list_chapter(
@@ -163,17 +155,4 @@ def _unpack_known(cells: tuple[Any, ...]) -> KnownSource:
         length=length, consumed=consumed, in_array=in_array, lines=lines,
         checkpoint=decode_checkpoint(checkpoint), agent_id=unpack_text(agent_id), run_id=unpack_text(run_id),
         copied_from=copied_from,
-    )  # fmt: skip
-
-
-def _unpack_line(cells: Cells) -> LineFact:
-    (
-        offset, length, number, dialect, type, uuid, parent, session_id, agent_id, message_id, time, sidechain,
-        problems,
-    ) = cells  # fmt: skip
-    return LineFact(
-        offset=offset, length=length, number=number, dialect=unpack_text(dialect), type=unpack_text(type),
-        uuid=unpack_uuid(uuid), parent_uuid=unpack_uuid(parent), session_id=unpack_text(session_id),
-        agent_id=unpack_text(agent_id), message_id=unpack_text(message_id), time=time, is_sidechain=sidechain,
-        problems=problems,
     )  # fmt: skip

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 
 from psycopg import Connection
 
+from turnlog.store.changes import NewChange
 from turnlog.store.interface import ChangeKind
 from turnlog.store.postgres.access import keep_access
-from turnlog.store.postgres.feed import Change, add_entries, lock_feed
+from turnlog.store.postgres.feed import add_entries, lock_feed
 from turnlog.store.postgres.usage_writing import settle
 
 __all__ = ["Ledger"]
@@ -25,7 +26,7 @@ class Ledger:
         self._messages: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._written: dict[str, dict[int, int]] = {}
-        self._changes: list[Change] = []
+        self._changes: list[NewChange] = []
 
     def note_session(self, session: int) -> None:
         """Note that the row of a session in the lists came or went."""
@@ -45,9 +46,9 @@ class Ledger:
 
     def note_change(self, owner: str, kind: ChangeKind, session: str, revision: int, at_ns: int) -> None:
         """Note what the feed is to tell."""
-        self.add_change(Change(owner, kind, session, revision, at_ns))
+        self.add_change(NewChange(owner, kind, session, revision, at_ns))
 
-    def add_change(self, change: Change) -> None:
+    def add_change(self, change: NewChange) -> None:
         """Note what the feed is to tell, and to whom."""
         self._changes.append(change)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from psycopg import Connection
 
 from turnlog.errors import TakenMachineError
+from turnlog.store.changes import NewChange
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.packing import Cells, as_word, pack_text, unpack_text
@@ -22,7 +23,7 @@ from turnlog.store.postgres.access import (
     write_access,
 )
 from turnlog.store.postgres.connection import Connected
-from turnlog.store.postgres.feed import Change, lock_feed
+from turnlog.store.postgres.feed import lock_feed
 from turnlog.store.postgres.ledger import Ledger
 from turnlog.store.postgres.seen import own_only
 
@@ -236,7 +237,7 @@ def _write(connection: Connection, scope: Scope, settled: Sequence[Settled], tol
     for each in told:
         before, after = each.row.state, each.after
         ledger.add_change(
-            Change(
+            NewChange(
                 scope.owner,
                 ChangeKind.SESSION_ACCESS,
                 each.row.key,

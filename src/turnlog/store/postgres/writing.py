@@ -39,6 +39,7 @@ _CHANGE = """
 UPDATE sessions SET origin = %s, session_id = %s, project_folder = %s, revision = %s, derivation = %s
 WHERE id = %s
 """
+_KNOWN = "SELECT owner, key FROM sessions WHERE (owner, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 
 
 class _Session(Struct, frozen=True, gc=False):
@@ -58,12 +59,22 @@ def write_batches(connection: Connection, archive: PostgresArchive, batches: Seq
     Of a session that was forgotten nothing is written: it may have been looked at before.
     Raises `StoreError` if one does not follow on what is there.
     """
+    if len(batches) > 1:
+        _require_months(connection, batches)
     ledger = Ledger()
     for batch in batches:
         _write(connection, archive, batch, ledger)
     ledger.close(connection)
     [(seq,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchall()
     return int(seq)
+
+
+def _require_months(connection: Connection, batches: Sequence[SessionBatch]) -> None:
+    """Raise `MissingMonthError` for what new sessions need, before anything is written in vain."""
+    names = [batch.owner for batch in batches], [batch.key for batch in batches]
+    known = set(connection.execute(_KNOWN, names).fetchall())
+    for month in {_choose_month(batch) for batch in batches if (batch.owner, batch.key) not in known}:
+        require_month(connection, month)
 
 
 def _write(connection: Connection, archive: PostgresArchive, batch: SessionBatch, ledger: Ledger) -> None:
@@ -149,8 +160,7 @@ def _find_session(connection: Connection, batch: SessionBatch) -> _Session | Non
 
 
 def _add_session(connection: Connection, batch: SessionBatch) -> _Session:
-    times = (line.time for source in batch.sources for line in source.lines if line.time is not None)
-    month = choose_month(next(times, None), batch.seen_ns // 1000)
+    month = _choose_month(batch)
     require_month(connection, month)
     names = _names(batch)
     cells = batch.owner, batch.key, pack_text(batch.origin), *names, month
@@ -169,3 +179,8 @@ def _is_present(connection: Connection, session: int) -> bool:
     query = "SELECT EXISTS (SELECT 1 FROM sources WHERE session = %s AND present)"
     [(found,)] = connection.execute(query, (session,)).fetchall()
     return bool(found)
+
+
+def _choose_month(batch: SessionBatch) -> int:
+    times = (line.time for source in batch.sources for line in source.lines if line.time is not None)
+    return choose_month(next(times, None), batch.seen_ns // 1000)

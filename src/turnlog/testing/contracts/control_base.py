@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from turnlog.errors import StoreError
-from turnlog.store.control.interface import Change, Control
+from turnlog.store.changes import NewChange
+from turnlog.store.control.interface import Control
 from turnlog.store.interface import ChangeKind
 
 __all__ = ["ControlBase", "changes_of", "make_change", "refuses"]
@@ -21,9 +22,9 @@ class ControlBase:
         raise NotImplementedError
 
 
-def make_change(owner: str, session: str) -> Change:
+def make_change(owner: str, session: str) -> NewChange:
     """Return an entry for the feed."""
-    return Change(owner=owner, kind=ChangeKind.SESSION_CHANGED, session=session, revision=1, at_ns=5)
+    return NewChange(owner=owner, kind=ChangeKind.SESSION_CHANGED, session=session, revision=1, at_ns=5)
 
 
 def changes_of(control: Control, owner: str, after: int = 0) -> list[str]:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from turnlog.store.control.interface import Change, Control
+from turnlog.store.changes import NewChange
+from turnlog.store.control.interface import Control
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.testing.contracts.control_base import ControlBase, changes_of, make_change
 
@@ -18,7 +19,7 @@ _WRITERS = 4
 _EACH = 10
 
 
-def _tell(control: Control, changes: Sequence[Change]) -> int:
+def _tell(control: Control, changes: Sequence[NewChange]) -> int:
     """Do a write of which nothing but its changes is known."""
     write = control.begin(changes[0].owner, [], b"")
     control.commit(write, b"x")
@@ -30,7 +31,7 @@ class ControlFeedContract(ControlBase):
 
     def test_the_feed_gives_back_what_it_was_told(self, tmp_path: Path) -> None:
         plain = make_change("a", "key")
-        odd = Change(
+        odd = NewChange(
             owner="a",
             kind=ChangeKind.SESSION_FORGOTTEN,
             session="\udc00\x00 of hooks",
