@@ -42,7 +42,7 @@ WINDOW = 100
 ROUNDS = 5
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
-__all__ = ["count_messages"]
+__all__ = ["count_messages", "start_server"]
 
 Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raw = lay_out(paths, work / "home", options.copies)
         places: dict[str, StorePlace] = {
             "SQLite": work / "sqlite.db",
-            "PostgreSQL": ServerPlace(options.address or _start_server(), work / "postgres"),
+            "PostgreSQL": ServerPlace(options.address or start_server(), work / "postgres"),
             "ClickHouse": ServerPlace(options.clickhouse or f"chdb://{work}/engine", work / "clickhouse"),
         }
         print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
@@ -76,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _start_server() -> str:
+def start_server() -> str:
+    """Start a PostgreSQL server as the tests have it, and return the address of a database."""
     sys.path.insert(0, str(TESTS))
     return str(importlib.import_module("postgres_server").make_database())
 

@@ -61,6 +61,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     """A report by day over so many messages."""
     usage_messages: int
     usage_cores: int
+    list_seconds: float
+    """The newest 100 of so many sessions, on as many cores."""
+    list_sessions: int
     search_p50_ms: float
     search_p95_ms: float
     search_messages: int
@@ -88,6 +91,8 @@ class Need(Struct, frozen=True, kw_only=True):
     commits_per_second: float
     usage_seconds: float
     messages_kept: float
+    list_seconds: float
+    sessions_kept: float
 
     @property
     def shards(self) -> int:
@@ -108,6 +113,7 @@ def compute(seen: Measured, developers: int, gigabytes: float, months: int) -> N
     by_cores = math.ceil(cores / (SHARD_CORES / 2))
     shards = max(by_disk, by_cores)
     speed = seen.usage_messages / (seen.usage_seconds * seen.usage_cores)
+    list_speed = seen.list_sessions / (seen.list_seconds * seen.usage_cores)
     return Need(
         developers=developers,
         raw_month=raw,
@@ -126,6 +132,8 @@ def compute(seen: Measured, developers: int, gigabytes: float, months: int) -> N
         grouped=math.ceil(writes / (INSERTS * shards)),
         commits_per_second=writes * seen.commits_per_write,
         usage_seconds=messages * months / (speed * SHARD_CORES * shards),
+        list_seconds=sessions * months / (list_speed * SHARD_CORES * shards),
+        sessions_kept=sessions * months,
     )
 
 
@@ -144,7 +152,8 @@ def render(seen: Measured, need: Need, months: int) -> Iterator[str]:
         ("messages taken in a second, one process", f"{seen.messages / seen.ingest_seconds:,.0f}"),
         ("inserts, and commits of the control database, for a write", _pair(seen)),
         (f"usage by day over {seen.usage_messages:,} messages", f"{seen.usage_seconds:.2f} s"),
-        ("cores that it took", f"{seen.usage_cores}"),
+        (f"the newest 100 of {seen.list_sessions:,} sessions", f"{seen.list_seconds:.2f} s"),
+        ("cores that these took", f"{seen.usage_cores}"),
         (f"search in {seen.search_messages:,} messages, p50", f"{seen.search_p50_ms:.0f} ms"),
         ("… p95", f"{seen.search_p95_ms:.0f} ms"),
     )
@@ -169,6 +178,7 @@ def render(seen: Measured, need: Need, months: int) -> Iterator[str]:
         (f"machines in one write, for {INSERTS} inserts a second and table", f"{need.grouped}"),
         ("commits of the control database a second, if each is its own", f"{need.commits_per_second:,.0f}"),
         (f"usage by day over {need.messages_kept / 1e9:,.1f} billion messages", f"{need.usage_seconds:.1f} s"),
+        (f"the newest 100 of {need.sessions_kept / 1e6:,.0f} million sessions", f"{need.list_seconds:.1f} s"),
     )
 
 
@@ -189,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     seen = msgspec.json.decode(RECORD.read_bytes(), type=Measured)
     need = compute(seen, options.developers, options.gigabytes, options.months)
-    print("\n".join(render(seen, need, options.months)))
+    print("\n".join(render(seen, need, options.months)), flush=True)
     return 0
 
 

@@ -70,6 +70,8 @@ def measure(folder: Path) -> Measured:
             usage_seconds=round(usage[DAILY][0], 3),
             usage_messages=round(usage["answers"][0]),
             usage_cores=os.cpu_count() or 1,
+            list_seconds=round(usage["100 newest sessions"][0], 3),
+            list_sessions=round(usage["sessions"][0]),
             search_p50_ms=round(statistics.median(searches), 1),
             search_p95_ms=round(statistics.quantiles(searches, n=20)[-1], 1),
             search_messages=messages,

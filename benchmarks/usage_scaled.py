@@ -1,8 +1,11 @@
-"""How long does a report of usage take over a hundred million answers?
+"""How long do reports of usage, and lists, take over a hundred million answers?
 
-The answers of real sessions are multiplied within ClickHouse's engine, in this process: each copy has sessions
-of its own, some day within two years, and figures as they were. So what the reports should say is known, and is
-compared. Nothing is left of it.
+The answers of real sessions are multiplied within each engine: ClickHouse's, in this process, and SQLite and
+PostgreSQL beside it. Each copy has sessions of its own, some day within two years, and figures as they were. So
+what the reports should say is known, and is compared. Nothing is left of it.
+
+SQLite and PostgreSQL have the sums of the same answers, not the answers: these reports read sums, and there is
+no room for all three. They hand on what is added up to this process, so they are asked for less, and once.
 """
 
 from __future__ import annotations
@@ -13,37 +16,32 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from engines import start_server
+from multiplied import multiply_clickhouse, multiply_postgres, multiply_sqlite
 from turnlog.ingest.pipeline import sync
 from turnlog.store.clickhouse.connection import Engine
-from turnlog.store.clickhouse.schema import SESSIONS
-from turnlog.store.clickhouse.tables import Table
-from turnlog.store.clickhouse.usage_schema import ANSWERS
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
-from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
+from turnlog.store.opening import measure_store, open_store
+from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.periods import find_zone
-from turnlog.store.usage.report import Grouping, UsageReport
+from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
 from turnlog.transcripts import locate_path
 
 __all__ = ["Figures", "measure"]
 
 MESSAGES = 100_000_000
-DAYS = 730
-"""Over how many days the copies are spread."""
-AT_ONCE = 2_000_000
-"""About how many rows are made by one statement."""
 ROUNDS = 3
 MOST = 1000
 """How many rows the server shows at most, unless it is asked for more."""
-BYTES = 100
+BYTES = 120
 """Of the disk, for each answer: twice what it takes, while parts are merged."""
 REPORTS = (
     (Grouping.DAILY, "UTC"),
@@ -53,98 +51,114 @@ REPORTS = (
     (Grouping.PROJECT, "UTC"),
     (Grouping.SESSION, "UTC"),
 )
-
-_LOW = f"toUInt128('{1 << 96}')"
-_COPY = f"bitShiftLeft(toUInt128(n.copy), 96) + a.{{}} % {_LOW}"
-"""The number of a copy: in the order of copies, so that rows need not be sorted."""
-_DAY = "toInt64(intDiv(n.copy * {days:UInt64}, {copies:UInt64} + 1))"
-_OF_ANSWERS = {
-    "session": _COPY.format("session"),
-    "slot": f"a.slot + 96 * {_DAY}",
-    "born": f"a.born + {_DAY}",
-    "time": f"a.time + 86400000000 * {_DAY}",
-    "message_id": "concat(a.message_id, '-', toString(n.copy))",
-    "session_id": "concat(a.session_id, '-', toString(n.copy))",
-}
-_OF_SESSIONS = {
-    "id": _COPY.format("id"),
-    "born": f"a.born + {_DAY}",
-    "key": "concat(a.key, '-', toString(n.copy))",
-    "session_id": "concat(a.session_id, '-', toString(n.copy))",
-    "told_id": "concat(a.told_id, '-', toString(n.copy))",
-    "row": "NULL",
-}
+OF_OTHERS = ((Grouping.DAILY, "UTC"), (Grouping.PROJECT, "UTC"))
+"""What SQLite and PostgreSQL are asked for."""
 
 Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
+Reports = Sequence[tuple[Grouping, str]]
 
 
 def measure(folder: Path, messages: int = MESSAGES) -> Figures:
-    """Return how long reports take over so many answers, made of the sessions below a folder.
+    """Return how long reports take over so many answers, made of the sessions below a folder, on ClickHouse.
 
     Raises `OSError` if the disk has no room for them.
     """
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        free = shutil.disk_usage(home).free
-        if free < messages * BYTES:
-            raise OSError(
-                f"expected {messages * BYTES / 1e9:.0f} GB of room below {home}, got {free / 1e9:.0f}"
-            )
-        address = f"chdb://{home}/engine?database=scaled"
-        with closing(open_store(ServerPlace(address, home / "store"))) as store:
-            sync(store, ServerPlace(address, home / "store"), locate_path(folder).sessions, origin="bench")
-            with closing(Engine(address)) as engine:
-                return _measure(store, engine, messages)
+        _check_room(home, messages * BYTES)
+        place = ServerPlace(f"chdb://{home}/engine?database=scaled", home / "store")
+        with closing(Engine(place.address)) as engine:
+            return _measure(
+                place, folder, messages, REPORTS, ROUNDS, lambda copies: multiply_clickhouse(engine, copies)
+            ) | _tell_size(engine)
 
 
-def _measure(store: Store, engine: Engine, messages: int) -> Figures:
-    before = _report(store, Grouping.MODEL, "UTC").total
+def compare(folder: Path, messages: int) -> dict[str, Figures]:
+    """Return the same of SQLite and PostgreSQL."""
+    with tempfile.TemporaryDirectory() as name:
+        home, address = Path(name), start_server()
+        file = home / "sqlite.db"
+        server = ServerPlace(address, home / "postgres")
+        return {
+            "SQLite": _measure(
+                file, folder, messages, OF_OTHERS, 1, lambda copies: multiply_sqlite(file, copies)
+            ),
+            "PostgreSQL": _measure(
+                server, folder, messages, OF_OTHERS, 1, lambda copies: multiply_postgres(address, copies)
+            ),
+        }
+
+
+def _check_room(home: Path, wanted: int) -> None:
+    free = shutil.disk_usage(home).free
+    if free < wanted:
+        raise OSError(f"expected {wanted / 1e9:.0f} GB of room below {home}, got {free / 1e9:.0f}")
+
+
+def _measure(
+    place: StorePlace,
+    folder: Path,
+    messages: int,
+    reports: Reports,
+    rounds: int,
+    multiply: Callable[[int], None],
+) -> Figures:
+    home_of(place).mkdir(parents=True, exist_ok=True)
+    with closing(open_store(place)) as store:
+        sync(store, place, locate_path(folder).sessions, origin="bench")
+        before = _report(store, Grouping.MODEL, "UTC").total
     copies = max(messages // max(before.messages, 1) - 1, 0)
+    print(f"making {before.messages * (copies + 1):,} answers at {place} …", file=sys.stderr)
     begun = time.perf_counter()
-    _multiply(engine, ANSWERS, _OF_ANSWERS, copies)
-    _multiply(engine, SESSIONS, _OF_SESSIONS, copies)
+    multiply(copies)
     figures: Figures = {
         "answers": (float(before.messages * (copies + 1)), ""),
         "making them": (time.perf_counter() - begun, "s"),
+        "all on the disk": (measure_store(place) / 1e9, "GB"),
     }
+    with closing(open_store(place)) as store:
+        for by, zone in reports:
+            print(f"  usage, {by.value} ({zone}) …", file=sys.stderr)
+            times = [_time_report(store, by, zone, before, copies + 1) for _ in range(rounds)]
+            figures[f"{by.value} ({zone})"] = statistics.median(times), "s"
+        figures |= _measure_lists(store, rounds)
+    return figures
+
+
+def _time_report(store: Store, by: Grouping, zone: str, once: UsageRow, times: int) -> float:
+    """Return how long a report takes, whose total is so many times what it was."""
+    begun = time.perf_counter()
+    found = _report(store, by, zone)
+    seconds = time.perf_counter() - begun
+    assert found.total.messages == once.messages * times, found.total
+    assert found.total.cost_usd == once.cost_usd * times, found.total
+    return seconds
+
+
+def _measure_lists(store: Store, rounds: int) -> Figures:
+    asked: dict[str, Callable[[], object]] = {
+        "100 newest sessions": lambda: store.list_sessions(LOCAL),
+        "all projects": lambda: store.list_projects(LOCAL),
+        "facets": lambda: store.list_facets(LOCAL),
+    }
+    figures: Figures = {"sessions": (float(store.list_sessions(LOCAL).total), "")}
+    for name, ask in asked.items():
+        times = []
+        for _ in range(rounds):
+            begun = time.perf_counter()
+            ask()
+            times.append(time.perf_counter() - begun)
+        figures[name] = statistics.median(times), "s"
+    return figures
+
+
+def _tell_size(engine: Engine) -> Figures:
     [(cells, size)] = engine.query(
         "SELECT sumIf(rows, table = 'usage_rollup'), sum(bytes_on_disk) FROM system.parts "
         "WHERE active AND database = currentDatabase() AND table IN ('answers', 'usage_rollup')"
     )
-    figures["quarters of an hour"] = float(cells), ""
-    figures["on the disk"] = size / 1e9, "GB"
-    for by, zone in REPORTS:
-        times = []
-        for _ in range(ROUNDS):
-            begun = time.perf_counter()
-            found = _report(store, by, zone)
-            times.append(time.perf_counter() - begun)
-            assert found.total.messages == before.messages * (copies + 1), found.total
-            assert found.total.cost_usd == before.cost_usd * (copies + 1), found.total
-        figures[f"{by.value} ({zone})"] = statistics.median(times), "s"
-    return figures
-
-
-def _multiply(engine: Engine, table: Table, changed: dict[str, str], copies: int) -> None:
-    """Add copies of a table's rows."""
-    order = ", ".join(f"{name} % {_LOW}" if "128" in table.columns[name] else name for name in table.key)
-    once = f"{table.name}_once"
-    engine.command(f"CREATE TABLE {once} ENGINE = Memory AS SELECT * FROM {table.name} FINAL ORDER BY {order}")
-    [(rows,)] = engine.query(f"SELECT count() FROM {once}")
-    names = ", ".join(table.names)
-    columns = ", ".join(f"{changed.get(name, f'a.{name}')} AS {name}" for name in table.names)
-    step = max(AT_ONCE // max(rows, 1), 1)
-    for first in range(1, copies + 1, step):
-        count = min(step, copies + 1 - first)
-        statement = f"""
-        INSERT INTO {table.name} ({names}) SELECT {columns}
-        FROM (SELECT {{first:UInt64}} + number AS copy FROM numbers({{count:UInt64}})) AS n
-        CROSS JOIN {once} AS a
-        SETTINGS min_insert_block_size_rows = {AT_ONCE}
-        """
-        engine.command(statement, {"first": first, "count": count, "copies": copies, "days": DAYS})
-    engine.command(f"DROP TABLE {once}")
+    return {"quarters of an hour": (float(cells), ""), "answers and sums on the disk": (size / 1e9, "GB")}
 
 
 def _report(store: Store, by: Grouping, zone: str) -> UsageReport:
@@ -157,14 +171,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure reports of usage over many answers.")
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
     parser.add_argument("--messages", type=int, default=MESSAGES, help="how many answers there are to be")
+    parser.add_argument("--alone", action="store_true", help="leave SQLite and PostgreSQL out")
     options = parser.parse_args(arguments)
     try:
-        figures = measure(options.folder, options.messages)
+        engines = {"ClickHouse": measure(options.folder, options.messages)}
+        if not options.alone:
+            engines |= compare(options.folder, options.messages)
     except OSError as error:
         print(error, file=sys.stderr)
         return 2
-    for name, (figure, unit) in figures.items():
-        print(f"{name:32} {figure:16,.{2 if unit else 0}f} {unit}".rstrip())
+    for engine, figures in engines.items():
+        print(f"\n{engine}")
+        for name, (figure, unit) in figures.items():
+            print(f"  {name:32} {figure:16,.{2 if unit else 0}f} {unit}".rstrip())
     return 0
 
 
