@@ -25,6 +25,8 @@ BEGIN = 1_767_312_000_000_000
 """When sessions begin, in microseconds; there is a line each second."""
 FRAME = "SELECT CAST(data AS BLOB)"
 """How a frame of the archive is read; windows may be in one or across two."""
+POLL = "SELECT seq FROM changes"
+"""How the server looks for changes every now and then, whoever asks for what."""
 
 
 class Work:
@@ -41,6 +43,8 @@ class Work:
 
     def _count(self, event: dict[str, Any]) -> None:
         text = " ".join(event["sql"].split())
+        if text.startswith(POLL):
+            return
         self.statements[text] += 1
         if not text.startswith(FRAME):
             self.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
@@ -132,6 +136,11 @@ def measure(
     return sum(done.statements.values()) - done.frames, done.steps, done.frames
 
 
+def measure_often(watched: tuple[Served, Work], name: str, query: str, part: str = "messages") -> tuple[int, int, int]:
+    """Return what a window takes for itself: a thread that opens its connection meanwhile adds statements."""
+    return min(measure(watched, name, query, part) for _ in range(3))
+
+
 FILTERS = ["", "&role=user&role=assistant", "&role=user", "&lane=main", "&category=builtin"]
 
 
@@ -149,8 +158,8 @@ def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
     ]
     found = {place: measure(watched, "long", f"{place}{where}") for place in places}
     # By now all words of these windows are known, whichever test came first.
-    again = {place: measure(watched, "long", f"{place}{where}") for place in places}
-    short = measure(watched, "short", f"around={SHORT // 2}{where}")
+    again = {place: measure_often(watched, "long", f"{place}{where}") for place in places}
+    short = measure_often(watched, "short", f"around={SHORT // 2}{where}")
     statements = [statements for statements, _, _ in (*again.values(), short)]
     steps = [steps for _, steps, _ in (*again.values(), short)]
     assert max(statements) <= min(statements) * 1.1, again
@@ -162,8 +171,8 @@ def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
 
 def test_a_window_of_the_timeline_costs_the_same_everywhere(watched: tuple[Served, Work]) -> None:
     places = ["after=-1", f"after={LONG // 2}", f"around={LONG // 2}", "around=end", f"before={LONG // 2}"]
-    found = {place: measure(watched, "long", place, "timeline") for place in places}
-    short = measure(watched, "short", f"around={SHORT // 2}", "timeline")
+    found = {place: measure_often(watched, "long", place, "timeline") for place in places}
+    short = measure_often(watched, "short", f"around={SHORT // 2}", "timeline")
     statements = [statements for statements, _, _ in (*found.values(), short)]
     steps = [steps for _, steps, _ in (*found.values(), short)]
     assert max(statements) <= min(statements) * 1.1, (found, short)
