@@ -22,7 +22,7 @@ pytest.register_assert_rewrite("turnlog.testing")
 settings.register_profile(
     "test",
     deadline=None,
-    max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "300")),
+    max_examples=int(os.environ.get("TURNLOG_EXAMPLES", "100")),
     derandomize="TURNLOG_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -152,12 +152,13 @@ def _fill(
             each for told in sessions if told.person == person for each in _list_deliveries(told, origin)
         ]
         store.add_deliveries(LOCAL, deliveries)
-    for rule in rules:
-        store.set_rule(LOCAL, rule.name, rule.visibility)
+    # In this order nothing is seen for a moment only: whoever saw it would be told that it is gone.
     for known in store.list_known(LOCAL):
         chosen = wanted[known.session_id].chosen
         if chosen is not None:
             store.set_visibility(LOCAL, [known.key], chosen)
+    for rule in rules:
+        store.set_rule(LOCAL, rule.name, rule.visibility)
 
 
 def _list_deliveries(told: Told, origin: str) -> Iterator[HookDelivery]:

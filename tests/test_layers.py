@@ -8,6 +8,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,17 @@ LAYERS = [
 ]
 TOP = {"server", "integrations", "cli"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
-NAMES = [module.name for module in pkgutil.walk_packages(turnlog.__path__, "turnlog.")]
+NAMES = frozenset(module.name for module in pkgutil.walk_packages(turnlog.__path__, "turnlog."))
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the turnlog modules that a file imports, and the depth of each import statement."""
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def list_imported(path: Path) -> list[tuple[str, int]]:
+    """Return the turnlog modules that a file imports, and the depth of each import statement."""
 
     def walk(node: ast.AST, depth: int) -> Iterator[tuple[str, int]]:
         for child in ast.iter_child_nodes(node):
@@ -47,35 +54,44 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
                 inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
                 yield from walk(child, depth + inside)
 
-    return ((name, depth) for name, depth in walk(ast.parse(path.read_text()), 0) if name.startswith("turnlog"))
+    return [(name, depth) for name, depth in walk(parse(path), 0) if name.startswith("turnlog")]
+
+
+def name_module(path: Path) -> str:
+    return ".".join(("turnlog", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def layer_of(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
+def list_wrong(path: Path) -> Iterator[str]:
+    """Yield what a file must not import."""
     own = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    for name, depth in imported(path):
+    for name, depth in list_imported(path):
         layer = layer_of(name)
         if own == "__init__":
-            assert layer in ("errors", "messages", "transcripts"), f"{name}: the root re-exports only these"
+            if layer not in ("errors", "messages", "transcripts"):
+                yield f"{name}: the root re-exports only these"
             continue
-        assert layer != "testing" or own == "testing", "nothing imports testing"
-        assert layer != "config" or own in TOP, "only the entry points read config"
-        if layer in LAYERS and own in LAYERS:
-            assert LAYERS.index(layer) <= LAYERS.index(own), f"{own} imports {name}"
-        assert depth == 0 or own == "cli", f"{name} is imported inside a function"
+        if layer == "testing" and own != "testing":
+            yield f"{name}: nothing imports testing"
+        if layer == "config" and own not in TOP:
+            yield f"{name}: only the entry points read config"
+        if layer in LAYERS and own in LAYERS and LAYERS.index(layer) > LAYERS.index(own):
+            yield f"{name}: {own} is below it"
+        if depth and own != "cli":
+            yield f"{name}: is imported inside a function"
+
+
+def test_imports_point_one_way() -> None:
+    assert len(MODULES) > 100
+    wrong = {str(path.relative_to(PACKAGE)): found for path in MODULES if (found := list(list_wrong(path)))}
+    assert wrong == {}
 
 
 def test_modules_do_not_import_each_other_in_circles() -> None:
-    graph = {
-        ".".join(("turnlog", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): {
-            name for name, _ in imported(path)
-        }
-        for path in MODULES
-    }
+    graph = {name_module(path): {name for name, _ in list_imported(path)} for path in MODULES}
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
@@ -89,25 +105,23 @@ def test_modules_do_not_import_each_other_in_circles() -> None:
         visit(name, ())
 
 
-@pytest.mark.parametrize("name", ["turnlog", *NAMES])
-def test_public_names_are_declared_and_there(name: str) -> None:
-    module = importlib.import_module(name)
-    declared = module.__all__
-    assert len(set(declared)) == len(declared)
-    assert not [missing for missing in declared if not hasattr(module, missing)]
-    assert not [private for private in declared if private.startswith("_")]
+def test_public_names_are_declared_and_there() -> None:
+    for name in ("turnlog", *sorted(NAMES)):
+        module = importlib.import_module(name)
+        declared = module.__all__
+        assert len(set(declared)) == len(declared), name
+        assert not [missing for missing in declared if not hasattr(module, missing)], name
+        assert not [private for private in declared if private.startswith("_")], name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_public_definitions_are_declared(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    module = ".".join(("turnlog", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-    defined = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-    }
-    assert defined <= set(importlib.import_module(module).__all__)
+def test_public_definitions_are_declared() -> None:
+    for path in MODULES:
+        defined = {
+            node.name
+            for node in parse(path).body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        }
+        assert defined <= set(importlib.import_module(name_module(path)).__all__), path
 
 
 def test_the_root_loads_nothing_until_it_is_asked() -> None:

@@ -141,13 +141,13 @@ def kill_often(
 
 
 def test_killing_a_sync_at_random_moments_loses_nothing(tmp_path: Path, report: Callable[[str], None]) -> None:
-    kill_often(tmp_path, 50, report, sync_and_kill)
+    kill_often(tmp_path, 20, report, sync_and_kill)
 
 
 def test_killing_a_follower_at_random_moments_loses_nothing(
     tmp_path: Path, report: Callable[[str], None]
 ) -> None:
-    kill_often(tmp_path, 25, report, follow_and_kill)
+    kill_often(tmp_path, 10, report, follow_and_kill)
 
 
 @pytest.mark.soak

@@ -14,7 +14,7 @@ from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.transcripts.files.locate import locate_path
 
-_FILES = 15
+_FILES = 8
 _LARGER = 1.1
 """How many times the size of the other a database may have."""
 _ROWS = (

@@ -116,8 +116,8 @@ def kill_often(start: Start, home: Path, kills: int, each: int) -> float:
 
 
 def test_what_was_answered_outlives_a_kill(tmp_path: Path, report: Callable[[str], None]) -> None:
-    seconds = kill_often(forked, tmp_path / "home", kills=20, each=5)
-    report(f"20 kills after 100 deliveries, nothing lost; {seconds:.2f} s for each")
+    seconds = kill_often(forked, tmp_path / "home", kills=10, each=10)
+    report(f"10 kills after 100 deliveries, nothing lost; {seconds:.2f} s for each")
 
 
 @pytest.mark.soak

@@ -61,7 +61,7 @@ class Team:
                 hooks=self._random.randint(0, 2),
                 has_file=self._random.random() < 0.85,
             )
-            for number in range(1, 9)
+            for number in range(1, 7)
         )
         self.rules = tuple(
             Project(name, self._random.choice(list(Visibility)))

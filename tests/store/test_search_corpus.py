@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
@@ -20,7 +21,7 @@ from turnlog.store.search.parsing import parse_query
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts.files.locate import locate_path
 
-QUERIES = 390
+QUERIES = settings().max_examples * 13 // 10
 MOST = 40
 """How many hits of a query are compared; of some, all are."""
 SEED = 6

@@ -52,7 +52,9 @@ CHECKS = [
     negative_data_rejection,
 ]
 _few = settings(
-    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], database=None
+    max_examples=settings().max_examples // 8,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    database=None,
 )
 
 
@@ -95,7 +97,7 @@ def test_what_the_schema_allows_is_answered_as_it_says(served: Served, label: st
 
 @pytest.mark.parametrize("label", [label for label, each in OPERATIONS.items() if each.query or each.body])
 def test_nothing_fails_at_what_the_schema_forbids(served: Served, label: str) -> None:
-    @settings(_few, max_examples=15)
+    @settings(_few, max_examples=settings().max_examples // 16)
     @given(case=OPERATIONS[label].as_strategy(generation_mode=GenerationMode.NEGATIVE))
     def check(case: Case[Any]) -> None:
         ask(served, case)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
@@ -18,7 +19,9 @@ from turnlog.store.sqlite.connection import translate, writing
 __all__ = ["check_alone", "is_there", "put_aside", "put_back"]
 
 _ENDINGS = ("", "-wal", "-shm")
-_PATIENCE_MS = 2000
+_PATIENCE = 2.0
+"""How many seconds may pass until those who have closed it are gone."""
+_PAUSE = 0.02
 _OTHERS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = 'turnlog' AND pid <> pg_backend_pid()
@@ -40,8 +43,7 @@ def check_alone(place: StorePlace) -> None:
         is_alone = not place.exists() or _close_log(place)
     else:
         with _connected(place) as (connection, _):
-            [(others,)] = connection.execute(_OTHERS).fetchall()
-        is_alone = not others
+            is_alone = _wait_alone(connection)
     if not is_alone:
         raise BusyStoreError(f"The store of {place} is in use by another process; stop that first")
 
@@ -63,11 +65,21 @@ def put_back(place: StorePlace, suffix: str) -> None:
     _rename(place, suffix, "")
 
 
+def _wait_alone(connection: Any) -> bool:
+    """Tell whether nobody else is connected: a server's process outlives the connection that was closed."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        [(others,)] = connection.execute(_OTHERS).fetchall()
+        if not others or time.monotonic() > until:
+            return not others
+        time.sleep(_PAUSE)
+
+
 def _close_log(place: Path) -> bool:
     """Move all into the one file, which only works if nobody else has it open; return False if somebody has."""
     try:
         with closing(apsw.Connection(os.fspath(place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            connection.set_busy_timeout(_PATIENCE_MS)
+            connection.set_busy_timeout(int(_PATIENCE * 1000))
             connection.execute("PRAGMA journal_mode=DELETE").fetchall()
             with writing(connection):
                 pass
