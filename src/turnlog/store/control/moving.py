@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
@@ -19,13 +18,9 @@ from turnlog.store.sqlite.connection import translate, writing
 __all__ = ["check_alone", "is_there", "put_aside", "put_back"]
 
 _ENDINGS = ("", "-wal", "-shm")
-_PATIENCE = 2.0
-"""How many seconds may pass until those who have closed it are gone."""
-_PAUSE = 0.02
-_OTHERS = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'turnlog' AND pid <> pg_backend_pid()
-"""
+_PATIENCE_MS = 2000
+# Loaded when it is asked for: the drivers of servers are optional.
+_WIRE = "turnlog.store.postgres.wire"
 
 
 def is_there(place: StorePlace) -> bool:
@@ -43,7 +38,7 @@ def check_alone(place: StorePlace) -> None:
         is_alone = not place.exists() or _close_log(place)
     else:
         with _connected(place) as (connection, _):
-            is_alone = _wait_alone(connection)
+            is_alone = import_module(_WIRE).wait_alone(connection)
     if not is_alone:
         raise BusyStoreError(f"The store of {place} is in use by another process; stop that first")
 
@@ -65,21 +60,11 @@ def put_back(place: StorePlace, suffix: str) -> None:
     _rename(place, suffix, "")
 
 
-def _wait_alone(connection: Any) -> bool:
-    """Tell whether nobody else is connected: a server's process outlives the connection that was closed."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        [(others,)] = connection.execute(_OTHERS).fetchall()
-        if not others or time.monotonic() > until:
-            return not others
-        time.sleep(_PAUSE)
-
-
 def _close_log(place: Path) -> bool:
     """Move all into the one file, which only works if nobody else has it open; return False if somebody has."""
     try:
         with closing(apsw.Connection(os.fspath(place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            connection.set_busy_timeout(int(_PATIENCE * 1000))
+            connection.set_busy_timeout(_PATIENCE_MS)
             connection.execute("PRAGMA journal_mode=DELETE").fetchall()
             with writing(connection):
                 pass
@@ -109,8 +94,7 @@ def _name(place: Path, suffix: str, ending: str) -> Path:
 @contextmanager
 def _connected(place: ServerPlace) -> Iterator[tuple[Any, str]]:
     """Lend a connection to a server, and the name of the schema there."""
-    # Loaded when it is asked for: the drivers of servers are optional.
-    wire = import_module("turnlog.store.postgres.wire")
+    wire = import_module(_WIRE)
     failures = import_module("turnlog.store.postgres.failures")
     with failures.translate(wire.describe(place.address)), closing(wire.connect(place.address)) as connection:
         yield connection, wire.CONTROL

@@ -26,15 +26,10 @@ from turnlog.store.postgres.migrations import MIGRATIONS, check_known, create_pe
 from turnlog.store.postgres.opening import make_current
 from turnlog.store.postgres.remembering import read_memory
 from turnlog.store.postgres.store import PostgresStore
-from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA, connect, describe
+from turnlog.store.postgres.wire import ACCOUNTS, SCHEMA, connect, describe, wait_alone
 from turnlog.store.remembering import Memory, carry_over
 
 __all__ = ["check_backup", "restore_store"]
-
-_OTHERS = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'turnlog' AND pid <> pg_backend_pid()
-"""
 
 
 def check_backup(source: Path) -> None:
@@ -99,8 +94,7 @@ def _carry_accounts(connection: Connection, kept: str) -> CarriedAccounts:
 
 
 def _check_alone(connection: Connection, name: str) -> None:
-    [(others,)] = connection.execute(_OTHERS).fetchall()
-    if others:
+    if not wait_alone(connection):
         raise BusyStoreError(f"The store {name} is in use by another process; stop that first")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ __all__ = [
     "copy_rows",
     "describe",
     "list_settings",
+    "wait_alone",
 ]
 
 SCHEMA = "turnlog"
@@ -33,6 +35,12 @@ _LOCK_SECONDS = 120
 """How long to wait for another writer."""
 _REACH_SECONDS = 10
 """How long to wait for an answer of the server's machine."""
+_GONE_SECONDS = 2
+"""How long to wait until those who have closed their connections are gone."""
+_OTHERS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'turnlog' AND pid <> pg_backend_pid()
+"""
 _WRITTEN = ("INSERT", "UPDATE", "DELETE", "COPY")
 
 
@@ -120,3 +128,13 @@ def copy_rows(
             for row in rows:
                 copy.write_row(row)
         cast(CountedConnection, connection).written += max(cursor.rowcount, 0)
+
+
+def wait_alone(connection: Connection[Any]) -> bool:
+    """Tell whether nobody else is connected: a server's process outlives the connection that was closed."""
+    until = time.monotonic() + _GONE_SECONDS
+    while True:
+        [(others,)] = connection.execute(_OTHERS).fetchall()
+        if not others or time.monotonic() > until:
+            return not others
+        time.sleep(0.02)
