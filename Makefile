@@ -12,6 +12,10 @@ WORKERS := $(shell expr $$(nproc) + 1)
 # The server that tests and measurements start for themselves.
 DATABASE := ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \
 	(apt-get update && apt-get install -y postgresql)
+BROWSER := command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+# The same browser without its windows takes half the time for the same tests; what is measured has them.
+HEADLESS := command -v chromium-headless-shell > /dev/null || \
+	(apt-get update && apt-get install -y chromium-headless-shell) || $(BROWSER)
 NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
@@ -71,7 +75,7 @@ web-test: $(NODE)
 	cd web && npm run --silent test
 
 browser-test: $(PAGE)
-	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	$(HEADLESS)
 	cd web && npm run --silent browser
 
 format: setup
@@ -85,9 +89,9 @@ docs: setup
 
 # Pictures of every page, light and dark, on the real server with its sample sessions.
 screenshots: setup
-	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
+	$(BROWSER)
 	mkdir -p docs/images
-	cd web && PICTURES=../docs/images npx playwright test pictures --workers 1
+	cd web && CHROMIUM=$$(command -v chromium) PICTURES=../docs/images npx playwright test pictures --workers 1
 
 # The page's types are made from it.
 schema: $(VENV)/.dev $(NODE)
@@ -108,8 +112,8 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/collectors.py
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
-	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
-	cd web && npm run --silent measure
+	$(BROWSER)
+	cd web && CHROMIUM=$$(command -v chromium) npm run --silent measure
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 import { defineConfig } from "@playwright/test";
 
 // The system's own Chromium: no browser is downloaded. It is told to keep quiet, since it can reach nothing.
@@ -10,6 +12,9 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+
+const PLACES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const CHROMIUM = process.env["CHROMIUM"] ?? PLACES.find((place) => existsSync(place)) ?? "chromium";
 
 export default defineConfig({
   testDir: "tests/browser",
@@ -27,6 +32,6 @@ export default defineConfig({
     timezoneId: "Europe/Berlin",
     locale: "en-GB",
     colorScheme: "light",
-    launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS },
+    launchOptions: { executablePath: CHROMIUM, args: FLAGS },
   },
 });
