@@ -121,6 +121,7 @@ fuzz: setup
 soak: setup
 	$(DATABASE)
 	TURNLOG_CORPUS=$(CORPUS) $(BIN)/pytest -m soak
+	TURNLOG_CORPUS=$(CORPUS) TURNLOG_EXAMPLES=1000 $(BIN)/pytest -n $(WORKERS) -m "hypothesis and not soak"
 
 # Whoever has no sessions yet is shown samples.
 serve: setup
