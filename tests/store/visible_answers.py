@@ -160,7 +160,6 @@ def _ask_hooks(
         key, own = session.key, session.session_id
         under = store.list_hooks_under(scope, key, own, range(3), above=True)
         actions = store.list_actions(scope, key, own)
-        hooks = {each.number: numbers[each.number] for each in actions if each.kind == "hook"}
         found += [
             (under.total, [(at, name([fact])) for at, fact in under.hooks]),
             sorted(
@@ -169,7 +168,16 @@ def _ask_hooks(
             ),
             store.list_hook_lines(scope, key, [Told("PreToolUse", None, _TIMES[0])]),
             store.list_events_at(scope, key, [(key, 0), (key, 1)]),
-            [(hooks.get(each.number), each.kind, each.category, each.state, each.name) for each in actions],
+            [
+                (
+                    numbers[each.number] if each.kind == "hook" else None,
+                    each.kind,
+                    each.category,
+                    each.state,
+                    each.name,
+                )
+                for each in actions
+            ],
             store.tally_actions(scope, key, own),
         ]
     return {"hooks": found}
