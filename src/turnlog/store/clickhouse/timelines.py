@@ -161,7 +161,7 @@ class Timelines(ChapterQueries):
         look = None if found or not times else self._look(scope, key)
         if look is not None and look.main not in (None, usual):
             found = self._find_last(scope, key, look, {(look.main, at) for at in times}, in_turns=True)
-        return {at: turn for (_, at), (_, turn) in found.items() if turn is not None}
+        return {at: turn for (_, at), (_, turn) in sorted(found.items()) if turn is not None}
 
     def _list_spans(
         self, scope: Scope, key: str, look: Look | None, chapter: int | None, messages: list[int], above: bool
