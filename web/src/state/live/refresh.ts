@@ -114,6 +114,9 @@ export function refreshQueries(client: QueryClient, live: Live): () => void {
       });
     }),
     refreshByStatus(client),
+    whenBack(() => {
+      many("status", false);
+    }),
   ];
   return () => {
     for (const stop of stops) stop();
@@ -122,7 +125,11 @@ export function refreshQueries(client: QueryClient, live: Live): () => void {
 
 function take(client: QueryClient, news: News, many: (name: string, all: boolean) => void): void {
   const { sync } = news;
-  if (sync) client.setQueryData<Status>(["status"], (status) => status && { ...status, sync });
+  if (sync) {
+    // An answer that is under way may be from before this was told, and would put it back.
+    if (client.isFetching({ queryKey: ["status"] }) > 0) many("status", false);
+    client.setQueryData<Status>(["status"], (status) => status && { ...status, sync });
+  }
   if (news.reset) {
     void client.invalidateQueries();
     return;
@@ -157,6 +164,16 @@ function isOpen(call: Call): boolean {
 
 function pagesOf({ state }: Query): number {
   return (state.data as { pages?: readonly unknown[] } | undefined)?.pages?.length ?? 0;
+}
+
+/** Runs something when a stream is open again: it makes up for changes, but not for how reading goes. */
+function whenBack(run: () => void): () => void {
+  let wasOpen = liveStatus.get() === "open";
+  return liveStatus.subscribe(() => {
+    if (liveStatus.get() !== "open") return;
+    if (wasOpen) run();
+    wasOpen = true;
+  });
 }
 
 /** Where there is no stream, the status tells that something changed, if not what. */

@@ -52,7 +52,7 @@ async function start() {
     streams.say(event);
     await vi.advanceTimersByTimeAsync(0);
   };
-  return { say, asked, client, stop };
+  return { say, asked, client, stop, streams };
 }
 
 const change = (kind: "session-changed" | "session-marked" | "session-access"): LiveEvent => ({
@@ -157,4 +157,39 @@ test("a kind of change that a newer server tells of does no harm", async () => {
     change: { kind: "session-sung", session: "s-1" },
   } as unknown as LiveEvent);
   expect(asked).toEqual([]);
+});
+
+test("how reading goes is not put back by an answer from before", async () => {
+  const { say, client } = await start();
+  const answers: ((sync: unknown) => void)[] = [];
+  const status = new QueryObserver(client, {
+    queryKey: ["status"],
+    queryFn: () =>
+      new Promise((resolve) =>
+        answers.push((sync) => {
+          resolve({ sync });
+        }),
+      ),
+  });
+  status.subscribe(() => undefined);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(answers).toHaveLength(1);
+  const watching = { phase: "watching", done: 0, total: 0, failing: false, last_at: null } as const;
+  await say({ type: "sync", sync: watching });
+  answers[0]?.({ phase: "syncing" });
+  await vi.advanceTimersByTimeAsync(0);
+  answers[1]?.(watching);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(client.getQueryData(["status"])).toEqual({ sync: watching });
+});
+
+test("behind a gap it is asked how reading goes, and nothing else", async () => {
+  const { say, asked, streams } = await start();
+  await say({ type: "hello", id: "e:1" });
+  asked.length = 0;
+  streams.cut();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked).toEqual([]);
+  await say({ type: "hello", id: "e:1" });
+  expect(asked).toEqual(["status"]);
 });
