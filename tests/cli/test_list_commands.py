@@ -27,10 +27,11 @@ def env(tmp_path: Path) -> dict[str, str]:
     """A machine with four sessions in three projects, all of them archived."""
     projects = tmp_path / "claude" / "projects"
     shutil.copytree(TOUR, projects / "-home-ada-tea")
+    # Names begin as no key can: those are hexadecimal, and others on each machine.
     for folder, name, cwd, title in (
-        ("-work-one", "aaaa-1", "/work/one", "Fix the parser"),
-        ("-work-one", "aaaa-2", "/work/one", "Brew"),
-        ("-work-one-inner", "bbbb-1", "/work/one/inner", "Parse 茶"),
+        ("-work-one", "pppp-1", "/work/one", "Fix the parser"),
+        ("-work-one", "pppp-2", "/work/one", "Brew"),
+        ("-work-one-inner", "qqqq-1", "/work/one/inner", "Parse 茶"),
     ):
         (projects / folder).mkdir(exist_ok=True)
         lines = make_line(0, session_id=name, cwd=cwd, gitBranch="fix/parser", text=title)
@@ -99,18 +100,18 @@ def test_a_list_on_a_terminal_fits(env: dict[str, str], width: int) -> None:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["parse"], ["aaaa-1", "bbbb-1"]),
-        (["--project", "ONE"], ["aaaa-1", "aaaa-2", "bbbb-1"]),
-        (["--project", "/work/one/inner"], ["bbbb-1"]),
-        (["--project", "/work/one/"], ["aaaa-1", "aaaa-2", "bbbb-1"]),
-        (["--session", "aaaa"], ["aaaa-1", "aaaa-2"]),
+        (["parse"], ["pppp-1", "qqqq-1"]),
+        (["--project", "ONE"], ["pppp-1", "pppp-2", "qqqq-1"]),
+        (["--project", "/work/one/inner"], ["qqqq-1"]),
+        (["--project", "/work/one/"], ["pppp-1", "pppp-2", "qqqq-1"]),
+        (["--session", "pppp"], ["pppp-1", "pppp-2"]),
         (["--model", "SONNET"], [TEA]),
-        (["--branch", "fix/"], ["aaaa-1", "aaaa-2", "bbbb-1"]),
+        (["--branch", "fix/"], ["pppp-1", "pppp-2", "qqqq-1"]),
         (["--since", "2026-02-01"], [TEA]),
-        (["--until", "2026-01-02"], ["aaaa-1", "aaaa-2", "bbbb-1"]),
+        (["--until", "2026-01-02"], ["pppp-1", "pppp-2", "qqqq-1"]),
         (["--since", "2026-01-02T00:00:02Z", "--until", "2026-02-28"], []),
         (["--errors"], [TEA]),
-        (["--no-problems", "parse"], ["aaaa-1", "bbbb-1"]),
+        (["--no-problems", "parse"], ["pppp-1", "qqqq-1"]),
         (["--only-here"], []),
         (["--still-there", "--starred"], []),
     ],
@@ -190,39 +191,39 @@ def test_projects_are_listed(env: dict[str, str]) -> None:
 def test_what_is_gone_is_counted_and_found(env: dict[str, str]) -> None:
     shutil.rmtree(Path(env["CLAUDE_CONFIG_DIR"]) / "projects" / "-work-one-inner")
     invoke("sync", env=env)
-    assert ids(env, "--only-here") == ["bbbb-1"]
+    assert ids(env, "--only-here") == ["qqqq-1"]
     assert [each["only_here"] for each in ask(env, "projects", "inner")] == [1]
 
 
 def test_sessions_are_marked_found_by_it_and_unmarked(env: dict[str, str]) -> None:
-    marked = invoke("mark", "aaaa-1", "--star", "--tag", "bug", "--tag", "slow", "--name", "Newlines", env=env)
-    assert (marked.exit_code, marked.stdout) == (0, "aaaa-1  ★ Newlines #bug #slow\n")
-    assert ids(env, "--tag", "bug", "--tag", "slow", "--starred") == ["aaaa-1"]
-    assert ids(env, "newl") == ["aaaa-1"]
+    marked = invoke("mark", "pppp-1", "--star", "--tag", "bug", "--tag", "slow", "--name", "Newlines", env=env)
+    assert (marked.exit_code, marked.stdout) == (0, "pppp-1  ★ Newlines #bug #slow\n")
+    assert ids(env, "--tag", "bug", "--tag", "slow", "--starred") == ["pppp-1"]
+    assert ids(env, "newl") == ["pppp-1"]
     assert "★ Newlines #bug #slow" in invoke("sessions", env=env).stdout
     invoke("mark", "newlines", "--untag", "slow", "--no-star", "--name", "", env=env)
-    [item] = ask(env, "mark", "aaaa-1")
+    [item] = ask(env, "mark", "pppp-1")
     assert (item["changed"], item["marks"]["tags"], item["marks"]["name"]) == (False, ["bug"], None)
     undone = invoke("mark", "--undo", env=env)
-    assert undone.stdout == "aaaa-1  ★ Newlines #bug #slow\n"
+    assert undone.stdout == "pppp-1  ★ Newlines #bug #slow\n"
     assert ask(env, "mark", "--undo")[0]["marks"]["tags"] == []
     last = invoke("mark", "--undo", env=env)
     assert (last.exit_code, last.stdout) == (1, "")
 
 
 def test_what_is_put_away_is_left_out(env: dict[str, str]) -> None:
-    invoke("mark", "aaaa-1", "aaaa-2", "--archive", env=env)
-    assert ids(env) == [TEA, "bbbb-1"]
-    assert ids(env, "--archived") == ["aaaa-1", "aaaa-2"]
+    invoke("mark", "pppp-1", "pppp-2", "--archive", env=env)
+    assert ids(env) == [TEA, "qqqq-1"]
+    assert ids(env, "--archived") == ["pppp-1", "pppp-2"]
     assert len(ids(env, "--all")) == 4
     assert "Fix the parser (archived)" in invoke("sessions", "--archived", env=env).stdout
     assert [each["archived"] for each in ask(env, "projects", "/work/one", "--sort", "name")] == [2, 0]
 
 
 def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
-    invoke("mark", "aaaa-1", "--note", "first\nsecond \u00ad", env=env)
-    marked = invoke("mark", "aaaa-1", "--note", "first\nsecond", env=env)
-    assert marked.stdout == "aaaa-1  Fix the parser\n  first\n  second\n"
+    invoke("mark", "pppp-1", "--note", "first\nsecond \u00ad", env=env)
+    marked = invoke("mark", "pppp-1", "--note", "first\nsecond", env=env)
+    assert marked.stdout == "pppp-1  Fix the parser\n  first\n  second\n"
 
 
 @pytest.mark.parametrize(
@@ -235,11 +236,11 @@ def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
         (["sessions", "nothing like it"], 1, "no such session is archived"),
         (["projects", "nothing like it"], 1, "no such project is archived"),
         (["mark"], 2, "name the sessions to mark, or --undo alone"),
-        (["mark", "aaaa-1", "--undo"], 2, "it stands alone"),
-        (["mark", "aaaa", "--star"], 2, "2 sessions begin with aaaa: aaaa-"),
-        (["mark", "ffff", "--star"], 1, "no archived session begins with ffff"),
-        (["mark", "aaaa-1", "--tag", "a b"], 2, "Expected a tag without blanks and commas, got 'a b'"),
-        (["mark", "aaaa-1", "--name", "\x1b[31m"], 2, "Expected a name without control characters, got U+001B"),
+        (["mark", "pppp-1", "--undo"], 2, "it stands alone"),
+        (["mark", "pppp", "--star"], 2, "2 sessions begin with pppp: pppp-"),
+        (["mark", "zzzz", "--star"], 1, "no archived session begins with zzzz"),
+        (["mark", "pppp-1", "--tag", "a b"], 2, "Expected a tag without blanks and commas, got 'a b'"),
+        (["mark", "pppp-1", "--name", "\x1b[31m"], 2, "Expected a name without control characters, got U+001B"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(
@@ -264,14 +265,14 @@ def test_without_an_archive_there_is_nothing(tmp_path: Path, command: str) -> No
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("turnlog mark aa", ["aaaa-1", "aaaa-2"]),
-        ("turnlog show 0b", [TEA]),
-        ("turnlog mark aaaa-1 --tag s", ["slow"]),
+        ("turnlog mark pp", ["pppp-1", "pppp-2"]),
+        ("turnlog show 0b5c7a52-", [TEA]),
+        ("turnlog mark pppp-1 --tag s", ["slow"]),
         ("turnlog mark zz", []),
     ],
 )
 def test_ids_and_tags_are_completed(env: dict[str, str], words: str, expected: list[str]) -> None:
-    invoke("mark", "aaaa-1", "--tag", "slow", env=env)
+    invoke("mark", "pppp-1", "--tag", "slow", env=env)
     at = len(words.split()) - 1
     told = {"_TURNLOG_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
     ran = run(env={**env, **told})

@@ -24,7 +24,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     projects = tmp_path / "claude" / "projects"
     shutil.copytree(TOUR, projects / "-home-ada-tea")
     (projects / "-work").mkdir()
-    for name in ("aaaa", "aaaa-2"):
+    for name in ("pppp", "pppp-2"):  # as no key can begin: those are hexadecimal, and others on each machine
         (projects / "-work" / f"{name}.jsonl").write_bytes(make_lines(4, session_id=name))
     env = {"TURNLOG_HOME": str(tmp_path / "home"), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "TZ": "UTC"}
     assert invoke("sync", env=env).exit_code == 0
@@ -68,17 +68,17 @@ def test_a_name_of_ones_own_is_as_good_as_an_id(env: dict[str, str]) -> None:
 
 
 def test_an_id_in_full_is_meant_though_others_begin_with_it(env: dict[str, str]) -> None:
-    shown = invoke("show", "aaaa", "--json", env=env)
-    assert json.loads(shown.stdout)["id"] == "aaaa"
+    shown = invoke("show", "pppp", "--json", env=env)
+    assert json.loads(shown.stdout)["id"] == "pppp"
 
 
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
         ((), 2, "`turnlog sessions` lists what is archived"),
-        (("aaa",), 2, "2 sessions begin with aaa: aaaa"),
-        (("ffff",), 1, "no archived session begins with ffff"),
-        (("ffff.jsonl",), 2, "ffff.jsonl: No such file or directory"),
+        (("ppp",), 2, "2 sessions begin with ppp: pppp"),
+        (("zzzz",), 1, "no archived session begins with zzzz"),
+        (("zzzz.jsonl",), 2, "zzzz.jsonl: No such file or directory"),
         (("0b5c", "--message", "99"), 1, "the session has no message 99"),
         (("0b5c", "--message", "nobody"), 1, "the session has no message nobody"),
         (("0b5c", "--message", "0", "--agent", "zz"), 1, "the session has no agent zz"),
