@@ -9,12 +9,10 @@ and fit into what JavaScript takes for a whole number.
 
 from __future__ import annotations
 
-from turnlog.store.clickhouse.tables import Table, View
+from turnlog.store.clickhouse.tables import FEW, FEW_OR_NONE, Table, View
 
 __all__ = ["DELIVERIES", "DELIVERY_NUMBERS", "HOOK_TABLES", "HOOK_VIEWS", "MOST_AT_ONCE", "number_delivery"]
 
-_FEW = "LowCardinality(String)"
-_FEW_OR_NONE = "LowCardinality(Nullable(String))"
 _PLACES = 16
 """How many bits of a number say which of a write's deliveries it is."""
 MOST_AT_ONCE = 1 << _PLACES
@@ -26,14 +24,14 @@ DELIVERIES = Table(
     version="write",
     by_month=True,
     columns={
-        "owner": _FEW, "session_id": "String", "received_ns": "Int64",
+        "owner": FEW, "session_id": "String", "received_ns": "Int64",
         "digest": "UInt128",              # the number of its id: see `ids`
         "write": "UInt64", "born": "Date",
         "number": "Int64",                # what `HookEvent.id` tells
-        "delivery_id": "String", "event_name": _FEW, "notification_type": _FEW_OR_NONE,
-        "tool_name": _FEW_OR_NONE, "label": "Nullable(String)", "group_name": _FEW_OR_NONE,
+        "delivery_id": "String", "event_name": FEW, "notification_type": FEW_OR_NONE,
+        "tool_name": FEW_OR_NONE, "label": "Nullable(String)", "group_name": FEW_OR_NONE,
         "context": "Nullable(String)", "tool_use_id": "Nullable(String)", "agent_id": "Nullable(String)",
-        "origin": _FEW, "person": _FEW_OR_NONE,
+        "origin": FEW, "person": FEW_OR_NONE,
         "payload": "String CODEC(ZSTD(3))",
     },
     indexes=("by_number number TYPE bloom_filter GRANULARITY 1",),
@@ -43,7 +41,7 @@ DELIVERY_NUMBERS = Table(
     key=("owner", "digest"),
     version="write",
     columns={
-        "owner": _FEW, "digest": "UInt128", "write": "UInt64", "born": "Date", "number": "Int64",
+        "owner": FEW, "digest": "UInt128", "write": "UInt64", "born": "Date", "number": "Int64",
         "session_id": "String", "received_ns": "Int64",
     },
 )  # fmt: skip

@@ -16,17 +16,11 @@ from __future__ import annotations
 from turnlog.store.clickhouse.hook_schema import HOOK_TABLES, HOOK_VIEWS
 from turnlog.store.clickhouse.search_schema import SEARCH_TABLES, SEARCH_VIEWS
 from turnlog.store.clickhouse.session_schema import SESSIONS, SUMMARIES, SUMMARISED
-from turnlog.store.clickhouse.tables import Table, View
+from turnlog.store.clickhouse.tables import FEW, FEW_OR_NONE, ID, SOME, TEXT, WHOLE, Table, View
 from turnlog.store.clickhouse.usage_schema import USAGE_TABLES, USAGE_VIEWS
 
 __all__ = ["PUBLISHED", "STAGED", "TABLES", "VIEWS"]
 
-_ID = "UInt128"
-_WHOLE = "Int64"
-_SOME = "Nullable(Int64)"
-_TEXT = "Nullable(String)"
-_FEW = "LowCardinality(String)"
-_FEW_OR_NONE = "LowCardinality(Nullable(String))"
 _RAW = "String CODEC(ZSTD(3))"
 
 SOURCES = Table(
@@ -34,9 +28,9 @@ SOURCES = Table(
     key=("session", "source"),
     version="write",
     columns={
-        "session": _ID, "source": _ID, "write": "UInt64", "born": "Date", "name": "String", "kind": _FEW,
-        "agent_id": _TEXT, "run_id": _TEXT, "copied_from": _TEXT, "path": "String", "present": "Bool",
-        "generation": _WHOLE,           # the newest
+        "session": ID, "source": ID, "write": "UInt64", "born": "Date", "name": "String", "kind": FEW,
+        "agent_id": TEXT, "run_id": TEXT, "copied_from": TEXT, "path": "String", "present": "Bool",
+        "generation": WHOLE,           # the newest
     },
     indexes=("by_source source TYPE bloom_filter GRANULARITY 1",),
 )  # fmt: skip
@@ -45,7 +39,7 @@ PATHS = Table(
     key=("session", "source", "at_ns"),
     version="write",
     columns={
-        "session": _ID, "source": _ID, "at_ns": _WHOLE, "write": "UInt64", "born": "Date", "path": "String",
+        "session": ID, "source": ID, "at_ns": WHOLE, "write": "UInt64", "born": "Date", "path": "String",
         "present": "Bool",
     },
 )  # fmt: skip
@@ -54,9 +48,9 @@ GENERATIONS = Table(
     key=("session", "source", "generation"),
     version="write",
     columns={
-        "session": _ID, "source": _ID, "generation": _WHOLE, "write": "UInt64", "born": "Date",
-        "length": _WHOLE, "sealed": _WHOLE, "consumed": _WHOLE, "in_array": "Bool", "lines": _WHOLE,
-        "checkpoint": _TEXT,
+        "session": ID, "source": ID, "generation": WHOLE, "write": "UInt64", "born": "Date",
+        "length": WHOLE, "sealed": WHOLE, "consumed": WHOLE, "in_array": "Bool", "lines": WHOLE,
+        "checkpoint": TEXT,
         # The frames behind `sealed`: start, length, digest, blob, where it begins there, how many bytes it has.
         "tail": "Array(Tuple(Int64, Int64, String, String, Int64, Int64))",
     },
@@ -67,9 +61,9 @@ FRAMES = Table(
     version="write",
     by_month=True,
     columns={
-        "session": _ID, "source": _ID, "generation": _WHOLE, "start": _WHOLE, "write": "UInt64",
-        "born": "Date", "length": _WHOLE, "digest": "String", "blob": "String", "at": _WHOLE,
-        "size": _WHOLE,
+        "session": ID, "source": ID, "generation": WHOLE, "start": WHOLE, "write": "UInt64",
+        "born": "Date", "length": WHOLE, "digest": "String", "blob": "String", "at": WHOLE,
+        "size": WHOLE,
     },
 )  # fmt: skip
 LINES = Table(
@@ -78,12 +72,12 @@ LINES = Table(
     version="write",
     by_month=True,
     columns={
-        "session": _ID, "source": _ID, "generation": _WHOLE, "number": _WHOLE, "write": "UInt64",
-        "born": "Date", "start": "Int64 CODEC(Delta, ZSTD)", "length": _WHOLE, "dialect": _FEW, "type": _FEW,
-        "uuid": _TEXT, "parent": _TEXT,   # as packing.pack_uuid has them
-        "session_id": _FEW_OR_NONE, "agent_id": _FEW_OR_NONE, "message_id": _TEXT,
-        "time": "Nullable(Int64) CODEC(Delta, ZSTD)", "sidechain": "Bool", "problems": _WHOLE,
-        "twin": f"Nullable({_ID})",       # of the first lines, the number of the parent: see `list_twins`
+        "session": ID, "source": ID, "generation": WHOLE, "number": WHOLE, "write": "UInt64",
+        "born": "Date", "start": "Int64 CODEC(Delta, ZSTD)", "length": WHOLE, "dialect": FEW, "type": FEW,
+        "uuid": TEXT, "parent": TEXT,   # as packing.pack_uuid has them
+        "session_id": FEW_OR_NONE, "agent_id": FEW_OR_NONE, "message_id": TEXT,
+        "time": "Nullable(Int64) CODEC(Delta, ZSTD)", "sidechain": "Bool", "problems": WHOLE,
+        "twin": f"Nullable({ID})",       # of the first lines, the number of the parent: see `list_twins`
     },
     indexes=("by_twin twin TYPE bloom_filter GRANULARITY 4",),
 )  # fmt: skip
@@ -93,21 +87,21 @@ ROWS = Table(
     version="write",
     by_month=True,
     columns={
-        "session": _ID, "kind": "UInt8", "source": _ID, "idx": _WHOLE, "revision": "UInt64",
+        "session": ID, "kind": "UInt8", "source": ID, "idx": WHOLE, "revision": "UInt64",
         "write": "UInt64", "born": "Date",
         "gone": "Bool",                   # from this revision on there is no such row
         "digest": "UInt64",               # by which rows are compared
         "row": _RAW,                      # all of it, packed
         # what queries look for; each kind has some of them
-        "id": _TEXT, "name": _TEXT, "role": _FEW, "lane": _FEW, "category": _FEW_OR_NONE, "state": _FEW,
-        "agent": _FEW_OR_NONE, "agent_type": _FEW_OR_NONE, "parent": _SOME, "branch": _WHOLE, "active": "Bool",
-        "turn": _SOME, "message": _SOME, "reached": _SOME, "line": _WHOLE,
-        "at_source": _ID, "at_generation": _WHOLE, "at_start": _WHOLE, "block": _WHOLE,
-        "result_source": f"Nullable({_ID})", "result_generation": _WHOLE, "result_start": _WHOLE,
-        "result_block": _SOME,
-        "path": _TEXT, "started": _SOME, "ended": _SOME, "duration_ms": _SOME, "hook": _FEW_OR_NONE,
-        "tool_use_id": _TEXT, "time": _SOME,
-        "answer": _ID,                    # of a sighting: the number of the message that it is of
+        "id": TEXT, "name": TEXT, "role": FEW, "lane": FEW, "category": FEW_OR_NONE, "state": FEW,
+        "agent": FEW_OR_NONE, "agent_type": FEW_OR_NONE, "parent": SOME, "branch": WHOLE, "active": "Bool",
+        "turn": SOME, "message": SOME, "reached": SOME, "line": WHOLE,
+        "at_source": ID, "at_generation": WHOLE, "at_start": WHOLE, "block": WHOLE,
+        "result_source": f"Nullable({ID})", "result_generation": WHOLE, "result_start": WHOLE,
+        "result_block": SOME,
+        "path": TEXT, "started": SOME, "ended": SOME, "duration_ms": SOME, "hook": FEW_OR_NONE,
+        "tool_use_id": TEXT, "time": SOME,
+        "answer": ID,                    # of a sighting: the number of the message that it is of
     },
 )  # fmt: skip
 SIGHTINGS = Table(
@@ -115,7 +109,7 @@ SIGHTINGS = Table(
     key=("answer", "session", "source", "idx", "revision"),
     version="write",
     columns={
-        "answer": _ID, "session": _ID, "source": _ID, "idx": _WHOLE, "revision": "UInt64", "write": "UInt64",
+        "answer": ID, "session": ID, "source": ID, "idx": WHOLE, "revision": "UInt64", "write": "UInt64",
         "born": "Date", "gone": "Bool", "row": _RAW,
     },
 )  # fmt: skip

@@ -13,11 +13,10 @@ those that no text has any more are deleted when everything is put in order (`wo
 
 from __future__ import annotations
 
-from turnlog.store.clickhouse.tables import Table, View
+from turnlog.store.clickhouse.tables import WHOLE, Table, View
 
 __all__ = ["SEARCH_TABLES", "SEARCH_VIEWS", "TEXTS", "WORDS"]
 
-_WHOLE = "Int64"
 
 TEXTS = Table(
     name="texts",
@@ -26,13 +25,13 @@ TEXTS = Table(
     columns={
         "owner": "LowCardinality(String)",
         "time": "Int64 CODEC(Delta, ZSTD)",     # microseconds since 1970, 0 if it has none
-        "file": _WHOLE,                         # 63 bits of the file's number; of a hook delivery, its own
-        "at": _WHOLE,                           # its line, and which passage of that it is: see `texts.place`
-        "generation": _WHOLE, "write": "UInt64", "born": "Date",
+        "file": WHOLE,                         # 63 bits of the file's number; of a hook delivery, its own
+        "at": WHOLE,                           # its line, and which passage of that it is: see `texts.place`
+        "generation": WHOLE, "write": "UInt64", "born": "Date",
         "session": "UInt128",                   # 0 for hook deliveries
-        "block": _WHOLE,
+        "block": WHOLE,
         "state": "UInt8",                       # its kind, times two, and one for an error
-        "cells": _WHOLE,                        # how long it is
+        "cells": WHOLE,                        # how long it is
         "words": "Array(String) CODEC(ZSTD)",   # each once, in order
         "counts": "Array(UInt8) CODEC(ZSTD)",   # in how many cells each word is, up to 255; empty: in one each
     },

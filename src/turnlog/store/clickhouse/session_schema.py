@@ -6,42 +6,36 @@ these apart, in large pieces. What every list would have to find out of a row is
 
 from __future__ import annotations
 
-from turnlog.store.clickhouse.tables import SETTLING, Table, View
+from turnlog.store.clickhouse.tables import FEW, FEW_OR_NONE, ID, SETTLING, SOME, TEXT, WHOLE, Table, View
 
 __all__ = ["SESSIONS", "SUMMARIES", "SUMMARISED", "fill_summaries"]
 
-_ID = "UInt128"
-_WHOLE = "Int64"
-_SOME = "Nullable(Int64)"
-_TEXT = "Nullable(String)"
-_FEW = "LowCardinality(String)"
-_FEW_OR_NONE = "LowCardinality(Nullable(String))"
 
 SESSIONS = Table(
     name="sessions",
     key=("owner", "id"),
     version="write",
     columns={
-        "owner": _FEW, "id": _ID, "write": "UInt64", "born": "Date",
+        "owner": FEW, "id": ID, "write": "UInt64", "born": "Date",
         # what is known of it
-        "key": "String", "origin": _FEW, "session_id": "String", "project_folder": "String",
+        "key": "String", "origin": FEW, "session_id": "String", "project_folder": "String",
         "revision": "UInt64", "derivation": "UInt64",
         "present": "Bool",                # whether any of its files is still outside
         "path": "String",                 # of its transcript: where it was last seen, and whether it still was
-        "transcript_present": "Bool", "copied_from": _TEXT,
+        "transcript_present": "Bool", "copied_from": TEXT,
         # what follows from its files: see `SessionRow`; `row` is all of it, packed
-        "told_id": _TEXT, "title": _TEXT, "title_key": _TEXT, "project": _TEXT, "project_key": _TEXT,
-        "first_time": _SOME, "last_time": _SOME, "messages": _WHOLE, "prompts": _WHOLE, "answers": _WHOLE,
-        "errors": _WHOLE, "problems": _WHOLE, "input_tokens": _WHOLE, "output_tokens": _WHOLE, "cost": _TEXT,
+        "told_id": TEXT, "title": TEXT, "title_key": TEXT, "project": TEXT, "project_key": TEXT,
+        "first_time": SOME, "last_time": SOME, "messages": WHOLE, "prompts": WHOLE, "answers": WHOLE,
+        "errors": WHOLE, "problems": WHOLE, "input_tokens": WHOLE, "output_tokens": WHOLE, "cost": TEXT,
         "models": "Array(String)", "model_keys": "Array(String)", "branches": "Array(String)",
         "branch_keys": "Array(String)", "row": "Nullable(String)",
         # who may see it: see `SessionAccess`
-        "person": _FEW_OR_NONE, "chosen": "Nullable(Bool)", "rule": _TEXT, "shared": "Bool",
+        "person": FEW_OR_NONE, "chosen": "Nullable(Bool)", "rule": TEXT, "shared": "Bool",
         # what people said about it: see `Marks`
-        "name": _TEXT, "name_key": _TEXT, "tags": "Array(String)", "starred": "Bool", "note": _TEXT,
+        "name": TEXT, "name_key": TEXT, "tags": "Array(String)", "starred": "Bool", "note": TEXT,
         "archived": "Bool",
         # what the program itself says that it cost
-        "reported_kind": _FEW_OR_NONE, "reported_cost": _TEXT, "computed_cost": _TEXT,
+        "reported_kind": FEW_OR_NONE, "reported_cost": TEXT, "computed_cost": TEXT,
     },
     by_month=True,
     indexes=("by_key key TYPE bloom_filter GRANULARITY 4",),
@@ -64,7 +58,7 @@ _COPIED = (
 """As `sessions` has them."""
 _APART = "e.models, e.branches, e.tags, ifNull(e.person, ''), e.origin"
 _FOUND = {
-    "session": (_ID, "e.id"),
+    "session": (ID, "e.id"),
     "listed": ("Bool", "e.row IS NOT NULL"),           # lists have what something followed for
     # The cost as a number, with how many digits behind the point; NULL if it has to be told as it stands.
     "amount": (f"Nullable(Decimal(76, {_SCALE}))",

@@ -6,7 +6,28 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-__all__ = ["SETTLING", "Table", "View", "create_table", "create_view", "describe_table"]
+__all__ = [
+    "FEW",
+    "FEW_OR_NONE",
+    "ID",
+    "SETTLING",
+    "SOME",
+    "TEXT",
+    "WHOLE",
+    "Table",
+    "View",
+    "create_table",
+    "create_view",
+    "describe_table",
+]
+
+ID = "UInt128"
+WHOLE = "Int64"
+SOME = "Nullable(Int64)"
+TEXT = "Nullable(String)"
+FEW = "LowCardinality(String)"
+"""Text of which there are few different ones."""
+FEW_OR_NONE = "LowCardinality(Nullable(String))"
 
 _GRANULARITY = 2048
 """How many rows are read where one is asked for, as a rule."""

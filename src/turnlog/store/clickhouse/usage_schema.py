@@ -9,7 +9,7 @@ of their own; NULL stands for what is not said. Money is in pico-dollars, and su
 from __future__ import annotations
 
 from turnlog.store.clickhouse.connection import spell_text
-from turnlog.store.clickhouse.tables import Table, View
+from turnlog.store.clickhouse.tables import FEW, FEW_OR_NONE, ID, Table, View
 from turnlog.store.identity import Scope
 
 __all__ = [
@@ -23,14 +23,11 @@ __all__ = [
     "see_usage",
 ]
 
-_ID = "UInt128"
-_FEW = "LowCardinality(String)"
-_FEW_OR_NONE = "LowCardinality(Nullable(String))"
 _WIDE = "Int128"
 
 WORDS = {
-    "session_id": "String", "model": _FEW_OR_NONE, "agent": _FEW_OR_NONE, "skill": _FEW_OR_NONE,
-    "mcp_server": _FEW_OR_NONE, "terms": _FEW,
+    "session_id": "String", "model": FEW_OR_NONE, "agent": FEW_OR_NONE, "skill": FEW_OR_NONE,
+    "mcp_server": FEW_OR_NONE, "terms": FEW,
 }  # fmt: skip
 """What a group says, in the order of `electing.Group.words`."""
 COUNTED = (
@@ -45,11 +42,11 @@ ANSWERS = Table(
     version="sign",
     by_month=True,
     columns={
-        "owner": _FEW,
-        "session": _ID,                   # whose file owns it
+        "owner": FEW,
+        "session": ID,                   # whose file owns it
         "slot": "Int64",                  # which quarter of an hour since 1970
-        "digest": _ID,                    # of its words, for whom it counts, and whether it has a price
-        "answer": _ID,
+        "digest": ID,                    # of its words, for whom it counts, and whether it has a price
+        "answer": ID,
         "mark": "UInt64",                 # of all that follows: what is taken back is the very same
         "sign": "Int8",
         "born": "Date", "message_id": "String", **WORDS,
@@ -68,7 +65,7 @@ USAGE_ROLLUP = Table(
     engine="AggregatingMergeTree",
     by_month=True,
     columns={
-        "owner": _FEW, "session": _ID, "slot": "Int64", "digest": _ID, "born": "Date",
+        "owner": FEW, "session": ID, "slot": "Int64", "digest": ID, "born": "Date",
         **{name: f"SimpleAggregateFunction(any, {kind})" for name, kind in WORDS.items()},
         "audience": "SimpleAggregateFunction(any, UInt8)", "priced": "SimpleAggregateFunction(any, Bool)",
         **dict.fromkeys(("messages", "incomplete", "unpriced"), "SimpleAggregateFunction(sum, Int64)"),

@@ -151,6 +151,7 @@ def _spell(asked: Asked) -> str:
     return f"""
     SELECT {_alias(asked.columns)}, {_SUMS} FROM usage_rollup AS u {homes} WHERE {asked.where}
     GROUP BY {", ".join(asked.columns)} HAVING messages > 0
+    {_AS_WRITTEN}
     """
 
 
