@@ -11,7 +11,7 @@ from typing import Any
 from server_app import Answer, Served, serving
 from turnlog.server.security.failures import FailureLimit
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.accounts.interface import Accounts, Role, TokenKind
+from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 
 
@@ -22,10 +22,10 @@ class Team:
         self.served = served
         self.accounts = accounts
 
-    def add(self, name: str, role: Role = Role.MEMBER) -> str:
+    def add(self, name: str, role: UserRole = UserRole.MEMBER) -> str:
         """Make a user, and return a personal token."""
-        if not self.accounts.has_users() and role is not Role.ADMIN:
-            self.accounts.add_user("root", Role.ADMIN)
+        if not self.accounts.has_users() and role is not UserRole.ADMIN:
+            self.accounts.add_user("root", UserRole.ADMIN)
         self.accounts.add_user(name, role)
         return self.accounts.create_token(name, TokenKind.PERSONAL, "test")[1]
 

@@ -20,7 +20,7 @@ from server_app import Answer, Served, serving
 from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.accounts.interface import Accounts, Role, TokenKind
+from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
@@ -42,9 +42,9 @@ __all__ = [
     "write_files",
 ]
 
-PEOPLE = {"ada": Role.ADMIN, "ben": Role.MEMBER, "cleo": Role.MEMBER, "vera": Role.VIEWER}
+PEOPLE = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "cleo": UserRole.MEMBER, "vera": UserRole.VIEWER}
 ENGINES = ("sqlite", "postgres")
-WITH_SESSIONS = tuple(person for person, role in PEOPLE.items() if role is not Role.VIEWER)
+WITH_SESSIONS = tuple(person for person, role in PEOPLE.items() if role is not UserRole.VIEWER)
 AT_NS = 1_770_000_000 * 10**9
 
 
@@ -97,7 +97,7 @@ def name_machine(person: str) -> str:
 
 def can_see(who: str, told: Told, rules: Sequence[Project]) -> bool:
     """Tell whether somebody may see a session, as simply as it can be said."""
-    if PEOPLE[who] is Role.ADMIN or told.person == who:
+    if PEOPLE[who] is UserRole.ADMIN or told.person == who:
         return True
     if not told.has_file:
         return False
@@ -131,7 +131,7 @@ def making_world(
         for person, role in PEOPLE.items():
             accounts.add_user(person, role, email=f"{person}@example.org")
             tokens[person] = accounts.create_token(person, TokenKind.PERSONAL, "test")[1]
-            if role is not Role.VIEWER:
+            if role is not UserRole.VIEWER:
                 machines[person] = accounts.create_token(person, TokenKind.MACHINE, "test")[1]
         served = stack.enter_context(
             serving(home_of(place), store=store, accounts=accounts, around=Surroundings(place=place))

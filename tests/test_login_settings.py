@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.config import OidcSettings, Settings
 from turnlog.errors import ConfigError
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 
 FILE = """
 [server]
@@ -44,7 +44,7 @@ def test_all_of_it_is_read(tmp_path: Path) -> None:
         label="Example",
         domains=("example.org",),
         create_users=True,
-        role=Role.VIEWER,
+        role=UserRole.VIEWER,
     )
 
 

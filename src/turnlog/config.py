@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 from turnlog.store.places import PLACE_SETTINGS, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.files.locate import list_config_dirs
 
@@ -70,7 +70,7 @@ class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Only addresses of these count; all do if none are named."""
     create_users: bool = False
     """Whether whoever the provider knows gets an account; else only those who were added before are let in."""
-    role: Role = Role.MEMBER
+    role: UserRole = UserRole.MEMBER
     """Of accounts that are made so."""
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise ValueError("Expected an address as https://login.example.org in `issuer`")
         if not self.client_id or not self.label:
             raise ValueError("Expected a `client_id` and a `label`")
-        if self.role is Role.ADMIN:
+        if self.role is UserRole.ADMIN:
             raise ValueError("Expected `member` or `viewer` in `role`: admins are made by admins")
 
 

@@ -15,7 +15,7 @@ from turnlog.errors import StoreError
 from turnlog.server.auditing import VISIT_SECONDS, Auditor, Look
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR, Caller, CallerKind
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Role, TokenKind, User
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, User, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.people import Visibility
 
@@ -70,7 +70,7 @@ def test_each_address_of_a_session_records_a_look(world: World) -> None:
 def world_user(world: World, number: int) -> tuple[str, str]:
     """Return somebody who has never looked at anything."""
     name = f"member{number}"
-    world.accounts.add_user(name, Role.MEMBER)
+    world.accounts.add_user(name, UserRole.MEMBER)
     return name, world.accounts.create_token(name, TokenKind.PERSONAL, "test")[1]
 
 
@@ -112,7 +112,7 @@ def test_the_operator_is_not_recorded(world: World) -> None:
     assert world.accounts.list_audit(limit=1) == before
 
 
-CLEO = Caller(kind=CallerKind.PERSON, user=User(name="cleo", role=Role.MEMBER, created_ns=0))
+CLEO = Caller(kind=CallerKind.PERSON, user=User(name="cleo", role=UserRole.MEMBER, created_ns=0))
 
 
 @pytest.fixture

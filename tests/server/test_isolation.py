@@ -31,13 +31,13 @@ from team_worlds import (
     name_machine,
     write_files,
 )
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 from turnlog.store.identity import LOCAL
 from turnlog.store.people import Visibility
 
 TEAMS = int(os.environ.get("TURNLOG_TEAMS", "1"))
 """How many teams each engine has to do with."""
-OTHERS = [person for person, role in PEOPLE.items() if role is not Role.ADMIN]
+OTHERS = [person for person, role in PEOPLE.items() if role is not UserRole.ADMIN]
 COUNTED = frozenset({"seq", "last_change", "next", "at", "created_at", "seen_at", "used_at"})
 """What numbers things as they come, with gaps where something is hidden; when it was asked or made."""
 NUMBERED = ("/api/tokens", "/timeline", "/hook-events")

@@ -10,7 +10,7 @@ import pytest
 from live_client import LiveClient, listening
 from team_worlds import Told, World, making_world, name_machine, write_files
 from turnlog.ingest.hook_facts import build_delivery
-from turnlog.store.accounts.interface import Role, TokenKind
+from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.identity import LOCAL
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
@@ -91,7 +91,7 @@ def test_who_comes_again_is_told_what_was_missed_and_may_be_seen(world: World) -
 
 def test_a_stream_ends_with_the_token_or_the_account(world: World) -> None:
     accounts = world.accounts
-    accounts.add_user("dora", Role.MEMBER)
+    accounts.add_user("dora", UserRole.MEMBER)
     token, secret = accounts.create_token("dora", TokenKind.PERSONAL, "test")
     with listening(world.served, headers={"Authorization": f"Bearer {secret}"}) as client:
         client.read("hello")

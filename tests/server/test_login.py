@@ -17,7 +17,7 @@ from server_app import serving
 from team_server import Team, cookie_of, serving_team
 from turnlog.server.security.failures import FailureLimit
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.accounts.interface import Action, AuditFilter, Role, TokenKind
+from turnlog.store.accounts.interface import Action, AuditFilter, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 
 
@@ -43,7 +43,7 @@ def test_without_users_the_server_is_one_person_s(team: Team) -> None:
 
 
 def test_a_token_is_exchanged_for_a_cookie_of_its_user(team: Team) -> None:
-    token = team.add("ada", Role.VIEWER)
+    token = team.add("ada", UserRole.VIEWER)
     assert team.served.ask("GET", "/api/login").json == {"team": True, "oidc": None}
     answer = team.log_in(f" {token}\n")
     assert (answer.status, answer.body) == (204, b"")

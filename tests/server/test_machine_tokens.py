@@ -22,7 +22,7 @@ from turnlog.ingest.push.gathering import describe, gather
 from turnlog.ingest.push.hooks import SpooledHooks
 from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
-from turnlog.store.accounts.interface import Role, TokenKind
+from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
@@ -99,10 +99,10 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     home = tmp_path_factory.mktemp("home")
     with serving_team(home) as team, closing(open_store(home / "turnlog.db", read_only=True)) as store:
         for name, role in (
-            ("ada", Role.ADMIN),
-            ("ben", Role.MEMBER),
-            ("cleo", Role.MEMBER),
-            ("vera", Role.VIEWER),
+            ("ada", UserRole.ADMIN),
+            ("ben", UserRole.MEMBER),
+            ("cleo", UserRole.MEMBER),
+            ("vera", UserRole.VIEWER),
         ):
             team.accounts.add_user(name, role)
         yield Pushed(team, store, home)

@@ -14,7 +14,7 @@ from oidc_login import Browser, LoginProvider, providing, read_query
 from team_server import Team, serving_team
 from turnlog.config import OidcSettings
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.accounts.interface import Action, PendingLogin, Role
+from turnlog.store.accounts.interface import Action, PendingLogin, UserRole
 
 SECRET = "provider-secret"
 
@@ -34,9 +34,9 @@ def provider() -> Iterator[LoginProvider]:
 def team(provider: LoginProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     home = tmp_path_factory.mktemp("home")
     with serving_team(home, around=configure(provider, home)) as running:
-        running.accounts.add_user("root", Role.ADMIN)
-        running.accounts.add_user("ada", Role.MEMBER, email="ada@example.org")
-        running.accounts.add_user("ben", Role.MEMBER, email="ben@example.org")
+        running.accounts.add_user("root", UserRole.ADMIN)
+        running.accounts.add_user("ada", UserRole.MEMBER, email="ada@example.org")
+        running.accounts.add_user("ben", UserRole.MEMBER, email="ben@example.org")
         yield running
 
 
@@ -244,7 +244,7 @@ def test_the_provider_may_have_new_keys_and_tell_addresses_at_once(tmp_path: Pat
     with ExitStack() as stack:
         with providing() as first:
             team = stack.enter_context(serving_team(tmp_path, around=configure(first, tmp_path)))
-            team.accounts.add_user("ada", Role.ADMIN, email="ada@example.org")
+            team.accounts.add_user("ada", UserRole.ADMIN, email="ada@example.org")
             browser = stack.enter_context(Browser(team.served.origin))
             first.tell("subject-ada")
             browser.log_in()
@@ -267,9 +267,9 @@ def begun(browser: Browser) -> str:
 
 
 def test_whom_the_provider_knows_may_get_an_account(provider: LoginProvider, tmp_path: Path) -> None:
-    around = configure(provider, tmp_path, create_users=True, role=Role.VIEWER, domains=("Example.org",))
+    around = configure(provider, tmp_path, create_users=True, role=UserRole.VIEWER, domains=("Example.org",))
     with serving_team(tmp_path, around=around) as team:
-        team.accounts.add_user("new.person-x", Role.ADMIN)
+        team.accounts.add_user("new.person-x", UserRole.ADMIN)
         for account, code in (("subject-cat", "domain"), ("subject-bad", "unverified")):
             provider.tell(account)
             with Browser(team.served.origin) as browser:
@@ -280,7 +280,7 @@ def test_whom_the_provider_knows_may_get_an_account(provider: LoginProvider, tmp
             assert browser.name == "new.person-x-2"
         user = team.accounts.find_user("new.person-x-2")
         assert user is not None
-        assert (user.role, user.full_name, user.email) == (Role.VIEWER, "New", "new.Person+x@example.org")
+        assert (user.role, user.full_name, user.email) == (UserRole.VIEWER, "New", "new.Person+x@example.org")
         assert {entry.action for entry in team.accounts.list_audit()} == {Action.LOGGED_IN, Action.USER_ADDED}
 
 

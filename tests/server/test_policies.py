@@ -12,7 +12,7 @@ from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR as OPERATOR_CALLER
 from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.security.policies import check_policy
-from turnlog.store.accounts.interface import Link, Role, TokenKind, User
+from turnlog.store.accounts.interface import Link, TokenKind, User, UserRole
 
 OPERATOR = frozenset({"operator"})
 ADMINS = OPERATOR | {"admin"}
@@ -104,14 +104,14 @@ ROUTES = {
 """What everybody agreed on: a new route belongs here, with a reason to let anybody in."""
 
 
-def user(role: Role) -> User:
+def user(role: UserRole) -> User:
     return User(name=role.value, role=role, created_ns=0)
 
 
 CALLERS = {
     "operator": OPERATOR_CALLER,
-    **{role.value: Caller(kind=CallerKind.PERSON, user=user(role)) for role in Role},
-    "machine": Caller(kind=CallerKind.MACHINE, user=user(Role.MEMBER)),
+    **{role.value: Caller(kind=CallerKind.PERSON, user=user(role)) for role in UserRole},
+    "machine": Caller(kind=CallerKind.MACHINE, user=user(UserRole.MEMBER)),
     "link": Caller(
         kind=CallerKind.LINK,
         link=Link(id="l", session="s", title="", created_by=None, created_ns=0, expires_ns=1),
@@ -167,7 +167,7 @@ def test_machines_and_strangers_need_to_be_named() -> None:
 
 
 def test_a_machine_of_somebody_who_has_no_sessions_pushes_nothing() -> None:
-    viewer = Caller(kind=CallerKind.MACHINE, user=user(Role.VIEWER))
+    viewer = Caller(kind=CallerKind.MACHINE, user=user(UserRole.VIEWER))
     assert not may_use(viewer, {"machines": True}, "POST")
 
 
@@ -186,7 +186,7 @@ def test_a_machine_s_token_opens_nothing_but_what_it_is_for(team: Team) -> None:
 
 
 def test_the_role_counts_that_somebody_has_now(team: Team) -> None:
-    token = team.add("cleo", Role.ADMIN)
+    token = team.add("cleo", UserRole.ADMIN)
     assert team.ask(token, "GET", "/metrics").status == 200
-    team.accounts.change_user("cleo", role=Role.MEMBER)
+    team.accounts.change_user("cleo", role=UserRole.MEMBER)
     assert team.ask(token, "GET", "/metrics").status == 403

@@ -10,7 +10,7 @@ import pytest
 
 from server_app import Answer
 from team_server import Team, serving_team
-from turnlog.store.accounts.interface import Action, Role
+from turnlog.store.accounts.interface import Action, UserRole
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 
@@ -22,7 +22,7 @@ class People:
 
     def __init__(self, team: Team) -> None:
         self.team = team
-        roles = {"ada": Role.ADMIN, "ben": Role.MEMBER, "vera": Role.VIEWER}
+        roles = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "vera": UserRole.VIEWER}
         self.tokens = {name: team.add(name, role) for name, role in roles.items()}
         self.tokens["operator"] = team.served.keeper.token
 

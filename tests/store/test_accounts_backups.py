@@ -13,7 +13,7 @@ from turnlog.errors import StoreError
 from turnlog.store.accounts.checking import check_accounts
 from turnlog.store.accounts.copies import are_apart, back_up_accounts
 from turnlog.store.accounts.file_copies import find_copy, find_file
-from turnlog.store.accounts.interface import Action, AuditEntry, Identity, Role, TokenKind
+from turnlog.store.accounts.interface import Action, AuditEntry, Identity, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store, restore_store
 from turnlog.store.places import ServerPlace, StorePlace
@@ -51,7 +51,7 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
     target = tmp_path / "copy"
     with closing(open_accounts(place)) as accounts:
         for name in ("ada", "ben", "cleo"):
-            accounts.add_user(name, Role.ADMIN, email=f"{name}@example.org")
+            accounts.add_user(name, UserRole.ADMIN, email=f"{name}@example.org")
         kept, gone, bens = (
             accounts.create_token(name, TokenKind.PERSONAL, "") for name in ("ada", "ada", "ben")
         )
@@ -62,8 +62,8 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
     back_up(place, target)
     with closing(open_accounts(place)) as accounts:
         accounts.disable_user("ben")
-        accounts.change_user("cleo", role=Role.VIEWER, email="moved@example.org")
-        accounts.add_user("dan", Role.MEMBER, email="cleo@example.org")
+        accounts.change_user("cleo", role=UserRole.VIEWER, email="moved@example.org")
+        accounts.add_user("dan", UserRole.MEMBER, email="cleo@example.org")
         accounts.bind_identity("dan", Identity("https://id.example", "4"))
         accounts.revoke_token(gone[0].id)
         accounts.revoke_link(link.id)
@@ -97,7 +97,7 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
 
 def test_accounts_that_are_gone_come_back(place: StorePlace, engine: str, tmp_path: Path) -> None:
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")
     back_up(place, tmp_path / "copy")
     other = make_place(engine, tmp_path / "other")
@@ -111,7 +111,7 @@ def test_accounts_that_are_gone_come_back(place: StorePlace, engine: str, tmp_pa
 def test_a_backup_without_accounts_leaves_those_that_are_there(place: StorePlace, tmp_path: Path) -> None:
     back_up(place, tmp_path / "copy")
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         cookie = accounts.open_session("ada", 1000)
     assert restore_store(place, tmp_path / "copy").accounts is None
     with closing(open_accounts(place)) as accounts:
@@ -121,7 +121,7 @@ def test_a_backup_without_accounts_leaves_those_that_are_there(place: StorePlace
 def test_a_copy_is_not_overwritten_unless_it_is_said(tmp_path: Path) -> None:
     place, target = tmp_path / "turnlog.db", tmp_path / "copy"
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
     back_up_accounts(place, target, force=False)
     assert find_copy(target).stat().st_mode & 0o777 == 0o600
     with pytest.raises(StoreError, match="already"):

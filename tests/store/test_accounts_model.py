@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import Role, TokenKind
+from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.testing.contracts.clocked import Clock
 
 NAMES = st.sampled_from(["ada", "ben", "cleo"])
-ROLES = st.sampled_from([*Role])
+ROLES = st.sampled_from([*UserRole])
 KINDS = st.sampled_from([*TokenKind])
 ORIGINS = st.sampled_from([None, "one", "two"])
 
@@ -40,7 +40,7 @@ class AccountsModel(RuleBasedStateMachine):
         self.clock = Clock()
         place = self.folder / "turnlog.db"
         self.servers = [open_accounts(place, clock=self.clock) for _ in range(2)]
-        self.roles: dict[str, Role] = {}
+        self.roles: dict[str, UserRole] = {}
         self.disabled: set[str] = set()
         self.passes: list[Pass] = []
 
@@ -51,10 +51,10 @@ class AccountsModel(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.add("ada", Role.ADMIN)
+        self.add("ada", UserRole.ADMIN)
 
     def is_last_admin(self, name: str) -> bool:
-        admins = {each for each, role in self.roles.items() if role is Role.ADMIN} - self.disabled
+        admins = {each for each, role in self.roles.items() if role is UserRole.ADMIN} - self.disabled
         return admins == {name}
 
     def attempt(self, is_allowed: bool, method: str, *given: object, **named: object) -> object:
@@ -69,13 +69,13 @@ class AccountsModel(RuleBasedStateMachine):
         return answer
 
     @rule(name=NAMES, role=ROLES)
-    def add(self, name: str, role: Role) -> None:
+    def add(self, name: str, role: UserRole) -> None:
         if self.attempt(name not in self.roles, "add_user", name, role):
             self.roles[name] = role
 
     @rule(name=NAMES, role=ROLES)
-    def change(self, name: str, role: Role) -> None:
-        is_allowed = name in self.roles and (role is Role.ADMIN or not self.is_last_admin(name))
+    def change(self, name: str, role: UserRole) -> None:
+        is_allowed = name in self.roles and (role is UserRole.ADMIN or not self.is_last_admin(name))
         if self.attempt(is_allowed, "change_user", name, role=role):
             self.roles[name] = role
 
@@ -95,7 +95,7 @@ class AccountsModel(RuleBasedStateMachine):
     @rule(name=NAMES, kind=KINDS, seconds=st.integers(1, 5))
     def give(self, name: str, kind: TokenKind, seconds: int) -> None:
         may_come = name in self.roles and name not in self.disabled
-        is_allowed = may_come and not (kind is TokenKind.MACHINE and self.roles[name] is Role.VIEWER)
+        is_allowed = may_come and not (kind is TokenKind.MACHINE and self.roles[name] is UserRole.VIEWER)
         ends = self.clock.now + seconds * 10**9
         made: Any = self.attempt(is_allowed, "create_token", name, kind, "", expires_ns=ends)
         if made is not None:
@@ -135,7 +135,7 @@ class AccountsModel(RuleBasedStateMachine):
         self.clock.now += seconds * 10**9
 
     def is_good(self, each: Pass) -> bool:
-        is_useless = each.kind is TokenKind.MACHINE and self.roles[each.name] is Role.VIEWER
+        is_useless = each.kind is TokenKind.MACHINE and self.roles[each.name] is UserRole.VIEWER
         return not each.is_over and each.ends > self.clock.now and not is_useless
 
     @invariant()

@@ -12,7 +12,7 @@ import pytest
 
 from postgres_server import start_server
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Role, TokenKind
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.places import ServerPlace
 from turnlog.testing.accounts_contract import AccountsContract
@@ -63,14 +63,14 @@ def test_nothing_is_made_before_there_is_anything_to_keep(tmp_path: Path) -> Non
         assert accounts.revoke_links(["key"]) == 0
         assert execute(place, schemas) == []
         with closing(open_accounts(place, create=False)) as other:
-            other.add_user("ada", Role.ADMIN)
+            other.add_user("ada", UserRole.ADMIN)
         assert [user.name for user in accounts.list_users()] == ["ada"]
         assert execute(place, schemas) == [("turnlog_accounts",)]
 
 
 def test_lost_connections_are_replaced(place: ServerPlace) -> None:
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.MACHINE, "")
         asked: list[Callable[[], object]] = [
             lambda: accounts.find_by_token(secret, origin="one"),
@@ -95,10 +95,10 @@ def test_newer_tables_are_refused_and_not_touched(place: ServerPlace) -> None:
 
 def test_what_a_newer_program_changed_meanwhile_is_not_written_to(place: ServerPlace) -> None:
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         execute(place, "INSERT INTO turnlog_accounts.migrations VALUES ('paint_users', 1)")
         with pytest.raises(NewerStoreError, match="paint_users"):
-            accounts.add_user("ben", Role.MEMBER)
+            accounts.add_user("ben", UserRole.MEMBER)
 
 
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path
 
 def test_nothing_but_tables_is_on_the_server(place: ServerPlace, tmp_path: Path) -> None:
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
     assert [path for path in tmp_path.iterdir() if stat.S_ISREG(path.stat().st_mode)] == []

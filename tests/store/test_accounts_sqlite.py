@@ -16,7 +16,7 @@ import pytest
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.credentials import digest_secret
 from turnlog.store.accounts.file_copies import find_file
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Role, TokenKind
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
 from turnlog.store.accounts.opening import StoredAccounts, open_accounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
 from turnlog.store.portable.sqlite_database import SqliteDatabase
@@ -40,7 +40,7 @@ def test_nothing_is_made_before_there_is_anything_to_keep(tmp_path: Path) -> Non
         assert accounts.revoke_links(["key"]) == 0
         assert not place.parent.exists()
         with closing(open_accounts(place, create=False)) as other:
-            other.add_user("ada", Role.ADMIN)
+            other.add_user("ada", UserRole.ADMIN)
         assert [user.name for user in accounts.list_users()] == ["ada"]
 
 
@@ -59,7 +59,7 @@ def test_several_may_make_the_file_at_once(tmp_path: Path) -> None:
 def test_the_file_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> None:
     place = tmp_path / "home" / "turnlog.db"
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         secrets = [accounts.create_token("ada", kind, "")[1] for kind in TokenKind]
         secrets += [accounts.open_session("ada", 1000)]
         secrets += [accounts.create_link("k", title="", created_by=None, expires_ns=2**62)[1]]
@@ -97,11 +97,11 @@ def test_a_newer_file_is_refused_and_not_touched(tmp_path: Path) -> None:
 
 def test_what_a_newer_program_changed_meanwhile_is_not_written_to(tmp_path: Path) -> None:
     with closing(open_accounts(tmp_path / "turnlog.db")) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         with closing(apsw.Connection(str(tmp_path / "accounts.db"))) as connection:
             connection.execute("INSERT INTO migrations (name, applied_ns) VALUES ('paint_users', 1)")
         with pytest.raises(NewerStoreError, match="paint_users"):
-            accounts.add_user("ben", Role.MEMBER)
+            accounts.add_user("ben", UserRole.MEMBER)
         assert [user.name for user in accounts.list_users()] == ["ada"]
 
 
@@ -124,7 +124,7 @@ def test_a_locked_file_still_lets_in_and_says_so_where_it_must_write(tmp_path: P
     with closing(
         StoredAccounts(SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, IMPATIENT), time.time_ns)
     ) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")
         _, machine = accounts.create_token("ada", TokenKind.MACHINE, "")
         with closing(apsw.Connection(str(tmp_path / "accounts.db"))) as other:
@@ -156,7 +156,7 @@ def _bind_in_process(place: Path, secret: str, origin: str) -> bool:
 def test_of_two_processes_one_gets_a_machines_token(tmp_path: Path) -> None:
     place = tmp_path / "turnlog.db"
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.MACHINE, "")
         with multiprocessing.get_context("spawn").Pool(2) as pool:
             found = pool.starmap(_bind_in_process, [(place, secret, name) for name in ("one", "two")])

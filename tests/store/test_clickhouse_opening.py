@@ -11,7 +11,7 @@ import pytest
 
 from clickhouse_engine import ADDRESSES, make_address, make_store, reopen
 from turnlog.errors import LostStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.store import ClickHouseStore
@@ -90,5 +90,5 @@ def test_one_process_keeps_a_machine_up_to_date_and_accounts_are_beside_the_cont
         assert find_holder(place, "two") is None
     open_store(place).close()
     with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", Role.ADMIN)
+        accounts.add_user("ada", UserRole.ADMIN)
     assert {"control.db", "accounts.db"} <= {path.name for path in tmp_path.iterdir()}

@@ -23,7 +23,7 @@ from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.store.accounts.file_copies import find_file
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
@@ -131,7 +131,7 @@ def _check_accounts(place: StorePlace) -> Iterator[Finding]:
         return
     if isinstance(place, Path):
         yield _check_mode("accounts", find_file(place))
-    admins = sum(user.role is Role.ADMIN for user in users)
+    admins = sum(user.role is UserRole.ADMIN for user in users)
     yield Finding(State.OK, "accounts", f"{len(users):,} people who may come in, {admins:,} of them admins")
 
 

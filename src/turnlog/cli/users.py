@@ -18,11 +18,11 @@ from turnlog.cli.output import Output
 from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.store.accounts.interface import Accounts, Action, Role, TokenKind, User
+from turnlog.store.accounts.interface import Accounts, Action, TokenKind, User, UserRole
 
 __all__ = ["NewUser", "UserDetails", "UserItem", "command"]
 
-_ROLES = click.Choice([role.value for role in Role])
+_ROLES = click.Choice([role.value for role in UserRole])
 _COLUMNS = (
     Column("name"),
     Column("role"),
@@ -44,7 +44,7 @@ class UserItem(Struct, frozen=True, gc=False, kw_only=True):
 
     name: str
     full_name: str
-    role: Role
+    role: UserRole
     email: str
     disabled: bool
     disabled_at: datetime | None
@@ -123,11 +123,11 @@ def _add(
     output = Output(settings, color, pager=False)
     with opened_accounts(settings) as accounts:
         is_first = not accounts.has_users()
-        if is_first and role != Role.ADMIN:
+        if is_first and role != UserRole.ADMIN:
             raise MisuseError(
-                f"the first user must be an admin, who adds the others: --role {Role.ADMIN.value}"
+                f"the first user must be an admin, who adds the others: --role {UserRole.ADMIN.value}"
             )
-        user = accounts.add_user(name, Role(role or Role.MEMBER), full_name=full_name, email=email)
+        user = accounts.add_user(name, UserRole(role or UserRole.MEMBER), full_name=full_name, email=email)
         record(accounts, Action.USER_ADDED, person=name, detail=f"as {user.role}")
         token = secret = None
         if with_token:
@@ -190,7 +190,7 @@ def _role(name: str, role: str, as_json: bool, color: bool | None) -> None:
     output = Output(settings, color, pager=False)
     with opened_accounts(settings) as accounts:
         before = get_user(accounts, name)
-        user = accounts.change_user(name, role=Role(role))
+        user = accounts.change_user(name, role=UserRole(role))
         if before.role != user.role:
             record(accounts, Action.USER_CHANGED, person=name, detail=f"{before.role} to {user.role}")
     _answer(output, user, f"{name} is {_with_article(user.role)} now", as_json=as_json)
@@ -306,5 +306,5 @@ def _describe(details: UserDetails) -> Iterator[str]:
     yield f"{plural(details.tokens, 'token')}, {plural(details.links, 'link')}, {seen}"
 
 
-def _with_article(role: Role) -> str:
-    return f"{'an' if role is Role.ADMIN else 'a'} {role.value}"
+def _with_article(role: UserRole) -> str:
+    return f"{'an' if role is UserRole.ADMIN else 'a'} {role.value}"

@@ -137,7 +137,7 @@ def _message(file: SourceLines, fact: LineFact, reached: int | None) -> MessageR
         id=fact.uuid or f"{file.source}:{fact.offset}",
         lines=(place, place) if fact.message_id else (place,),
         role=fact.type,
-        types=(fact.type, "text") if fact.message_id else (fact.type,),
+        types=("thinking", fact.type) if fact.message_id else (fact.type,),
         lane="agent" if fact.agent_id else "main",
         is_sidechain=fact.is_sidechain,
         category="builtin" if fact.message_id else None,

@@ -3,17 +3,7 @@
 import { BASE } from "@/lib/routes";
 import { createStore } from "@/lib/store";
 
-import type { Status } from "./types";
-
-export type ChangeKind =
-  | "session-added"
-  | "session-changed"
-  | "session-gone"
-  | "session-forgotten"
-  | "session-marked"
-  /** Others may see it now, or may not any more. */
-  | "session-access"
-  | "hook-delivered";
+import type { BoardCard, ChangeKind, Status } from "./types";
 
 /** That something changed, and where; never what it says. */
 export interface LiveChange {
@@ -25,13 +15,11 @@ export interface LiveChange {
   readonly seq: number;
 }
 
-export type BoardColumn = "needs_you" | "working" | "done";
-
 /** A session went to another column of the board. */
 export interface LiveState {
   readonly session_id: string;
-  readonly column: BoardColumn;
-  readonly why: string | null;
+  readonly column: BoardCard["column"];
+  readonly why: BoardCard["why"];
 }
 
 export type LiveEvent =

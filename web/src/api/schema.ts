@@ -1510,7 +1510,7 @@ export interface components {
             readonly id: string;
             readonly type: string | null;
             readonly description: string | null;
-            readonly state: string;
+            readonly state: components["schemas"]["AgentState"];
             /** @description 1 for those that the session itself started. */
             readonly depth: number;
             /** @description Whether it speaks in the transcript, and has no file of its own. */
@@ -1527,14 +1527,26 @@ export interface components {
             readonly call: number | null;
             readonly call_source: string | null;
             /** @description How that call was found. */
-            readonly linked_by: string | null;
+            readonly linked_by: components["schemas"]["AgentLink"] | null;
         };
+        /**
+         * AgentLink
+         * @description By what an agent was joined to its call, the most reliable first.
+         * @enum {string}
+         */
+        readonly AgentLink: "meta" | "result" | "text" | "progress" | "notice" | "workflow" | "name" | "parent" | "prompt";
         /**
          * AgentPhase
          * @description What the agent does.
          * @enum {string}
          */
         readonly AgentPhase: "autonomous" | "needs_you" | "idle" | "ended";
+        /**
+         * AgentState
+         * @description What is known of an agent's or a workflow's end.
+         * @enum {string}
+         */
+        readonly AgentState: "running" | "done" | "failed" | "stopped" | "unknown";
         /**
          * Agents
          * @description Sub-agents of a session, at any depth, and where the others begin.
@@ -1621,6 +1633,12 @@ export interface components {
             /** @description Give it as `before` to go on; null at the end. */
             readonly next: number | null;
         };
+        /**
+         * Author
+         * @description Who speaks in a line.
+         * @enum {string}
+         */
+        readonly Author: "human" | "claude" | "agent" | "system";
         /**
          * BackupCopy
          * @description A copy of the archive that was made.
@@ -2079,8 +2097,7 @@ export interface components {
          * @description A passage that matches, and exactly where it is.
          */
         readonly Hit: {
-            /** @description What it is: prompt, answer, thinking, tool-input, tool-output, summary, notice, title or hook. */
-            readonly kind: string;
+            readonly kind: components["schemas"]["PassageKind"];
             /** @description The session's key; null for a hook delivery of a session that is not known. */
             readonly session: string | null;
             readonly session_id: string;
@@ -2092,7 +2109,7 @@ export interface components {
             readonly message_uuid: string | null;
             readonly call: number | null;
             readonly tool: string | null;
-            readonly role: string | null;
+            readonly role: components["schemas"]["Role"] | null;
             readonly model: string | null;
             readonly agent_id: string | null;
             readonly is_error: boolean;
@@ -2165,8 +2182,11 @@ export interface components {
             readonly toolName: string | null;
             /** @description For people. */
             readonly label: string;
-            /** @description `autonomous` or `needs_you`. */
-            readonly group: string;
+            /**
+             * @description What it says about the agent's state; `delivered` is spec 002's, and no event has it yet.
+             * @enum {string}
+             */
+            readonly group: "autonomous" | "needs_you" | "delivered";
             /** @description What is specific to the event. */
             readonly context: unknown | null;
         };
@@ -2188,7 +2208,7 @@ export interface components {
              * @description What it says about the agent's state; null if it says nothing.
              * @enum {null|string}
              */
-            readonly group: "autonomous" | "needs_you" | null;
+            readonly group: "autonomous" | "needs_you" | "delivered" | null;
             /** @description What is specific to the event; null also if it is too long. */
             readonly context: unknown | null;
             readonly tool_use_id: string | null;
@@ -2339,7 +2359,7 @@ export interface components {
             readonly offset: number;
             /** @description Which line of the file it is, from 0. */
             readonly line: number;
-            readonly kind: string;
+            readonly kind: components["schemas"]["ProblemKind"];
             /** @description What was expected, what is there, and where. */
             readonly message: string;
         };
@@ -2518,7 +2538,7 @@ export interface components {
             /** @description The user's name; null for the server's own token, and for strangers. */
             readonly name: string | null;
             readonly full_name: string;
-            readonly role: components["schemas"]["store_accounts_interface_Role"] | null;
+            readonly role: components["schemas"]["UserRole"] | null;
             readonly is_admin: boolean;
             readonly may_write: boolean;
             /** @description Whether there are accounts; without any, the server is one person's. */
@@ -2552,17 +2572,17 @@ export interface components {
             /** @description By which rule it is shown: docs/transcripts.md lists them. */
             readonly rule: string;
             /** @description What it is in the conversation (spec 002). */
-            readonly role: string;
+            readonly role: components["schemas"]["Role"];
             /** @description What it shows, in order: thinking before what it led to. */
-            readonly types: readonly string[];
-            /** @description Who speaks: a human, the assistant, an agent, a hook, the system. */
-            readonly author: string;
+            readonly types: readonly components["schemas"]["MessageType"][];
+            /** @description Who speaks. */
+            readonly author: components["schemas"]["Author"];
             /** @description Where it belongs: `main` is said, `tool` is done, `agent` is a sub-agent's. */
-            readonly lane: string;
+            readonly lane: components["schemas"]["Lane"];
             /** @description As spec 003 has it: of a sub-agent, or with calls or results. */
             readonly is_sidechain: boolean;
             /** @description What sort of event it is; calls have categories of their own. */
-            readonly category: string | null;
+            readonly category: components["schemas"]["Category"] | null;
             /** @description The sub-agent that it is of. */
             readonly agent_id: string | null;
             /** @description The index of the message that it follows. */
@@ -2606,6 +2626,12 @@ export interface components {
             /** @constant */
             readonly kind: "message";
         };
+        /**
+         * MessageType
+         * @description How a message is shown (spec 002 §5).
+         * @enum {string}
+         */
+        readonly MessageType: "user" | "assistant" | "tool_use" | "tool_result" | "thinking" | "error" | "hook" | "system" | "progress" | "summary";
         /**
          * MessageUsage
          * @description What an answer used.
@@ -2659,7 +2685,7 @@ export interface components {
          */
         readonly NewUser: {
             readonly name: string;
-            readonly role?: components["schemas"]["store_accounts_interface_Role"];
+            readonly role?: components["schemas"]["UserRole"];
             /** @default  */
             readonly full_name: string;
             /** @default  */
@@ -2721,6 +2747,12 @@ export interface components {
          */
         readonly Outcome: "taken" | "mismatch" | "forgotten" | "damaged" | "busy" | "failed";
         /**
+         * PassageKind
+         * @description What a passage is.
+         * @enum {string}
+         */
+        readonly PassageKind: "prompt" | "answer" | "thinking" | "tool-input" | "tool-output" | "summary" | "notice" | "title" | "hook";
+        /**
          * PriceTable
          * @description Which prices are used.
          */
@@ -2733,6 +2765,12 @@ export interface components {
              */
             readonly newest: string;
         };
+        /**
+         * ProblemKind
+         * @description What sort of thing is wrong.
+         * @enum {string}
+         */
+        readonly ProblemKind: "malformed" | "glued" | "bad-text" | "unknown-type" | "unknown-field" | "unknown-value" | "wrong-type" | "missing-field";
         /**
          * Problems
          * @description What is wrong in the files of a session.
@@ -2823,6 +2861,12 @@ export interface components {
             /** @description Files that are there, with the same bytes. */
             readonly kept: readonly string[];
         };
+        /**
+         * Role
+         * @description What a line is in the conversation (spec 002 §3).
+         * @enum {string}
+         */
+        readonly Role: "user" | "assistant" | "tool_use" | "tool_result" | "system" | "progress" | "summary";
         /**
          * RuleChange
          * @description A rule as it shall be.
@@ -3368,7 +3412,7 @@ export interface components {
          * @description What is to be different about a user; what is left out stays.
          */
         readonly UserChange: {
-            readonly role?: components["schemas"]["store_accounts_interface_Role"];
+            readonly role?: components["schemas"]["UserRole"];
             readonly full_name?: string;
             readonly email?: string;
         };
@@ -3379,7 +3423,7 @@ export interface components {
         readonly UserItem: {
             readonly name: string;
             readonly full_name: string;
-            readonly role: components["schemas"]["store_accounts_interface_Role"];
+            readonly role: components["schemas"]["UserRole"];
             /** @description For admins, and of oneself; null otherwise, and if there is none. */
             readonly email: string | null;
             readonly disabled: boolean;
@@ -3388,6 +3432,13 @@ export interface components {
             /** @description When they were last let in; for admins, and of oneself. */
             readonly seen_at: string | null;
         };
+        /**
+         * UserRole
+         * @description What a user may do.
+         * @default member
+         * @enum {string}
+         */
+        readonly UserRole: "admin" | "member" | "viewer";
         /**
          * VerifyJob
          * @description A verification of the whole archive, which goes on whether somebody looks or not.
@@ -3451,19 +3502,6 @@ export interface components {
              */
             readonly dry_run: boolean;
         };
-        /**
-         * Role
-         * @description What a user may do.
-         * @default member
-         * @enum {string}
-         */
-        readonly store_accounts_interface_Role: "admin" | "member" | "viewer";
-        /**
-         * Role
-         * @description What a line is in the conversation (spec 002 §3).
-         * @enum {string}
-         */
-        readonly transcripts_lines_kinds_Role: "user" | "assistant" | "tool_use" | "tool_result" | "system" | "progress" | "summary";
         /**
          * ErrorDocument
          * @description The one shape of every failure.
@@ -4417,7 +4455,7 @@ export interface operations {
                 /** @description What is said, what is done, what sub-agents say. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
                 /** @description What they are in the conversation. */
-                readonly role?: readonly components["schemas"]["transcripts_lines_kinds_Role"][] | null;
+                readonly role?: readonly components["schemas"]["Role"][] | null;
                 /** @description The sort of action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */
@@ -4509,7 +4547,7 @@ export interface operations {
                 /** @description What is said, what is done, what sub-agents say. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
                 /** @description What they are in the conversation. */
-                readonly role?: readonly components["schemas"]["transcripts_lines_kinds_Role"][] | null;
+                readonly role?: readonly components["schemas"]["Role"][] | null;
                 /** @description The sort of action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */

@@ -14,6 +14,7 @@ export type Notifications = Schemas["Notifications"];
 export type Agent = Schemas["Agent"];
 export type Agents = Schemas["Agents"];
 export type Branch = Schemas["Branch"];
+export type ChangeKind = Schemas["ChangeKind"];
 export type Call = Schemas["Call"];
 export type CallPage = Schemas["CallPage"];
 export type CallResult = Schemas["CallResult"];

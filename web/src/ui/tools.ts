@@ -1,5 +1,7 @@
 /** Which glyph a tool has. */
 
+import type { Category } from "@/lib/action-filter";
+
 import type { IconName } from "./icons";
 
 const TOOLS: Readonly<Record<string, IconName>> = {
@@ -28,7 +30,7 @@ const TOOLS: Readonly<Record<string, IconName>> = {
   EnterPlanMode: "plan",
 };
 
-const CATEGORIES: Readonly<Record<string, IconName>> = {
+const CATEGORIES: Readonly<Record<Category, IconName>> = {
   agent: "agent",
   builtin: "builtin",
   error: "error",
@@ -41,17 +43,15 @@ const CATEGORIES: Readonly<Record<string, IconName>> = {
   system: "system",
 };
 
-export function toolIcon(name: string, category: string): IconName {
+export function toolIcon(name: string, category: Category): IconName {
   return TOOLS[name] ?? categoryIcon(category);
 }
 
-export function categoryIcon(category: string | null): IconName {
-  return CATEGORIES[category ?? "system"] ?? "unknown";
+export function categoryIcon(category: Category | null): IconName {
+  return CATEGORIES[category ?? "system"];
 }
 
 /** The class that colours a category; the shape alone tells it apart. */
-export function categoryClass(category: string | null): string {
-  return category === "hook_progress"
-    ? "c-hookp"
-    : `c-${category && CATEGORIES[category] ? category : "system"}`;
+export function categoryClass(category: Category | null): string {
+  return category === "hook_progress" ? "c-hookp" : `c-${category ?? "system"}`;
 }

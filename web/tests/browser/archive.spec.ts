@@ -122,7 +122,7 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.goto("/problems");
     await page.getByText("Light the lamp at dusk").first().click();
-    await expect(page.getByText("torn-line")).toBeVisible();
+    await expect(page.getByText("malformed")).toBeVisible();
     expect(await findViolations(page)).toEqual([]);
     await page.getByRole("button", { name: "Restore…" }).first().click();
     await expect(page.getByRole("dialog")).toContainText("byte for byte");

@@ -28,6 +28,8 @@ from turnlog.server.views.stretches import fit
 from turnlog.server.views.turns import group_turn_calls, is_edited, view_turn
 from turnlog.server.views.windows import read_places, read_titles
 from turnlog.store.rows import AgentRow
+from turnlog.transcripts.agents.agent import AgentLink
+from turnlog.transcripts.agents.states import AgentState
 
 __all__ = ["HANDLERS", "get_tree", "list_agents", "list_problems", "list_turns"]
 
@@ -159,7 +161,7 @@ def list_problems(
             source=each.place.source,
             offset=each.place.offset,
             line=each.number,
-            kind=problem.kind.value,
+            kind=problem.kind,
             message=head_of(str(problem)),
         )
         for each in shown
@@ -174,7 +176,7 @@ def _view_agent(row: AgentRow) -> Agent:
         id=sayable(row.id),
         type=say(row.type),
         description=None if row.description is None else head_of(row.description),
-        state=row.state,
+        state=AgentState(row.state),
         depth=row.depth,
         inline=row.inline,
         background=row.background,
@@ -183,7 +185,7 @@ def _view_agent(row: AgentRow) -> Agent:
         source=row.file,
         call=row.call,
         call_source=row.call_source,
-        linked_by=row.linked_by,
+        linked_by=None if row.linked_by is None else AgentLink(row.linked_by),
     )
 
 

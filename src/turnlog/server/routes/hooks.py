@@ -27,7 +27,7 @@ from turnlog.server.views.heard import find_told
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
-from turnlog.transcripts.hooks.table import AUTONOMOUS, is_shown
+from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, is_shown
 
 __all__ = ["HANDLERS", "list_hook_events", "receive_hook"]
 
@@ -141,7 +141,7 @@ def _view(event: HookEvent) -> HookEventItem:
         event_name=event.event_name,
         tool_name=event.tool_name,
         label=event.label,
-        group=event.group_name,
+        group=GROUPS.get(event.group_name, AUTONOMOUS),
         context=None if event.context is None else Raw(event.context.encode()),
     )
 
@@ -152,7 +152,7 @@ def _view_pending(delivery: HookDelivery) -> HookEventItem:
         event_name=delivery.event_name,
         tool_name=delivery.tool_name,
         label=delivery.label or delivery.event_name,
-        group=delivery.group_name or AUTONOMOUS,
+        group=GROUPS.get(delivery.group_name, AUTONOMOUS),
         context=None if delivery.context is None else Raw(delivery.context.encode()),
     )
 

@@ -33,6 +33,8 @@ from turnlog.store.search.hits import Hit as Found
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import And, Filter, Node, Not, Or, Query
 from turnlog.store.search.parsing import LONGEST, parse_query
+from turnlog.transcripts.lines.kinds import Role
+from turnlog.transcripts.lines.passage import PassageKind
 
 __all__ = ["HANDLERS", "search"]
 
@@ -126,7 +128,7 @@ def _view_page(page: SearchPage, owners: _Owners) -> Hits:
 def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     snippet = strip_escapes(hit.snippet)
     return Hit(
-        kind=hit.kind,
+        kind=PassageKind(hit.kind),
         session=hit.session,
         session_id=sayable(hit.session_id),
         project=say(hit.project),
@@ -136,7 +138,7 @@ def _view(hit: Found, owner: SessionAccess | None) -> Hit:
         message_uuid=say(hit.message_id),
         call=hit.call,
         tool=say(hit.tool),
-        role=hit.role,
+        role=None if hit.role is None else Role(hit.role),
         model=say(hit.model),
         agent_id=say(hit.agent_id),
         is_error=hit.is_error,

@@ -18,7 +18,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
-from turnlog.store.accounts.interface import Link, Role, User
+from turnlog.store.accounts.interface import Link, User, UserRole
 from turnlog.store.identity import LOCAL, Scope, Viewer
 
 __all__ = ["CALLER", "LINK", "NOTHING", "OPERATOR", "Caller", "CallerKind", "GivenCaller"]
@@ -59,13 +59,13 @@ class Caller(Struct, frozen=True, gc=False, kw_only=True):
         """Whether they may look after people, rules and the archive."""
         if self.kind is CallerKind.OPERATOR:
             return True
-        return self.kind is CallerKind.PERSON and self.user is not None and self.user.role is Role.ADMIN
+        return self.kind is CallerKind.PERSON and self.user is not None and self.user.role is UserRole.ADMIN
 
     @property
     def may_write(self) -> bool:
         """Whether they may change anything that is theirs."""
         if self.kind is CallerKind.PERSON:
-            return self.user is not None and self.user.role is not Role.VIEWER
+            return self.user is not None and self.user.role is not UserRole.VIEWER
         return self.kind is CallerKind.OPERATOR
 
     @property

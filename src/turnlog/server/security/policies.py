@@ -20,7 +20,7 @@ from typing import Any
 
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.security.callers import Caller, CallerKind
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 
 __all__ = [
     "ADMINS",
@@ -79,5 +79,5 @@ def _check_person(caller: Caller, opt: Mapping[str, Any], method: str) -> None:
 
 
 def _check_has_sessions(caller: Caller) -> None:
-    if caller.user is None or caller.user.role is Role.VIEWER:
+    if caller.user is None or caller.user.role is UserRole.VIEWER:
         raise forbid("This account has no sessions of its own, so nothing can be pushed for it")

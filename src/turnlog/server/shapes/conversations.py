@@ -6,7 +6,10 @@ from datetime import datetime
 
 from msgspec import Raw, Struct
 
+from turnlog.messages import ProblemKind
 from turnlog.server.shapes.lists import SessionItem
+from turnlog.transcripts.agents.agent import AgentLink
+from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.lines.categories import Category
 
 __all__ = [
@@ -127,7 +130,7 @@ class Sidechain(Struct, frozen=True, gc=False, kw_only=True):
     failed: int
     duration_ms: int | None
     """From the first call to the last result."""
-    categories: dict[str, int]
+    categories: dict[Category, int]
     """How many calls there are of each category."""
 
 
@@ -148,7 +151,7 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
     id: str
     type: str | None
     description: str | None
-    state: str
+    state: AgentState
     depth: int
     """1 for those that the session itself started."""
     inline: bool
@@ -164,7 +167,7 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
     call: int | None
     """The index of the call that started it, among those of `call_source`."""
     call_source: str | None
-    linked_by: str | None
+    linked_by: AgentLink | None
     """How that call was found."""
 
 
@@ -189,7 +192,7 @@ class LineProblem(Struct, frozen=True, gc=False, kw_only=True):
     """Where the line begins, in bytes."""
     line: int
     """Which line of the file it is, from 0."""
-    kind: str
+    kind: ProblemKind
     message: str
     """What was expected, what is there, and where."""
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
+from turnlog.transcripts.hooks.table import HookGroup
+
 __all__ = ["HookEventItem", "HookReceipt"]
 
 
@@ -26,7 +28,7 @@ class HookEventItem(Struct, frozen=True, gc=False, kw_only=True, rename="camel")
     tool_name: str | None
     label: str
     """For people."""
-    group: str
-    """`autonomous` or `needs_you`."""
+    group: HookGroup
+    """What it says about the agent's state; `delivered` is spec 002's, and no event has it yet."""
     context: Raw | None
     """What is specific to the event."""

@@ -11,6 +11,9 @@ from datetime import datetime
 from msgspec import Raw, Struct
 
 from turnlog.server.shapes.calls import Call, Image
+from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
 __all__ = [
     "Block",
@@ -95,17 +98,17 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     """As spec 003 calls it: user, assistant, tool_use, tool_result, summary, or the line's own type."""
     rule: str
     """By which rule it is shown: docs/transcripts.md lists them."""
-    role: str
+    role: Role
     """What it is in the conversation (spec 002)."""
-    types: tuple[str, ...]
+    types: tuple[MessageType, ...]
     """What it shows, in order: thinking before what it led to."""
-    author: str
-    """Who speaks: a human, the assistant, an agent, a hook, the system."""
-    lane: str
+    author: Author
+    """Who speaks."""
+    lane: Lane
     """Where it belongs: `main` is said, `tool` is done, `agent` is a sub-agent's."""
     is_sidechain: bool
     """As spec 003 has it: of a sub-agent, or with calls or results."""
-    category: str | None
+    category: Category | None
     """What sort of event it is; calls have categories of their own."""
     agent_id: str | None
     """The sub-agent that it is of."""

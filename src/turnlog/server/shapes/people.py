@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from turnlog.server.security.callers import CallerKind
-from turnlog.store.accounts.interface import Role, TokenKind
+from turnlog.store.accounts.interface import TokenKind, UserRole
 
 __all__ = [
     "Assigned",
@@ -70,7 +70,7 @@ class Me(Struct, frozen=True, gc=False, kw_only=True):
     name: str | None
     """The user's name; null for the server's own token, and for strangers."""
     full_name: str
-    role: Role | None
+    role: UserRole | None
     is_admin: bool
     may_write: bool
     team: bool
@@ -83,7 +83,7 @@ class UserItem(Struct, frozen=True, gc=False, kw_only=True):
 
     name: str
     full_name: str
-    role: Role
+    role: UserRole
     email: str | None
     """For admins, and of oneself; null otherwise, and if there is none."""
     disabled: bool
@@ -96,7 +96,7 @@ class NewUser(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields
     """An account that is to be made."""
 
     name: _Name
-    role: Role = Role.MEMBER
+    role: UserRole = UserRole.MEMBER
     full_name: _Text = ""
     email: _Email = ""
 
@@ -104,7 +104,7 @@ class NewUser(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields
 class UserChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """What is to be different about a user; what is left out stays."""
 
-    role: Role | UnsetType = UNSET
+    role: UserRole | UnsetType = UNSET
     full_name: _Text | UnsetType = UNSET
     email: _Email | UnsetType = UNSET
 

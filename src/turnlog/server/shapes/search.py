@@ -6,6 +6,9 @@ from datetime import datetime
 
 from msgspec import UNSET, Struct, UnsetType
 
+from turnlog.transcripts.lines.kinds import Role
+from turnlog.transcripts.lines.passage import PassageKind
+
 __all__ = ["Hit", "Hits", "Mark"]
 
 
@@ -19,8 +22,7 @@ class Mark(Struct, frozen=True, gc=False, kw_only=True):
 class Hit(Struct, frozen=True, gc=False, kw_only=True):
     """A passage that matches, and exactly where it is."""
 
-    kind: str
-    """What it is: prompt, answer, thinking, tool-input, tool-output, summary, notice, title or hook."""
+    kind: PassageKind
     session: str | None
     """The session's key; None for a hook delivery of a session that is not known."""
     session_id: str
@@ -32,7 +34,7 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     message_uuid: str | None
     call: int | None
     tool: str | None
-    role: str | None
+    role: Role | None
     model: str | None
     agent_id: str | None
     is_error: bool

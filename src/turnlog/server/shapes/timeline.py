@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Raw, Struct
 
 from turnlog.server.shapes.messages import Message
+from turnlog.transcripts.hooks.table import HookGroup
 
 __all__ = ["HookCommand", "HookEntry", "HookItem", "MessageEntry", "TimelineEntry", "TimelineWindow"]
 
@@ -39,7 +39,7 @@ class HookItem(Struct, frozen=True, gc=False, kw_only=True):
     tool_name: str | None
     label: str
     """For people."""
-    group: Literal["autonomous", "needs_you"] | None
+    group: HookGroup | None
     """What it says about the agent's state; null if it says nothing."""
     context: Raw | None
     """What is specific to the event; null also if it is too long."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,7 +19,7 @@ from turnlog.store.timeline import EventFact, HookFact
 from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
 from turnlog.transcripts.hooks.matching import Told, match_lines
 from turnlog.transcripts.hooks.merging import merge_runs
-from turnlog.transcripts.hooks.table import AUTONOMOUS, NEEDS_YOU
+from turnlog.transcripts.hooks.table import GROUPS
 
 __all__ = ["HookSession", "find_told", "list_runs", "view_command", "view_hook"]
 
@@ -77,7 +76,7 @@ def view_hook(fact: HookFact, message: int | None, runs: Sequence[HookRun]) -> H
         event_name=sayable(fact.event_name),
         tool_name=say(fact.tool_name),
         label=sayable(fact.label or fact.event_name),
-        group=_name_group(fact.group_name),
+        group=GROUPS.get(fact.group_name),
         context=_read_context(fact.context),
         tool_use_id=say(fact.tool_use_id),
         agent_id=say(fact.agent_id),
@@ -106,10 +105,6 @@ def _find_owners(session: HookSession, lines: Sequence[EventFact], wanted: set[i
     near = session.store.list_hooks_near(session.scope, session.id, told)
     found = match_lines(told, [hook.told for hook in near])
     return {lines[line].place: near[hook].id for line, hook in found.items() if near[hook].id in wanted}
-
-
-def _name_group(name: str | None) -> Literal["autonomous", "needs_you"] | None:
-    return "autonomous" if name == AUTONOMOUS else "needs_you" if name == NEEDS_YOU else None
 
 
 def _read_context(text: str | None) -> Raw | None:

@@ -36,8 +36,11 @@ from turnlog.store.identity import Place
 from turnlog.store.rows import CallRow, MessageRow
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
+from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
+from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.texts import text_of
 
 __all__ = ["Answer", "Window", "build_messages", "tell", "view_message"]
@@ -90,12 +93,12 @@ def view_message(row: MessageRow, window: Window) -> Message:
         session_id_alias=window.session_id,
         type=row.role,
         rule=row.rule,
-        role=row.role,
-        types=row.types,
-        author=row.author,
-        lane=row.lane,
+        role=Role(row.role),
+        types=tuple(map(MessageType, row.types)),
+        author=Author(row.author),
+        lane=Lane(row.lane),
         is_sidechain=row.is_sidechain,
-        category=row.category,
+        category=None if row.category is None else Category(row.category),
         agent_id=say(row.agent_id),
         parent=row.parent,
         branch=row.branch,

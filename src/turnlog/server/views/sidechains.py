@@ -13,7 +13,7 @@ from msgspec import Struct
 from turnlog.store.windows import CallOutline, MessageOutline
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.categories import Role
+from turnlog.transcripts.lines.categories import Category, Role
 
 __all__ = ["Group", "group_calls"]
 
@@ -34,9 +34,9 @@ class Group(Struct, frozen=True, gc=False):
         return sum(call.state == CallState.FAILED for call in self.calls)
 
     @property
-    def categories(self) -> dict[str, int]:
+    def categories(self) -> dict[Category, int]:
         """How many calls there are of each category."""
-        return dict(sorted(Counter(call.category for call in self.calls).items()))
+        return dict(sorted(Counter(Category(call.category) for call in self.calls).items()))
 
     @property
     def took(self) -> tuple[int | None, int | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnlog.errors import StoreError
 from turnlog.store.accounts.file_copies import find_file
-from turnlog.store.accounts.interface import Role
+from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS
 from turnlog.store.places import StorePlace, control_of
@@ -42,6 +42,6 @@ def _check_rows(place: StorePlace) -> list[str]:
     flaws = [
         f"There is no user {name}, who has tokens or links" for name in named - {each.name for each in users}
     ]
-    if users and not any(user.role is Role.ADMIN and user.disabled_ns is None for user in users):
+    if users and not any(user.role is UserRole.ADMIN and user.disabled_ns is None for user in users):
         flaws.append("There are users, but no admin who can come in")
     return sorted(flaws)

@@ -21,14 +21,14 @@ __all__ = [
     "Identity",
     "Link",
     "PendingLogin",
-    "Role",
+    "UserRole",
     "Token",
     "TokenKind",
     "User",
 ]
 
 
-class Role(StrEnum):
+class UserRole(StrEnum):
     """What a user may do."""
 
     ADMIN = "admin"
@@ -44,7 +44,7 @@ class User(Struct, frozen=True, gc=False, kw_only=True):
 
     name: str
     """Small letters, digits, `.`, `_` and `-`, beginning with a letter; it never changes."""
-    role: Role
+    role: UserRole
     full_name: str = ""
     email: str = ""
     """By which a login at a provider is known as this user's the first time."""
@@ -190,11 +190,11 @@ class Accounts(Protocol):
     def has_users(self) -> bool:
         """Tell whether there are any: until then a server is one person's. Cheap: each request asks it."""
 
-    def add_user(self, name: str, role: Role, *, full_name: str = "", email: str = "") -> User:
+    def add_user(self, name: str, role: UserRole, *, full_name: str = "", email: str = "") -> User:
         """Make an account; raises `AccountError` for a name or an address that is taken or none."""
 
     def change_user(
-        self, name: str, *, role: Role | None = None, full_name: str | None = None, email: str | None = None
+        self, name: str, *, role: UserRole | None = None, full_name: str | None = None, email: str | None = None
     ) -> User:
         """Change what is given; raises `AccountError` rather than leave no admin who can come in."""
 

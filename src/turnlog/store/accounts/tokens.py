@@ -6,7 +6,7 @@ from hmac import compare_digest
 
 from turnlog.errors import AccountError
 from turnlog.store.accounts.credentials import MACHINE, PERSONAL, digest_secret, has_form, make_id, make_secret
-from turnlog.store.accounts.interface import Role, Token, TokenKind, User
+from turnlog.store.accounts.interface import Token, TokenKind, User, UserRole
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.users import USER_COLUMNS, build_user
 from turnlog.store.accounts.wording import check_label, is_name
@@ -38,7 +38,7 @@ class Tokens(Keeping):
             take_turn(execute, ends=False)
             require_user(execute, user)
             [(role,)] = execute("SELECT role FROM @users WHERE name = ?", (user,))
-            if kind is TokenKind.MACHINE and role == Role.VIEWER:
+            if kind is TokenKind.MACHINE and role == UserRole.VIEWER:
                 raise AccountError(
                     f"{user} is a viewer, who has no sessions; a machine's token would be of no use"
                 )
@@ -95,7 +95,7 @@ class Tokens(Keeping):
         for row in rows:
             token, user = _build(row[:_WIDTH]), build_user(row[_WIDTH:])
             is_over = token.expires_ns is not None and token.expires_ns <= self._clock()
-            is_useless = token.kind is TokenKind.MACHINE and user.role is Role.VIEWER
+            is_useless = token.kind is TokenKind.MACHINE and user.role is UserRole.VIEWER
             is_same = compare_digest(row[_WIDTH - 1], digest)
             if (
                 is_same

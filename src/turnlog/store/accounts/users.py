@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import Identity, Role, User
+from turnlog.store.accounts.interface import Identity, User, UserRole
 from turnlog.store.accounts.keeping import Keeping, take_turn
 from turnlog.store.accounts.wording import check_email, check_label, check_name, fold_email, is_name
 from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
@@ -21,7 +21,7 @@ def build_user(row: Row) -> User:
     name, role, full_name, email, created_ns, disabled_ns, seen_ns = row
     return User(
         name=name,
-        role=Role(role),
+        role=UserRole(role),
         full_name=unpack_text(full_name),
         email=unpack_text(email),
         created_ns=created_ns,
@@ -33,7 +33,7 @@ def build_user(row: Row) -> User:
 class Users(Keeping):
     """The part of accounts that is about users."""
 
-    def add_user(self, name: str, role: Role, *, full_name: str = "", email: str = "") -> User:
+    def add_user(self, name: str, role: UserRole, *, full_name: str = "", email: str = "") -> User:
         """Make an account."""
         check_name(name)
         full_name, email = check_label(full_name, _FULL_NAME), check_email(email)
@@ -42,7 +42,7 @@ class Users(Keeping):
             take_turn(execute, ends=False)
             if _find(execute, name) is not None:
                 raise AccountError(f"There is a user {name} already")
-            if role is not Role.ADMIN and not execute("SELECT 1 FROM @users LIMIT 1"):
+            if role is not UserRole.ADMIN and not execute("SELECT 1 FROM @users LIMIT 1"):
                 raise AccountError(
                     f"The first user must be an admin, not a {role.value}: somebody has to add the others"
                 )
@@ -58,7 +58,7 @@ class Users(Keeping):
         return user
 
     def change_user(
-        self, name: str, *, role: Role | None = None, full_name: str | None = None, email: str | None = None
+        self, name: str, *, role: UserRole | None = None, full_name: str | None = None, email: str | None = None
     ) -> User:
         """Change what is given."""
         full_name = None if full_name is None else check_label(full_name, _FULL_NAME)
@@ -68,7 +68,7 @@ class Users(Keeping):
             take_turn(execute, ends=role is not None)
             _get(execute, name)
             if role is not None:
-                if role is not Role.ADMIN:
+                if role is not UserRole.ADMIN:
                     _check_admins(execute, name)
                 execute("UPDATE @users SET role = ? WHERE name = ?", (role.value, name))
             if full_name is not None:
@@ -187,7 +187,7 @@ def _check_free(execute: Execute, email: str, name: str) -> None:
 
 def _check_admins(execute: Execute, name: str) -> None:
     """Raise `AccountError` if nobody but this user is an admin who can come in."""
-    admins = execute("SELECT name FROM @users WHERE role = ? AND disabled_ns IS NULL", (Role.ADMIN.value,))
+    admins = execute("SELECT name FROM @users WHERE role = ? AND disabled_ns IS NULL", (UserRole.ADMIN.value,))
     if admins == [(name,)]:
         raise AccountError(f"{name} is the only admin who can come in; make somebody else an admin before")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from turnlog.store.accounts.interface import Accounts, Role, Token, TokenKind
+from turnlog.store.accounts.interface import Accounts, Token, TokenKind, UserRole
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase, add_ada, add_user, refuses
 
 __all__ = ["TokenContract"]
@@ -64,9 +64,9 @@ class TokenContract(AccountsBase):
     ) -> None:
         with self.opened(tmp_path) as (accounts, _):
             add_ada(accounts)
-            add_user(accounts, "vera", Role.MEMBER)
+            add_user(accounts, "vera", UserRole.MEMBER)
             _, machine = accounts.create_token("vera", TokenKind.MACHINE, "")
-            accounts.change_user("vera", role=Role.VIEWER)
+            accounts.change_user("vera", role=UserRole.VIEWER)
             assert accounts.find_by_token(machine, origin="a") is None
             assert "viewer" in refuses(accounts.create_token, "vera", TokenKind.MACHINE, "")
             accounts.create_token("vera", TokenKind.PERSONAL, "")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import Accounts, Identity, Role
+from turnlog.store.accounts.interface import Accounts, Identity, UserRole
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase, add_ada, add_user, refuses
 
 __all__ = ["UserContract"]
@@ -27,18 +27,18 @@ class UserContract(AccountsBase):
     def test_a_user_is_what_was_said(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as (accounts, clock):
             add_ada(accounts)
-            made = accounts.add_user("bob.b-2_x", Role.VIEWER, full_name=" Bob ", email=" Bob@Example.org ")
-            assert (made.role, made.full_name, made.email) == (Role.VIEWER, "Bob", "Bob@Example.org")
+            made = accounts.add_user("bob.b-2_x", UserRole.VIEWER, full_name=" Bob ", email=" Bob@Example.org ")
+            assert (made.role, made.full_name, made.email) == (UserRole.VIEWER, "Bob", "Bob@Example.org")
             assert (made.created_ns, made.disabled_ns, made.seen_ns) == (clock.now, None, None)
             assert accounts.find_user("bob.b-2_x") == made
             assert [user.name for user in accounts.list_users()] == ["ada", "bob.b-2_x"]
-            changed = accounts.change_user("bob.b-2_x", role=Role.MEMBER, full_name="B", email="")
-            assert (changed.role, changed.full_name, changed.email) == (Role.MEMBER, "B", "")
+            changed = accounts.change_user("bob.b-2_x", role=UserRole.MEMBER, full_name="B", email="")
+            assert (changed.role, changed.full_name, changed.email) == (UserRole.MEMBER, "B", "")
             assert accounts.change_user("bob.b-2_x") == changed
 
     def test_the_first_user_is_an_admin(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as (accounts, _):
-            for role in (Role.MEMBER, Role.VIEWER):
+            for role in (UserRole.MEMBER, UserRole.VIEWER):
                 assert "admin" in refuses(accounts.add_user, "bob", role)
             assert not accounts.has_users()
 
@@ -47,9 +47,9 @@ class UserContract(AccountsBase):
             add_ada(accounts)
             accounts.disable_user(add_user(accounts, "bob"))
             for name in ("ada", "bob"):
-                assert "already" in refuses(accounts.add_user, name, Role.MEMBER)
+                assert "already" in refuses(accounts.add_user, name, UserRole.MEMBER)
             for name in ("", "Ada", "1a", "-a", "a b", "a/b", "ä", "a\n", "a" * 65, "a'--", *ODD_TEXTS):
-                refuses(accounts.add_user, name, Role.MEMBER)
+                refuses(accounts.add_user, name, UserRole.MEMBER)
                 assert accounts.find_user(name) is None
                 for change in (accounts.change_user, accounts.disable_user, accounts.enable_user):
                     assert "no user" in refuses(change, name)
@@ -57,10 +57,10 @@ class UserContract(AccountsBase):
     def test_addresses_are_told_by_their_letters_whatever_their_case(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as (accounts, _):
             add_ada(accounts)
-            accounts.add_user("kim", Role.MEMBER, email="Kim@Example.org")
+            accounts.add_user("kim", UserRole.MEMBER, email="Kim@Example.org")
             for email in ("kim@example.org", " KIM@EXAMPLE.ORG "):
                 assert getattr(accounts.find_by_email(email), "name", None) == "kim"
-                assert "kim" in refuses(accounts.add_user, "bob", Role.MEMBER, email=email)
+                assert "kim" in refuses(accounts.add_user, "bob", UserRole.MEMBER, email=email)
                 assert "kim" in refuses(accounts.change_user, "ada", email=email)
             # The sign for kelvin becomes a k when its case is changed: it must not be let in as Kim.
             for email in ("\u212aim@example.org", "", "kim", *ODD_TEXTS):
@@ -74,20 +74,20 @@ class UserContract(AccountsBase):
         with self.opened(tmp_path) as (accounts, _):
             add_ada(accounts)
             add_user(accounts, "bob")
-            for role in (Role.MEMBER, Role.VIEWER):
+            for role in (UserRole.MEMBER, UserRole.VIEWER):
                 assert "only admin" in refuses(accounts.change_user, "ada", role=role)
             assert "only admin" in refuses(accounts.disable_user, "ada")
-            accounts.change_user("bob", role=Role.ADMIN)
+            accounts.change_user("bob", role=UserRole.ADMIN)
             accounts.disable_user("bob")
             assert "only admin" in refuses(accounts.disable_user, "ada")
             accounts.enable_user("bob")
             accounts.disable_user("ada")
-            assert "only admin" in refuses(accounts.change_user, "bob", role=Role.MEMBER)
+            assert "only admin" in refuses(accounts.change_user, "bob", role=UserRole.MEMBER)
 
     def test_two_servers_cannot_disable_the_last_two_admins(self, tmp_path: Path) -> None:
         with self.opened(tmp_path, servers=4) as (first, _, *others):
             add_ada(first)
-            first.add_user("bob", Role.ADMIN)
+            first.add_user("bob", UserRole.ADMIN)
             servers = (first, *others)
             for _ in range(5):
                 names = [("ada", "bob")[at % 2] for at in range(len(servers))]

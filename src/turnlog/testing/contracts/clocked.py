@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import Accounts, Role
+from turnlog.store.accounts.interface import Accounts, UserRole
 
 __all__ = ["ODD_TEXTS", "AccountsBase", "Clock", "add_ada", "add_user", "refuses"]
 
@@ -58,9 +58,9 @@ def refuses(work: Callable[P, object], *given: P.args, **named: P.kwargs) -> str
 
 def add_ada(accounts: Accounts) -> str:
     """Add the first user."""
-    return accounts.add_user("ada", Role.ADMIN, email="ada@example.org").name
+    return accounts.add_user("ada", UserRole.ADMIN, email="ada@example.org").name
 
 
-def add_user(accounts: Accounts, name: str, role: Role = Role.MEMBER) -> str:
+def add_user(accounts: Accounts, name: str, role: UserRole = UserRole.MEMBER) -> str:
     """Add a further user."""
     return accounts.add_user(name, role).name

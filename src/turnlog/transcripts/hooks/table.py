@@ -10,26 +10,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum, unique
 from types import MappingProxyType
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 __all__ = [
     "AUTONOMOUS",
     "EVENTS",
+    "GROUPS",
     "NEEDS_YOU",
     "NOTIFICATIONS",
     "UNKNOWN_EVENT",
     "UNKNOWN_NOTIFICATION",
     "UNTYPED_NOTIFICATION",
     "EventRule",
+    "HookGroup",
     "NotificationRule",
     "StateChange",
     "find_rule",
     "is_shown",
 ]
 
-AUTONOMOUS = "autonomous"
-NEEDS_YOU = "needs_you"
+HookGroup = Literal["autonomous", "needs_you", "delivered"]
+"""What an event says about the agent (spec 002 section 4.1); no event is `delivered` yet."""
+
+AUTONOMOUS: HookGroup = "autonomous"
+NEEDS_YOU: HookGroup = "needs_you"
+GROUPS: Mapping[str | None, HookGroup] = MappingProxyType({group: group for group in get_args(HookGroup)})
+"""The groups by their names."""
 
 
 @unique
@@ -64,7 +72,7 @@ class StateChange(StrEnum):
 class EventRule(Struct, frozen=True, gc=False, kw_only=True):
     """How an event is told, and what it does."""
 
-    group: str | None
+    group: HookGroup | None
     """None if it does not say what the agent does."""
     label: str
     """With names of fields in braces; `otherwise` counts if one of them is absent."""
@@ -83,12 +91,14 @@ class EventRule(Struct, frozen=True, gc=False, kw_only=True):
 class NotificationRule(Struct, frozen=True, gc=False):
     """What a type of notification says."""
 
-    group: str | None
+    group: HookGroup | None
     change: StateChange = StateChange.NOTHING
     shown: bool = True
 
 
-def _tool(label: str, otherwise: str, change: StateChange, *context: str, group: str = AUTONOMOUS) -> EventRule:
+def _tool(
+    label: str, otherwise: str, change: StateChange, *context: str, group: HookGroup = AUTONOMOUS
+) -> EventRule:
     return EventRule(group=group, label=label, otherwise=otherwise, context=context, tool=True, change=change)
 
 
@@ -97,7 +107,7 @@ def _note(label: str, otherwise: str, *context: str) -> EventRule:
 
 
 def _event(
-    group: str | None, change: StateChange, label: str, otherwise: str = "", context: tuple[str, ...] = ()
+    group: HookGroup | None, change: StateChange, label: str, otherwise: str = "", context: tuple[str, ...] = ()
 ) -> EventRule:
     return EventRule(group=group, change=change, label=label, otherwise=otherwise, context=context)
 

@@ -6,7 +6,6 @@ import { Link } from "wouter";
 import type { Action } from "@/api/actions";
 import { Since } from "@/features/mission-control/since";
 import { CATEGORIES } from "@/lib/action-filter";
-import type { Category } from "@/lib/action-filter";
 import { formatCounted, formatDuration, formatExactClock, formatMoment } from "@/lib/format";
 import { toolName } from "@/lib/names";
 import { sessionPath } from "@/lib/routes";
@@ -42,7 +41,7 @@ export const ActionLine = memo(function ActionLine({ session, action, current }:
       </span>
       <span role="cell" className={`ca ${categoryClass(action.category)}`}>
         <Icon name={categoryIcon(action.category)} />
-        <span>{nameOf(action.category)}</span>
+        <span>{CATEGORIES[action.category]}</span>
       </span>
       <span role="cell" className="na clip">
         <ActionLink session={session} action={action} name={showControls(name)} />
@@ -124,10 +123,6 @@ function Outcome({ action }: { readonly action: Action }) {
       <span className="clip">{text}</span>
     </span>
   );
-}
-
-function nameOf(category: string): string {
-  return Object.hasOwn(CATEGORIES, category) ? CATEGORIES[category as Category] : category;
 }
 
 /** `38 ms`: what is short is told as it is. */

@@ -5,7 +5,7 @@ import { toolName } from "@/lib/names";
 import type { IconName } from "@/ui/icons";
 import { toolIcon } from "@/ui/tools";
 
-export const KINDS: readonly (readonly [kind: string, name: string, icon: IconName])[] = [
+export const KINDS: readonly (readonly [kind: Hit["kind"], name: string, icon: IconName])[] = [
   ["prompt", "Prompts", "ask"],
   ["answer", "Answers", "outline"],
   ["thinking", "Thinking", "think"],
@@ -17,10 +17,12 @@ export const KINDS: readonly (readonly [kind: string, name: string, icon: IconNa
   ["hook", "Hooks", "hook"],
 ];
 
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<Hit["kind"], string>> = {
   prompt: "Prompt",
   answer: "Answer",
   thinking: "Thinking",
+  "tool-input": "Tool input",
+  "tool-output": "Tool output",
   summary: "Summary of what was compacted",
   notice: "Notice",
   title: "Title",
@@ -35,7 +37,7 @@ export function nameOfHit(hit: Hit): string {
     const what = hit.kind === "tool-input" ? "input" : hit.is_error ? "failed" : "output";
     return `${name} ${what}${server === null ? "" : `, ${server}`}${by}`;
   }
-  return (NAMES[hit.kind] ?? hit.kind) + by;
+  return NAMES[hit.kind] + by;
 }
 
 export function iconOfHit(hit: Hit): IconName {

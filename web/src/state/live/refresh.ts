@@ -10,7 +10,8 @@
 import type { Query, QueryClient } from "@tanstack/react-query";
 
 import { liveStatus } from "@/api/live";
-import type { ChangeKind, LiveChange } from "@/api/live";
+import type { LiveChange } from "@/api/live";
+import type { ChangeKind } from "@/api/types";
 import type { Call, Status } from "@/api/types";
 
 import type { News } from "./batches";

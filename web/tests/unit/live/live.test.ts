@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { ChangeKind, LiveEvent } from "@/api/live";
+import type { LiveEvent } from "@/api/live";
+import type { ChangeKind } from "@/api/types";
 import type { News } from "@/state/live/batches";
 import { Live } from "@/state/live/live";
 

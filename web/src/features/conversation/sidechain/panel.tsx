@@ -38,7 +38,7 @@ interface PanelProps {
   readonly onGo: (message: number, call: number | null) => void;
 }
 
-const FILTERS: readonly (readonly [shown: Shown, label: string, icon: IconName])[] = [
+const FILTERS: readonly (readonly [shown: Exclude<Shown, "all">, label: string, icon: IconName])[] = [
   ["failed", "Failed", "error"],
   ["agent", "Agents", "agent"],
   ["mcp", "MCP", "mcp"],
