@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from importlib.metadata import version
+from inspect import getdoc
 from pathlib import Path
 from typing import Any, cast
 
 from litestar import Litestar
 from litestar.di import Provide
-from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
-from litestar.utils.sync import AsyncCallable
 
 from turnlog.ingest.spool import SPOOL
 from turnlog.server.asgi import App, Receive, Scope, Send
@@ -107,6 +106,9 @@ def build_app(
     parts |= {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
     parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
     parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
+    for handler in handlers:
+        # Litestar would read them from what it wraps some functions in, where an address has several methods.
+        handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
         guards=[build_guard(doors)],
@@ -117,7 +119,9 @@ def build_app(
             **{name: _give(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
-        openapi_config=_describe(),
+        openapi_config=OpenAPIConfig(
+            title="turnlog", version=version("turnlog"), path="/api/schema", render_plugins=[SchemaPlugin()]
+        ),
         logging_config=None,
         debug=False,
         on_startup=[notifier.start, hooks.start, live.start],
@@ -131,25 +135,6 @@ def build_app(
 
     inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, around.redact_words)
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
-
-
-def _describe() -> OpenAPIConfig:
-    return OpenAPIConfig(
-        title="turnlog",
-        version=version("turnlog"),
-        path="/api/schema",
-        render_plugins=[SchemaPlugin()],
-        use_handler_docstrings=True,
-        operation_id_creator=lambda handler, _method, _path: _name_handler(handler),
-    )
-
-
-def _name_handler(handler: HTTPRouteHandler) -> str:
-    # Where an address has several methods, Litestar has wrapped some of the functions by now.
-    function: Any = handler.fn
-    while isinstance(function, AsyncCallable):
-        function = function.func
-    return str(function.__name__)
 
 
 def _give(part: object) -> Provide:

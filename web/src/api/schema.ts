@@ -74,11 +74,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * Say how people can log in
+         * @description Say how people can log in.
          */
         readonly get: operations["get_login"];
         readonly put?: never;
@@ -181,11 +178,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * List all users by name; e-mail addresses and when they were last seen are for admins and themselves
+         * @description List all users by name; e-mail addresses and when they were last seen are for admins and themselves.
          */
         readonly get: operations["list_users"];
         readonly put?: never;
@@ -271,11 +265,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * List tokens, the newest first, without their secrets
+         * @description List tokens, the newest first, without their secrets. Admins may list those of others.
          */
         readonly get: operations["list_tokens"];
         readonly put?: never;
@@ -440,11 +431,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * Return what is known of a session at a glance
+         * @description Return what is known of a session at a glance.
          */
         readonly get: operations["get_session_detail"];
         readonly put?: never;
@@ -874,11 +862,10 @@ export interface paths {
         readonly get: operations["find_verification"];
         readonly put?: never;
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * Derive everything again from the archived bytes, and list what disagrees
+         * @description Derive everything again from the archived bytes, and list what disagrees.
+         *
+         *     It runs in the background, one at a time, whether or not anybody waits for it.
          */
         readonly post: operations["verify_archive"];
         readonly delete?: never;
@@ -1200,11 +1187,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * List the rules for projects, by pattern
+         * @description List the rules for projects, by pattern.
          */
         readonly get: operations["list_rules"];
         /**
@@ -1247,11 +1231,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * List links, the newest first, ended ones included: your own, or everybody's for admins
+         * @description List links, the newest first, ended ones included: your own, or everybody's for admins.
          */
         readonly get: operations["list_links"];
         readonly put?: never;
@@ -1359,11 +1340,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Wrap a given callable to be called in a thread pool using
-         *     ``anyio
-         * @description Wrap a given callable to be called in a thread pool using
-         *     ``anyio.to_thread.run_sync``, keeping a reference to the original callable as
-         *     :attr:`func`
+         * Say who may see a session, and why
+         * @description Say who may see a session, and why.
          */
         readonly get: operations["get_access"];
         /**

@@ -61,7 +61,7 @@ def get_archive(
 def verify_archive(verifying: GivenVerifying) -> VerifyJob:
     """Derive everything again from the archived bytes, and list what disagrees.
 
-    That goes on beside the server, whether somebody waits or not; there is one at a time.
+    It runs in the background, one at a time, whether or not anybody waits for it.
     """
     return verifying.start()
 

@@ -38,7 +38,7 @@ def list_links(
         str | None, QueryParameter(max_length=200, description="The key of a session; all of them otherwise.")
     ] = None,
 ) -> list[SharedLink]:
-    """List links, the newest first and ended ones, too: one's own, for admins all."""
+    """List links, the newest first, ended ones included: your own, or everybody's for admins."""
     found = accounts.list_links(created_by=None if caller.is_admin else caller.name, session=session)
     return [view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
 

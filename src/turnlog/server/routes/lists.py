@@ -114,7 +114,7 @@ def get_session_detail(
     visit: GivenVisit,
     watch: GivenWatch,
 ) -> SessionDetail:
-    """Return all that is known of a session at a glance."""
+    """Return what is known of a session at a glance."""
     session = get_session(store, visible, id, visit)
     last = store.find_last_change(visible)
     item = view_session(session, watch.find_state(session))

@@ -40,7 +40,7 @@ GivenDoors = NamedDependency[SkipValidation[Doors]]
 
 @get("/api/login", opt=PUBLIC, sync_to_thread=True)
 def get_login(accounts: GivenAccounts, surroundings: GivenSurroundings) -> LoginWays:
-    """Say how people come in."""
+    """Say how people can log in."""
     team, oidc = accounts.has_users(), surroundings.oidc
     return LoginWays(team=team, oidc=None if oidc is None or not team else LoginProvider(label=oidc.label))
 

@@ -36,7 +36,7 @@ def list_tokens(
         ),
     ] = None,
 ) -> list[TokenItem]:
-    """List tokens, the newest first; their secrets are not kept anywhere. Admins may list those of others."""
+    """List tokens, the newest first, without their secrets. Admins may list those of others."""
     asked = caller.name if user is None else user
     if asked != caller.name and not caller.is_admin:
         raise forbid(_OTHERS)

@@ -25,7 +25,7 @@ _Name = Annotated[str, PathParameter(description="The user's name.")]
 
 @get("/api/users", sync_to_thread=True)
 def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
-    """List all users, by name. Addresses, and who was when there, only admins learn; of oneself, everybody."""
+    """List all users by name; e-mail addresses and when they were last seen are for admins and themselves."""
     return [view_user(user, caller) for user in accounts.list_users()]
 
 
