@@ -20,6 +20,7 @@ from turnlog.store.lists import (
     count_facets,
     decode_cursor,
     encode_cursor,
+    list_model_forms,
     sort_projects,
 )
 from turnlog.store.marks import Marks
@@ -133,7 +134,7 @@ def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
             asked.name is None
             or (marks.name is not None and marks.name.casefold().startswith(asked.name.casefold())),
             _has(asked.text, [row.title, marks.name]),
-            _has(asked.model, row.models),
+            asked.model is None or any(_has(form, row.models) for form in list_model_forms(asked.model)),
             _has(asked.branch, row.branches),
             set(asked.tags) <= set(marks.tags),
             not asked.persons or (stored.person or "") in asked.persons,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from turnlog.store.lists import SessionFilter
+from turnlog.store.lists import SessionFilter, list_model_forms
 from turnlog.store.packing import pack_text
 from turnlog.store.people import Visibility
 
@@ -91,12 +91,16 @@ class ListFilter(ABC):
             ("name", asked.name, self._begins(name_key, "name")),
             ("text", asked.text, f"({self._has(title_key, 'text')} OR {self._has(name_key, 'text')})"),
             ("project_text", asked.project_text, self._has(self.columns["project_key"], "project_text")),
-            ("model", asked.model, self._any_has(self.columns["model_keys"], "model")),
             ("branch", asked.branch, self._any_has(self.columns["branch_keys"], "branch")),
         ):
             if text is not None:
                 values[name] = pack_text(text.casefold())
                 yield condition
+        if asked.model is not None:
+            forms = {f"model{number}": form for number, form in enumerate(list_model_forms(asked.model))}
+            values |= {name: pack_text(form) for name, form in forms.items()}
+            clauses = (self._any_has(self.columns["model_keys"], name) for name in forms)
+            yield f"({' OR '.join(clauses)})"
 
     def _list_times(self, asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]:
         for name, moment, column, sign in (

@@ -7,6 +7,7 @@ whatever its case: a part of a title or a path is enough.
 
 from __future__ import annotations
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections import Counter
@@ -35,8 +36,11 @@ __all__ = [
     "count_facets",
     "decode_cursor",
     "encode_cursor",
+    "list_model_forms",
     "sort_projects",
 ]
+
+_FAMILY_AND_NUMBER = re.compile(r"([a-z]+)-(\d+(?:-\d{1,2})?)$")
 
 
 class SessionOrder(StrEnum):
@@ -83,7 +87,7 @@ class SessionFilter(Struct, frozen=True, gc=False, kw_only=True):
     text: str | None = None
     """A part of the title, or of one's own name for it."""
     model: str | None = None
-    """A part of the name of one of its models."""
+    """A part of the name of one of its models, in any of the forms of `list_model_forms`."""
     branch: str | None = None
     """A part of the name of one of its git branches."""
     tags: tuple[str, ...] = ()
@@ -178,6 +182,18 @@ class Facets(Struct, frozen=True, gc=False, kw_only=True):
     persons: tuple[tuple[str, int], ...] = ()
     """An empty name stands for nobody."""
     machines: tuple[tuple[str, int], ...] = ()
+
+
+def list_model_forms(text: str) -> tuple[str, ...]:
+    """Return the texts of which a model's id has one, in lower case, for a part of its name as people write it.
+
+    People and the page say `Opus 4.7` and `Sonnet 3.5`; the ids are `claude-opus-4-7` and
+    `claude-3-5-sonnet-20241022`.
+    """
+    as_given = text.strip().casefold()
+    spaced = re.sub(r"\s+", "-", as_given)
+    dashed = re.sub(r"[\s.]+", "-", as_given)
+    return tuple(dict.fromkeys((as_given, spaced, dashed, _FAMILY_AND_NUMBER.sub(r"\2-\1", dashed))))
 
 
 def count_facets(lists: Iterable[tuple[Iterable[str], int]]) -> tuple[tuple[str, int], ...]:

@@ -1,7 +1,7 @@
 """Filters, held against where a passage stands: yes, no, or not known.
 
-Paths and branches hold the value, ids begin with it, tools, models, persons and hosts are it, with `*` for
-anything. Case and accents do not count.
+Paths, branches and models contain the value, ids begin with it, tools, persons and hosts are it. In models,
+tools, persons and hosts `*` stands for anything. Case and accents do not count.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import UNSET, UnsetType
 
+from turnlog.store.lists import list_model_forms
 from turnlog.store.search.language import Filter
 from turnlog.store.search.normal import normalise
 from turnlog.store.search.settings import Setting
@@ -45,6 +46,8 @@ def build_test(part: Filter) -> Test:
     if part.name == "machine":
         return _build_machine_test(part)
     field, wanted = _FIELDS[part.name], [normalise(value) for value in part.values]
+    if part.name == "model":
+        wanted = [f"*{form}*" for value in wanted for form in list_model_forms(value)]
     fits = _fits_part if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
 
     def test(setting: Setting) -> bool | None:

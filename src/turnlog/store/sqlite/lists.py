@@ -27,6 +27,7 @@ from turnlog.store.lists import (
     count_facets,
     decode_cursor,
     encode_cursor,
+    list_model_forms,
 )
 from turnlog.store.people import Visibility
 from turnlog.store.sqlite.derived_kinds import SESSIONS
@@ -209,12 +210,16 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
         yield "(instr(t.title_key, :text) > 0 OR instr(m.name_key, :text) > 0)"
     for name, column, function, text in (
         ("project_text", "project", "has_text", asked.project_text),
-        ("model", "models", "has_text_in_list", asked.model),
         ("branch", "branches", "has_text_in_list", asked.branch),
     ):
         if text is not None:
             values[name] = pack_text(text.casefold())
             yield _ANY_WITH.format(column=column, function=function, name=name)
+    if asked.model is not None:
+        forms = {f"model{number}": form for number, form in enumerate(list_model_forms(asked.model))}
+        values |= {name: pack_text(form) for name, form in forms.items()}
+        clauses = (_ANY_WITH.format(column="models", function="has_text_in_list", name=name) for name in forms)
+        yield f"({' OR '.join(clauses)})"
     for number, tag in enumerate(asked.tags):
         values[f"tag{number}"] = pack_text(tag)
         yield f"EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = :tag{number})"

@@ -71,9 +71,13 @@ class ListContract(ContractBase):
         with self.opened(tmp_path) as store:
             _add(store, "a", models=("claude-opus-4-1", "claude-haiku-4-5"), branches=("main",))
             _add(store, "b", models=("claude-haiku-4-5",), branches=("Fix/Tea", "main-2"))
-            _add(store, "c")
+            _add(store, "c", models=("claude-3-5-sonnet-20241022",))
             for asked, expected in (
                 (SessionFilter(model="OPUS"), "a"),
+                (SessionFilter(model="Opus 4.1"), "a"),
+                (SessionFilter(model="sonnet 3.5"), "c"),
+                (SessionFilter(model="o_us"), ""),
+                (SessionFilter(model="%opus%"), ""),
                 (SessionFilter(model="claude-haiku-4-5"), "ab"),
                 (SessionFilter(model='","'), ""),
                 (SessionFilter(branch="main"), "ab"),

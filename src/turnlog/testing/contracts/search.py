@@ -68,6 +68,7 @@ _QUERIES = (
     "é",
     "role:user parser",
     "role:assistant",
+    'model:"Test 1" parser',
     "session:session-1 dull",
     "session:other",
     "is:sidechain",
