@@ -43,11 +43,12 @@ def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run(
-    *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run turnlog in a pipe."""
     return subprocess.run(
         [*TURNLOG, *map(str, args)],
+        input=stdin,
         capture_output=True,
         env=environment(env),
         cwd=cwd,

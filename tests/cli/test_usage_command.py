@@ -229,7 +229,7 @@ def test_a_file_without_answers_has_nothing_to_count(tmp_path: Path, name: str, 
     path.write_bytes(content)
     ran = run("usage", "--path", path)
     assert (ran.returncode, ran.stdout) == (1, b"")
-    assert ran.stderr.decode() == f"turnlog: no answers of a model in {path}\n"
+    assert ran.stderr.decode() == f"turnlog: no answers from a model in {path}\n"
 
 
 def test_an_empty_folder_has_nothing_to_count(tmp_path: Path) -> None:

@@ -170,9 +170,28 @@ def command(
         report, complete, where = _report_archive(settings, query, own, no_sync), True, "the archive"
     _print(output, report, as_json, as_csv)
     if not (report.rows or report.reported):
-        raise NothingFoundError(f"no answers of a model in {where}")
+        raise NothingFoundError(_explain_nothing(report, project, where))
     if not complete:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _explain_nothing(report: UsageReport, project: str | None, where: str) -> str:
+    """Say what there is none of, and which days do have answers."""
+    match report.since, report.until:
+        case None, None:
+            days = ""
+        case since, None:
+            days = f" since {since}"
+        case None, until:
+            days = f" up to {until}"
+        case since, until:
+            days = f" from {since} to {until}"
+    among = "" if project is None else f", in projects with {project!r} in their path"
+    said = f"no answers from a model in {where}{days}{among}"
+    if report.available is None:
+        return said
+    first, last = report.available.since, report.available.until
+    return f"{said}; there are answers " + (f"on {first}" if first == last else f"from {first} to {last}")
 
 
 def remember_prices(settings: Settings) -> QuoteMemory:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from turnlog.instants import find_moment
 from turnlog.store.usage.cells import UsageCell
 from turnlog.store.usage.cutting import OTHERS, cut_reported, cut_rows, sum_rows
 from turnlog.store.usage.grouping import UsageQuery, build_rows, select
+from turnlog.store.usage.periods import Span, find_day
 from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
 from turnlog.store.usage.source import SummingSource, UsageSource, UsageSums
 from turnlog.store.usage.tallies import Tally
@@ -40,6 +44,7 @@ def build_report(source: UsageSource, query: UsageQuery) -> UsageReport:
         timezone=query.zone_name,
         since=query.span.since,
         until=query.span.until,
+        available=None if total.messages or query.span == Span() else _find_available(source, query),
         files=source.count_files(),
         rows=rows,
         others=others,
@@ -48,6 +53,17 @@ def build_report(source: UsageSource, query: UsageQuery) -> UsageReport:
         reported=tuple(reported),
         prices=source.find_prices(),
     )
+
+
+def _find_available(source: UsageSource, query: UsageQuery) -> Span | None:
+    """Return from when to when there are answers, whichever days are asked for; None if there are none."""
+    everything = replace(query, by=Grouping.MONTHLY, breakdown=None, span=Span(), most=None)
+    sums = source.add_up(everything) if isinstance(source, SummingSource) else _add_up(source, everything)
+    tally = Tally(sums.cells)
+    first, last = find_moment(tally.first), find_moment(tally.last)
+    if first is None or last is None:
+        return None
+    return Span(find_day(first, query.zone), find_day(last, query.zone))
 
 
 def _add_up(source: UsageSource, query: UsageQuery) -> UsageSums:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from turnlog.instants import from_microseconds
 from turnlog.store.usage.cells import QUARTER
 
-__all__ = ["Days", "Span", "find_zone", "name_day", "name_month", "name_week"]
+__all__ = ["Days", "Span", "find_day", "find_zone", "name_day", "name_month", "name_week"]
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -40,7 +40,7 @@ class Days(dict[int | None, date | None]):
         except OverflowError:  # before the first or behind the last day that there is
             day = date.min if slot < 0 else date.max
         else:
-            day = _find_day(moment, self._zone)
+            day = find_day(moment, self._zone)
         self[slot] = day
         return day
 
@@ -69,7 +69,8 @@ def name_month(day: date) -> str:
     return f"{day.year:04}-{day.month:02}"
 
 
-def _find_day(moment: datetime, zone: tzinfo) -> date:
+def find_day(moment: datetime, zone: tzinfo) -> date:
+    """Return the day of a moment in a time zone."""
     try:
         return moment.astimezone(zone).date()
     except OverflowError:  # on the first or the last day that there is

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from turnlog.store.usage.periods import Span
 from turnlog.transcripts.usage.price_list import PriceTable
 
 __all__ = [
@@ -136,6 +137,8 @@ class UsageReport(Struct, frozen=True, gc=False, kw_only=True):
     timezone: str
     since: date | None
     until: date | None
+    available: Span | None
+    """From the first day with answers to the last one, where the days asked for have none; None otherwise."""
     files: int
     rows: tuple[UsageRow, ...]
     others: UsageRow | None
