@@ -17,7 +17,7 @@ from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.sessions import to_datetime
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import clean, shorten
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
@@ -26,7 +26,7 @@ from turnlog.store.identity import LOCAL
 __all__ = ["OriginItem", "WrittenLine", "command"]
 
 _LARGEST = 16 << 20
-_PROMPT, _SHORT_ID = 40, 8
+_PROMPT = 40
 
 
 class OriginItem(Struct, frozen=True, gc=False, kw_only=True):
@@ -111,13 +111,15 @@ def _render(lines: Sequence[BlamedLine]) -> Iterator[Text]:
     if not any(line.origin for line in lines):
         raise NothingFoundError("no session in the archive changed this file")
     width = len(str(len(lines)))
+    names = shorten_ids((line.origin.session, line.origin.session_id) for line in lines if line.origin)
+    room = max(map(len, names.values())) + len(" 2026-03-01 #123 ") + _PROMPT
     last: Origin | None = None
     for line in lines:
         origin = line.origin
-        told = "" if origin is None or origin is last else _tell(origin)
+        told = "" if origin is None or origin is last else _tell(origin, names[origin.session])
         mark = " " if line.sure else "?"
         yield Text.assemble(
-            (f"{told:<{_PROMPT + 26}.{_PROMPT + 26}}", "cyan"),
+            (f"{told:<{room}.{room}}", "cyan"),
             (mark, "yellow"),
             (f" {line.number:>{width}} ", "dim"),
             clean(line.text),
@@ -125,9 +127,8 @@ def _render(lines: Sequence[BlamedLine]) -> Iterator[Text]:
         last = origin
 
 
-def _tell(origin: Origin) -> str:
+def _tell(origin: Origin, name: str) -> str:
     day = _say_time(origin, "%Y-%m-%d")
-    name = (origin.session_id or origin.session)[:_SHORT_ID]
     turn = "" if origin.turn is None else f"#{origin.turn}"
     return f"{name} {day} {turn:<4} {shorten(origin.prompt or origin.title or '', _PROMPT)}"
 

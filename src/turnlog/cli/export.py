@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,21 +13,24 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text
+from turnlog.cli.files import STDIN, STDIN_NAME, path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import track, waiting
-from turnlog.cli.shown import Shown, open_shown
-from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.shown import Shown, is_file_name, open_shown
+from turnlog.cli.stores import find_session, list_exact, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.formats import Format, render_session
-from turnlog.export.naming import name_file
+from turnlog.export.naming import name_files
 from turnlog.export.raw import Exported, Outcome, export_raw
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.export.selection import Selection
-from turnlog.export.writing import write_file
+from turnlog.export.writing import refuse_existing, write_file
+from turnlog.ingest.archived import find_transcript
 from turnlog.store.identity import LOCAL
+from turnlog.store.lists import StoredSession
+from turnlog.store.places import is_made
 
 __all__ = ["ExportedFile", "WrittenSession", "command", "describe", "list_files"]
 
@@ -65,7 +69,7 @@ Examples:
   turnlog export 5d1c --raw --output ./session      the files, byte for byte
 """,
 )
-@click.argument("sessions", metavar="ID...", nargs=-1, required=True)
+@click.argument("sessions", metavar="ID|FILE|-...", nargs=-1, required=True)
 @click.option("--raw", is_flag=True, help="The files as they were, byte for byte.")
 @click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="How to write them.")
 @click.option(
@@ -110,8 +114,8 @@ def command(
 ) -> None:
     """Give sessions back as files: to read, to share, or as they were.
 
-    ID may be the beginning of a session's id, or the path of a session's file. A file is there whole, or not at
-    all.
+    ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
+    Sessions that share an id get a file each. A file is there whole, or not at all.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -119,8 +123,9 @@ def command(
         raise MisuseError(
             "say in which form: --format html|md|json|jsonl|csv, or --raw for the files as they were"
         )
+    meant = _find_meant(settings, sessions)
     if form is None:
-        _give_back(settings, sessions, where, output, as_json)
+        _give_back(settings, meant, where, output, as_json)
         return
     first, last = _read_range(turns)
     selection = Selection(
@@ -134,9 +139,10 @@ def command(
     rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
     writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force)
     if where is not None and path_text(where) == _STDOUT:
-        writer.print_all(sessions)
+        writer.print_all(meant)
         return
-    done = [writer.write(session, where, alone=len(sessions) == 1) for session in track(sessions, "exporting")]
+    named = writer.choose_paths(meant, where, alone=len(sessions) == 1)
+    done = [writer.write(session, path) for session, path in track(named, "exporting")]
     if as_json:
         output.print_json(done)
     else:
@@ -163,16 +169,42 @@ class _Writer:
         self._camel = camel
         self._force = force
 
-    def write(self, what: str, where: Path | None, *, alone: bool) -> WrittenSession:
-        """Write one session into a file, and say which."""
+    def choose_paths(
+        self, sessions: Sequence[str], where: Path | None, *, alone: bool
+    ) -> list[tuple[str, Path]]:
+        """Return into which file each session goes; raises `ExportError` if one is there and must stay.
+
+        `alone` says that one was asked for, so that `where` may be a file.
+        """
+        names = []
+        for what in sessions:
+            if what == STDIN:  # it can be read only once
+                names.append(STDIN_NAME)
+                continue
+            with open_shown(what, self._settings) as shown:
+                names.append(shown.name)
+        is_folder = where is None or where.is_dir() or str(where).endswith(("/", "\\"))
+        if where is not None and alone and not is_folder:
+            if len(sessions) > 1:
+                keys, file = ", ".join(sessions), path_text(where)
+                raise MisuseError(f"{file}: one file cannot take them all; name a folder, or one of {keys}")
+            paths = [where]
+        else:
+            paths = [(where or Path()) / name for name in name_files(names, self._form)]
+        for path in paths:
+            if not self._force:
+                refuse_existing(path)
+        return [*zip(sessions, paths, strict=True)]
+
+    def write(self, what: str, path: Path) -> WrittenSession:
+        """Write one session into a file."""
         with open_shown(what, self._settings) as shown, waiting(f"exporting {shown.name}"):
-            path = self._choose_path(shown, where, alone=alone)
             redactor = None if self._rules is None else Redactor(self._rules)
             size = write_file(path, self._render(shown, redactor), overwrite=self._force)
         replaced = None if redactor is None else tuple(redactor.replaced)
         return WrittenSession(shown.name, path_text(path), size, replaced)
 
-    def print_all(self, sessions: tuple[str, ...]) -> None:
+    def print_all(self, sessions: Sequence[str]) -> None:
         """Write sessions to standard output, one after the other."""
         with ExitStack() as stack:
             for what in sessions:
@@ -192,24 +224,38 @@ class _Writer:
             camel=self._camel,
         )
 
-    def _choose_path(self, shown: Shown, where: Path | None, *, alone: bool) -> Path:
-        name = name_file(shown.name, self._form)
-        if where is None:
-            return Path(name)
-        folder = not alone or where.is_dir() or str(where).endswith(("/", "\\"))
-        return where / name if folder else where
+
+def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
+    """Return what is to be exported: for an id that several sessions share, the keys of all of them."""
+    meant: dict[str, None] = {}
+    for what in sessions:
+        shared: list[StoredSession] = []
+        if what != STDIN and not is_file_name(what) and is_made(settings.place):
+            with open_for(settings) as store:
+                shared = list_exact(store.find_sessions(LOCAL, what), what)
+        if len(shared) > 1:
+            warn(f"{len(shared)} sessions have the id {what}; each of them is exported")
+        meant |= dict.fromkeys([each.key for each in shared] if len(shared) > 1 else [what])
+    return list(meant)
 
 
 def _give_back(
-    settings: Settings, sessions: tuple[str, ...], where: Path | None, output: Output, as_json: bool
+    settings: Settings, sessions: Sequence[str], where: Path | None, output: Output, as_json: bool
 ) -> None:
     if where is None:
         raise MisuseError("say where to put the files: --output DIR")
     done: list[Exported] = []
     with open_for(settings) as store:
-        for session in sessions:
-            _, known = find_session(store, session)
-            done += export_raw(store, LOCAL, known, where)
+        chosen = [find_session(store, session)[1] for session in sessions]
+        # Files of sessions that share a name must not come to lie on each other.
+        used: Counter[str] = Counter()
+        for known in chosen:
+            own = find_transcript(known)
+            name = known.key if own is None else Path(own.path).stem
+            used[name] += 1
+            done += export_raw(
+                store, LOCAL, known, where if used[name] == 1 else where / f"{name}-{used[name]}"
+            )
     if as_json:
         output.print_json(list_files(done))
     else:

@@ -7,6 +7,7 @@ that leads nowhere is misuse; what cannot be read further down is said on the wa
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -20,7 +21,23 @@ from turnlog.transcripts.files.locate import Located, locate_path, locate_sessio
 from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Found", "FoundSession", "find_files", "find_own_files", "path_text", "require_file", "warn"]
+__all__ = [
+    "STDIN",
+    "STDIN_NAME",
+    "Found",
+    "FoundSession",
+    "find_files",
+    "find_own_files",
+    "path_text",
+    "read_stdin",
+    "require_file",
+    "warn",
+]
+
+STDIN = "-"
+"""Names standard input where a file can be named."""
+STDIN_NAME = "standard input"
+_CHUNK = 1 << 18
 
 
 class FoundSession(Struct, frozen=True):
@@ -80,6 +97,13 @@ def require_file(path: Path) -> None:
     _require(path)
     if path.is_dir():
         raise MisuseError(f"{path_text(path)}: is a folder, not a file")
+
+
+def read_stdin() -> Iterator[bytes]:
+    """Yield all bytes of standard input."""
+    if sys.stdin is not None:
+        while chunk := sys.stdin.buffer.read(_CHUNK):
+            yield chunk
 
 
 def warn(message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 
 import click
 
@@ -12,12 +13,13 @@ from turnlog.cli.files import warn
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.rendering.hits import build_search, render_hits
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import open_for, shorten_id, shorten_ids
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import QueryError
 from turnlog.store.identity import LOCAL
-from turnlog.store.search.hits import SearchOrder
+from turnlog.store.interface import Store
+from turnlog.store.search.hits import Hit, SearchOrder
 from turnlog.store.search.language import Query
 from turnlog.store.search.parsing import parse_query
 
@@ -88,16 +90,25 @@ def command(
     output = Output(settings, color, pager)
     with open_for(settings) as store:
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
+        names = {} if as_json else _name_sessions(store, page.hits)
     if as_json:
         output.print_json(build_search(page))
     elif page.hits:
-        output.print(render_hits(page.hits, color=output.has_color))
+        output.print(render_hits(page.hits, names, color=output.has_color))
     if page.unreadable:
         warn(f"{page.unreadable:,} texts could not be read: `turnlog verify` says more")
     if not page.hits:
         raise NothingFoundError("nothing was found")
     if page.next is not None and not as_json:
         warn(f"--after {page.next} goes on")
+
+
+def _name_sessions(store: Store, hits: Sequence[Hit]) -> dict[str, str]:
+    """Return by what commands know the sessions of hits, among all that are archived."""
+    known: dict[str, str | None] = {hit.session: hit.session_id for hit in hits if hit.session is not None}
+    for prefix in {shorten_id(name) for name in known.values() if name}:
+        known |= {each.key: each.row.session_id for each in store.find_sessions(LOCAL, prefix)}
+    return shorten_ids(known.items())
 
 
 def _parse(text: str) -> Query:

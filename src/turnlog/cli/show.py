@@ -46,6 +46,7 @@ _View = Literal["conversation", "tree", "turns", "agents", "raw"]
 Examples:
   turnlog show 5d1c                               an archived session, by the beginning of its id
   turnlog show session.jsonl
+  ssh laptop cat session.jsonl | turnlog show -
   turnlog show 5d1c --full --thinking             everything that was said
   turnlog show 5d1c --turns                       prompts, times, tokens, cost
   turnlog show 5d1c --tree                        branches of edited prompts
@@ -53,7 +54,7 @@ Examples:
   turnlog show 5d1c --json | jq '.messages[].text'
 """,
 )
-@click.argument("what", metavar="ID|FILE", required=False, shell_complete=complete_sessions_or_files)
+@click.argument("what", metavar="ID|FILE|-", required=False, shell_complete=complete_sessions_or_files)
 @click.option("--tree", is_flag=True, help="Draw the tree of messages, with its branches.")
 @click.option("--turns", is_flag=True, help="List the turns: prompts, and what answering them took.")
 @click.option("--agents", is_flag=True, help="List the sub-agents, each under the one that started it.")
@@ -91,8 +92,8 @@ def command(
 
     ID is the beginning of an archived session's id, or of the name that you gave it, whether its files are
     still there or not. FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's
-    stream. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
-    ■ interrupted, ⊘ not allowed, … without a result.
+    stream; - reads one from standard input. Sub-agents are shown under the calls that started them. Calls are
+    marked: ✓ done, ✗ failed, ■ interrupted, ⊘ not allowed, … without a result.
     """
     if what is None:
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")

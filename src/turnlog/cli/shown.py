@@ -1,4 +1,4 @@
-"""What `turnlog show` is to show: a file, or a session of the archive."""
+"""What `turnlog show` is to show: a file, standard input, or a session of the archive."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.cli.failures import NothingFoundError
-from turnlog.cli.files import path_text, require_file
+from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.files import STDIN, STDIN_NAME, path_text, read_stdin, require_file
 from turnlog.cli.raw_lines import read_bytes
 from turnlog.cli.stores import find_session, open_for
 from turnlog.config import Settings
@@ -20,9 +20,10 @@ from turnlog.store.interface import KnownSession, Store
 from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
 from turnlog.store.places import is_made
+from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.session import Session, read
 
-__all__ = ["Shown", "open_shown"]
+__all__ = ["Shown", "is_file_name", "open_shown"]
 
 
 class Shown(Struct, frozen=True):
@@ -42,16 +43,27 @@ class Shown(Struct, frozen=True):
 
 @contextmanager
 def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
-    """Yield what is meant: a file that is there, else an archived session."""
+    """Yield what is meant: standard input, a file that is there, else an archived session."""
+    if what == STDIN:
+        data = b"".join(read_stdin())
+        yield Shown(STDIN_NAME, lambda: _read_session(data), lambda: (data,))
+        return
     path = Path(what)
-    if _is_file_name(what):
+    if is_file_name(what):
         require_file(path)
         yield Shown(path_text(path), lambda: read(path), lambda: read_bytes(path))
         return
     if not is_made(settings.place):
+        if path.is_dir():
+            require_file(path)
         raise NothingFoundError(f"{what}: there is no such file, and nothing is archived yet")
     with open_for(settings) as store:
-        stored, known = find_session(store, what)
+        try:
+            stored, known = find_session(store, what)
+        except NothingFoundError:
+            if path.is_dir():
+                raise MisuseError(f"{what}: is a folder, and no archived session begins with it") from None
+            raise
         name = stored.marks.name or stored.row.session_id or stored.key
         yield Shown(
             name,
@@ -70,8 +82,16 @@ def _name_original(store: Store, key: str | None) -> str | None:
     return next((each.row.session_id or each.key for each in found if each.key == key), None)
 
 
-def _is_file_name(what: str) -> bool:
-    return os.path.lexists(what) or os.sep in what or Path(what).suffix in (".jsonl", ".ndjson", ".json")
+def is_file_name(what: str) -> bool:
+    """Tell whether a file is meant rather than a session; a folder may have the name of a session."""
+    if os.sep in what or Path(what).suffix in (".jsonl", ".ndjson", ".json"):
+        return True
+    return os.path.lexists(what) and not os.path.isdir(what)
+
+
+def _read_session(data: bytes) -> Session:
+    splitter = LineSplitter(STDIN_NAME)
+    return Session((*splitter.feed(data), *splitter.finish()))
 
 
 def _read_bytes(store: Store, known: KnownSession) -> Iterable[bytes]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
+from operator import eq
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
@@ -17,11 +22,16 @@ from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, is_made
 
-__all__ = ["find_session", "open_for"]
+__all__ = ["find_session", "list_exact", "open_for", "shorten_id", "shorten_ids"]
 
 _NAMED = 5
 """How many sessions are named that may be meant."""
 _LONGEST_TITLE = 40
+_SHORTEST = 8
+_SHORTENED = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+"""UUIDs and keys, of which a beginning is enough."""
+_TYPED = re.compile(r"\w[\w-]*", re.ASCII)
+"""Ids that a command takes for an id, as they stand."""
 
 
 @contextmanager
@@ -53,7 +63,7 @@ def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession
     What is named in full is meant, though others begin with it.
     """
     found = store.find_sessions(LOCAL, prefix) or _find_named(store, prefix)
-    exact = [session for session in found if prefix in (session.row.session_id, session.marks.name)]
+    exact = list_exact(found, prefix)
     if not found:
         raise NothingFoundError(f"no archived session begins with {prefix}")
     if len(found) > 1 and len(exact) != 1:
@@ -64,6 +74,40 @@ def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession
     known = store.find_known(LOCAL, chosen.key)
     assert known is not None
     return chosen, known
+
+
+def list_exact(found: Iterable[StoredSession], name: str) -> list[StoredSession]:
+    """Return the sessions that are named in full: several if they share their id, as copies do."""
+    return [each for each in found if name in (each.key, each.row.session_id, each.marks.name)]
+
+
+def shorten_id(name: str) -> str:
+    """Return as much of an id as mostly tells it from others: of one that is no UUID, all of it."""
+    return name[:_SHORTEST] if _SHORTENED.fullmatch(name) else name
+
+
+def shorten_ids(sessions: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Return by what commands know sessions, which are given as keys and ids: the shortest, by their keys.
+
+    A session goes by its id, or by its key if others have the same id or it cannot be typed.
+    """
+    given = dict(sessions)
+    shared = Counter(given.values())
+    known = sorted({*given, *(name for name in given.values() if name is not None)})
+    short: dict[str, str] = {}
+    for key, own in given.items():
+        name = key if own is None or shared[own] > 1 or not _TYPED.fullmatch(own) else own
+        if _SHORTENED.fullmatch(name):
+            at = bisect_left(known, name)
+            beside = (*known[max(0, at - 1) : at], *known[at + 1 : at + 2])
+            needed = max((_count_common(name, other) + 1 for other in beside), default=0)
+            name = name[: max(_SHORTEST, needed)]
+        short[key] = name
+    return short
+
+
+def _count_common(one: str, other: str) -> int:
+    return len([*takewhile(bool, map(eq, one, other))])
 
 
 def _find_named(store: Store, prefix: str) -> list[StoredSession]:

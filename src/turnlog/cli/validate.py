@@ -8,16 +8,25 @@ from pathlib import Path
 import click
 
 from turnlog.cli.failures import FOUND_PROBLEMS, NothingFoundError, explain
-from turnlog.cli.files import find_files, warn
+from turnlog.cli.files import STDIN, STDIN_NAME, find_files, warn
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import track
 from turnlog.cli.rendering.findings import render_findings, render_rules
-from turnlog.cli.validation_report import FileReport, ValidationReport, build_report, reaches, validate_file
+from turnlog.cli.validation_report import (
+    FileReport,
+    ValidationReport,
+    build_report,
+    reaches,
+    validate_file,
+    validate_stdin,
+)
 from turnlog.config import Settings
 from turnlog.transcripts.validation import RULES, Severity
 
 __all__ = ["command"]
+
+_STDIN = Path(STDIN)
 
 
 @click.command(
@@ -27,6 +36,7 @@ Examples:
   turnlog validate session.jsonl
   turnlog validate ~/.claude/projects --severity error
   turnlog validate stream.jsonl --strict --json
+  claude -p … --output-format stream-json --verbose | turnlog validate -
   turnlog validate --rules
 """,
 )
@@ -56,8 +66,8 @@ def command(
 ) -> None:
     """Check session files against the rules of their dialects.
 
-    PATH is a file in any dialect (session files, the SDK's stream, hook events), or a folder of sessions.
-    Exit status 1 means that there are errors; what is normal in real sessions is a note.
+    PATH is a file in any dialect (session files, the SDK's stream, hook events), a folder of sessions, or - for
+    standard input. Exit status 1 means that there are errors; what is normal in real sessions is a note.
     """
     output = Output(Settings.from_env(), color, pager)
     if rules:
@@ -65,15 +75,18 @@ def command(
         return
     if not paths:
         raise click.UsageError("Missing argument 'PATH...'.", click.get_current_context())
-    found = find_files(paths, with_agents=False)
-    report = build_report(_validate(found.paths, Severity(severity)))
+    piped, threshold = _STDIN in paths, Severity(severity)
+    found = find_files((path for path in paths if path != _STDIN), with_agents=False)
+    report = build_report(
+        (*((validate_stdin(threshold),) if piped else ()), *_validate(found.paths, threshold))
+    )
     if as_json:
         output.print_json(report)
     elif report.lines or any(report.counts.values()):
         output.print(render_findings(report, everything))
     if not report.lines and not any(report.counts.values()):
-        raise NothingFoundError(f"no lines in {found.describe()}")
-    unread = bool(found.obstacles) or len(report.files) < len(found.paths)
+        raise NothingFoundError(f"no lines in {found.describe() if found.paths else STDIN_NAME}")
+    unread = bool(found.obstacles) or len(report.files) < len(found.paths) + piped
     if unread or _fails(report, Severity.WARNING if strict else Severity.ERROR):
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.cli.files import path_text
-from turnlog.messages import Dialect
+from turnlog.cli.files import STDIN_NAME, path_text, read_stdin
+from turnlog.messages import Dialect, Line
 from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.files.records import LineSplitter, Tail
 from turnlog.transcripts.validation import Finding, Severity, Validator
 
-__all__ = ["FileReport", "FindingItem", "ValidationReport", "build_report", "reaches", "validate_file"]
+__all__ = [
+    "FileReport",
+    "FindingItem",
+    "ValidationReport",
+    "build_report",
+    "reaches",
+    "validate_file",
+    "validate_stdin",
+]
 
 _SEVERITIES = tuple(Severity)
 
@@ -58,8 +67,26 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
 
 def validate_file(path: Path, threshold: Severity) -> FileReport:
     """Read a file, and return all that breaks a rule in it, down to the threshold. Raises `OSError`."""
-    validator = Validator()
     reader = read_lines(path, source=path_text(path))
+    return _validate(path_text(path), reader, lambda: reader.tail, threshold)
+
+
+def validate_stdin(threshold: Severity) -> FileReport:
+    """Read standard input, and return all that breaks a rule in it, down to the threshold."""
+    splitter = LineSplitter(STDIN_NAME)
+
+    def read() -> Iterator[Line]:
+        for chunk in read_stdin():
+            yield from splitter.feed(chunk)
+        yield from splitter.finish()
+
+    return _validate(STDIN_NAME, read(), lambda: splitter.tail, threshold)
+
+
+def _validate(
+    name: str, given: Iterable[Line], find_tail: Callable[[], Tail | None], threshold: Severity
+) -> FileReport:
+    validator = Validator()
     counts: Counter[Severity] = Counter()
     items: list[FindingItem] = []
     lines = 0
@@ -70,12 +97,12 @@ def validate_file(path: Path, threshold: Severity) -> FileReport:
             if reaches(finding.severity, threshold):
                 items.append(_item(finding))
 
-    for line in reader:
+    for line in given:
         lines += 1
         take(validator.add(line))
-    take(validator.finish(reader.tail))
+    take(validator.finish(find_tail()))
     items.sort(key=lambda item: item.line)
-    return FileReport(path_text(path), lines, _in_order(counts), tuple(items))
+    return FileReport(name, lines, _in_order(counts), tuple(items))
 
 
 def build_report(files: Iterable[FileReport]) -> ValidationReport:

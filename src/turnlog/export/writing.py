@@ -9,7 +9,7 @@ from pathlib import Path
 
 from turnlog.errors import ExportError
 
-__all__ = ["write_file"]
+__all__ = ["refuse_existing", "write_file"]
 
 
 def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) -> int:
@@ -17,8 +17,8 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) 
 
     Raises `ExportError` if it is there, unless it may be overwritten, and if it cannot be written.
     """
-    if path.exists() and not overwrite:
-        raise ExportError("it is there already; --force overwrites it", os.fspath(path))
+    if not overwrite:
+        refuse_existing(path)
     _make_folder(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     size = 0
@@ -35,6 +35,12 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) 
         with suppress(OSError):
             new.unlink(missing_ok=True)
     return size
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise `ExportError` if a file is there."""
+    if path.exists():
+        raise ExportError("it is there already; --force overwrites it", os.fspath(path))
 
 
 def _make_folder(folder: Path) -> None:

@@ -13,7 +13,7 @@ from turnlog.store.interface import Store, StoredSession
 __all__ = ["SHORTEST", "find_session", "get_session", "may_change"]
 
 SHORTEST = 4
-"""How many characters of a name are needed."""
+"""How many characters of a name are needed, unless it is the whole name."""
 _SHOWN = 5
 
 
@@ -31,11 +31,11 @@ def get_session(
 
 def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
     """Return a session for somebody whose looks are not recorded; raises `RequestError` as `get_session`."""
-    found = store.find_sessions(visible, name) if len(name) >= SHORTEST else []
+    found = store.find_sessions(visible, name) if name else []
     exact = [session for session in found if session.key == name] or [
         session for session in found if session.row.session_id == name
     ]
-    meant = exact or found
+    meant = exact or (found if len(name) >= SHORTEST else [])
     if not meant:
         raise NotFoundError("There is no such session")
     if len(meant) > 1:

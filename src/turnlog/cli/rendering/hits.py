@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from os.path import expanduser
 
@@ -15,9 +15,8 @@ from turnlog.cli.terminal import clean, clean_line, shorten
 from turnlog.store.search.hits import Hit, SearchPage
 from turnlog.store.search.snippets import Snippet
 
-__all__ = ["HitItem", "SearchDocument", "SnippetItem", "build_search", "render_hits", "show_command"]
+__all__ = ["HitItem", "SearchDocument", "SnippetItem", "build_search", "render_hits"]
 
-_SHORT_ID = 8
 _LONGEST_TITLE = 100
 _NAMES = {
     "tool-input": "{tool} input",
@@ -108,8 +107,11 @@ def _valid(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-def render_hits(hits: Sequence[Hit], *, color: bool) -> Iterator[str]:
-    """Yield hits for people, each under its session, with the command that leads to it."""
+def render_hits(hits: Sequence[Hit], names: Mapping[str, str], *, color: bool) -> Iterator[str]:
+    """Yield hits for people, each under its session, with the command that leads to it.
+
+    `names` says by what commands know sessions, by their keys.
+    """
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
         groups.setdefault(hit.session or hit.session_id, []).append(hit)
@@ -118,7 +120,7 @@ def render_hits(hits: Sequence[Hit], *, color: bool) -> Iterator[str]:
             yield ""
         yield _render_session(group[0], color)
         for hit in group:
-            yield from _render_hit(hit, color)
+            yield from _render_hit(hit, names, color)
 
 
 def _render_session(hit: Hit, color: bool) -> str:
@@ -127,7 +129,7 @@ def _render_session(hit: Hit, color: bool) -> str:
     return _paint(title, color, bold=True) + (f"  {_paint(where, color, dim=True)}" if where else "")
 
 
-def _render_hit(hit: Hit, color: bool) -> Iterator[str]:
+def _render_hit(hit: Hit, names: Mapping[str, str], color: bool) -> Iterator[str]:
     moment = to_datetime(hit.time)
     when = f"{local_time(moment):%Y-%m-%d %H:%M}" if moment is not None else " " * 16
     name = clean_line(_NAMES.get(hit.kind, hit.kind).format(tool=hit.tool or "tool")).strip()
@@ -136,16 +138,16 @@ def _render_hit(hit: Hit, color: bool) -> Iterator[str]:
     what = _paint(name, color, fg="cyan") + error + _paint(agent, color, dim=True)
     yield f"  {_paint(when, color, dim=True)}  {what}"
     yield f"    {_render_snippet(hit.snippet, color)}"
-    command = show_command(hit)
+    command = _show_command(hit, names)
     if command is not None:
         yield f"    {_paint(command, color, dim=True)}"
 
 
-def show_command(hit: Hit) -> str | None:
+def _show_command(hit: Hit, names: Mapping[str, str]) -> str | None:
     """Return the command that shows a hit; None if there is nothing to show it in."""
     if hit.session is None:
         return None
-    command = f"turnlog show {clean_line(hit.session_id)[:_SHORT_ID]}"
+    command = f"turnlog show {names[hit.session]}"
     if hit.message is None:
         return command
     agent = "" if hit.agent_id is None or hit.source == hit.session else f" --agent {clean_line(hit.agent_id)}"

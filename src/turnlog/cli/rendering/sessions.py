@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from os.path import expanduser
@@ -14,6 +14,7 @@ from turnlog.cli.clock import duration_text, local_time
 from turnlog.cli.files import path_text
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.moments import age_text, length_text
+from turnlog.cli.stores import shorten_ids
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredSession
@@ -34,7 +35,6 @@ __all__ = [
     "to_datetime",
 ]
 
-_SHORT_ID = 8
 _LONGEST_TITLE = 200
 _COLUMNS = (
     Column("id", dim=True),
@@ -181,9 +181,9 @@ def render_sessions(
 ) -> Iterator[str]:
     """Yield the lines of a table; without a width nothing is cut, and without `now` times are dates."""
     items = list(map(build_item, page.sessions))
-    length = None if width is None else _find_length([item.id or item.key for item in items])
+    names = {} if width is None else shorten_ids((item.key, item.id) for item in items)
     home = None if width is None else expanduser("~")
-    rows = [list(_cells(item, length, home, now)) for item in items]
+    rows = [list(_cells(item, names.get(item.key), home, now)) for item in items]
     if not any(item.person for item in items):  # nobody has said whose anything is: one person's archive
         return render_table(_COLUMNS, rows, width, color=color)
     for row, item in zip(rows, items, strict=True):
@@ -231,9 +231,9 @@ def to_datetime(time: int | None) -> datetime | None:
     return find_moment(time)
 
 
-def _cells(item: SessionItem, length: int | None, home: str | None, now: datetime | None) -> Iterator[str]:
+def _cells(item: SessionItem, name: str | None, home: str | None, now: datetime | None) -> Iterator[str]:
     marks = Marks(name=item.name, tags=item.tags, starred=item.starred, archived=item.archived)
-    yield clean_line(item.id or item.key)[:length]
+    yield clean_line(item.id or item.key) if name is None else name
     yield marks_text(marks, item.title or "(no title)")
     yield place_text(item.project, home)
     yield time_cell(item.last_time, now)
@@ -247,11 +247,3 @@ def _cells(item: SessionItem, length: int | None, home: str | None, now: datetim
 def _whose_cell(item: SessionItem) -> str:
     """Return whose a session is, with a mark if the team sees it."""
     return f"{clean_line(item.person or '')}{'+' if item.visibility is Visibility.TEAM else ''}"
-
-
-def _find_length(ids: Sequence[str]) -> int:
-    """Return how much of ids must be shown so that no two look the same, if they are not."""
-    longest = max(map(len, ids), default=0)
-    distinct = len(set(ids))
-    lengths = range(_SHORT_ID, longest)
-    return next((size for size in lengths if len({each[:size] for each in ids}) == distinct), longest)

@@ -84,7 +84,9 @@ def lift_tombstone(
     visible: GivenScope,
 ) -> Lifted:
     """Let a session that was forgotten be archived again, if its files are still there."""
-    found = find_tombstones(store, session_id, visible) if len(session_id) >= SHORTEST else []
+    found = find_tombstones(store, session_id, visible)
+    if len(session_id) < SHORTEST:
+        found = [each for each in found if session_id in (each.key, each.session_id)]
     if not found:
         raise NotFoundError("No such session was forgotten")
     if len(found) > 1:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.export.formats import Format, render_session
-from turnlog.export.naming import name_file
+from turnlog.export.naming import name_file, name_files
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.findings import Kind
 from turnlog.export.selection import Selection, select
@@ -169,13 +169,9 @@ def _pack(
     store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
 ) -> Iterator[bytes]:
     outlet = _Outlet()
-    used: Counter[str] = Counter()
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
-        for session in sessions:
-            name = _name(session)
-            used[name] += 1
-            told = name if used[name] == 1 else f"{name}-{used[name]}"
-            entry = ZipInfo(name_file(told, wanted.form))
+        for session, name in zip(sessions, name_files(map(_name, sessions), wanted.form), strict=True):
+            entry = ZipInfo(name)
             entry.compress_type = ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
             with archive.open(entry, "w", force_zip64=True) as file:
