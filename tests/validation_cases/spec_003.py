@@ -217,7 +217,7 @@ CASES = [
             old("user", 1),
             call(2),
             call(3),
-            result(4),
+            result(4, parentUuid="m-2"),
             old("system", 5, subtype="error", isError=True, parentUuid="m-3"),
             call(6),
             result(7, parentUuid=None),

@@ -1,8 +1,12 @@
 """Tool calls and their results, put together line by line.
 
 A result is joined to its call by `tool_use_id`; where one of the two has no id, by `sourceToolAssistantUUID`,
-then by the parent, and in spec 000, which has no ids at all, by order: after n parallel calls the n-th result
-answers the n-th. Ids that differ are never joined by anything else.
+then by the parent. Ids that differ are never joined by anything else.
+
+Spec 000 has no ids at all. There a result answers the call that is its parent; where parents tell nothing, the
+n-th result after n parallel calls answers the n-th. They tell nothing where lines are chained, each with the
+one before it as its parent, or where all results hang under the last call. So a result under the last call of
+several is that call's, until a second result hangs there or follows the first: then the order decides.
 
 Lines come in any order and more than once: a result may stand before its call, have none, or never come.
 Resumes and forks copy calls and results under the same ids, and a fork closes a running call with an
@@ -63,13 +67,21 @@ def build_calls(lines: Iterable[Line]) -> Calls:
 
 
 class _Batch:
-    """The calls of spec 000 that were made at once, and wait for their results in order."""
+    """The calls of spec 000 that were made at once, and wait for their results."""
 
-    __slots__ = ("answered", "open")
+    __slots__ = ("answered", "calls", "followers", "last", "open", "trusts_parents", "unsure")
 
     def __init__(self) -> None:
         self.open: deque[int] = deque()
+        self.calls = 0
+        self.last = -1
         self.answered = False
+        self.trusts_parents: bool | None = None
+        """Whether a result under the last call answers that call; None as long as no other result tells."""
+        self.unsure: Result | None = None
+        """The result under the last call, as long as that is not known."""
+        self.followers: set[str | None] = set()
+        """The uuids of that result, and of the lines that follow it."""
 
 
 class CallBuilder:
@@ -88,10 +100,18 @@ class CallBuilder:
         self._tickets = 0
         self._notices: dict[str, TaskNotice] = {}
         self._denied: set[str] = set()
+        self._moved: list[int] = []
+        self.moves = 0
+        """How many results went from one call to another because of what came later."""
 
     def add(self, line: Line) -> tuple[int, ...]:
         """Take the next line, and return the positions of the calls that it made or changed."""
+        if line.dialect is _SPEC_000:
+            self._follow(line)
         touched = _TAKERS.get(type(line.entry), CallBuilder._add_notice)(self, line)
+        if self._moved:
+            touched = [*touched, *self._moved]
+            self._moved.clear()
         return tuple(touched) if len(touched) < 2 else tuple(sorted(set(touched)))
 
     def get_call(self, position: int) -> Call:
@@ -163,7 +183,15 @@ class CallBuilder:
         if batch is None or batch.answered:
             batch = self._batches[lane_of(line)] = _Batch()
         batch.open.append(position)
+        batch.calls += 1
+        batch.last = position
         self._drafts[position].batch = batch
+
+    def _follow(self, line: Line) -> None:
+        """Note that a line follows a result of which it is not known which call it answers."""
+        batch = self._batches.get(lane_of(line))
+        if batch is not None and batch.unsure is not None and find_parent(line) in batch.followers:
+            batch.followers.add(getattr(line.entry, "uuid", None) or "")
 
     def _settle(self, position: int, identity: str | None, place: Place) -> None:
         """Give a call what came before it."""
@@ -203,30 +231,78 @@ class CallBuilder:
             # A copy that has lost its id goes where the first one went, but cannot say so by id.
             return position, Pairing.PARENT if first is Pairing.ID else first
         if result.place.line.dialect is _SPEC_000:
-            return self._find_by_order(result.place.line)
+            return self._find_in_batch(result)
         for uuid, pairing in list_links(result):
             found = self._places.find_open(uuid, result.tool_use_id is not None)
             if found is not None:
                 return found, pairing
         return None, Pairing.ID
 
-    def _find_by_order(self, line: Line) -> tuple[int | None, Pairing]:
-        """Return the call that a result of spec 000 answers: the next of its batch.
-
-        Its parent counts only where it is a call of an earlier batch: within one, lines are chained.
-        """
-        batch = self._batches.get(lane_of(line))
-        parent = self._places.find_open(find_parent(line), named=False)
-        if parent is not None and (batch is None or self._drafts[parent].batch is not batch):
-            return parent, Pairing.PARENT
-        if batch is None:
+    def _find_in_batch(self, result: Result) -> tuple[int | None, Pairing]:
+        """Return the call that a result of spec 000 answers: its parent, or the next if that tells nothing."""
+        line = result.place.line
+        parent, latest = find_parent(line), self._batches.get(lane_of(line))
+        position = self._places.find_at(parent)
+        batch = None if position is None else self._drafts[position].batch
+        if position is not None and isinstance(batch, _Batch):
+            if self._is_answered_by(result, position, batch, batch is latest):
+                return position, Pairing.PARENT
+            return self._find_next(batch), Pairing.ORDER
+        position = self._places.find_open(parent, named=False)
+        if position is not None:
+            return position, Pairing.PARENT
+        if latest is None:
             return None, Pairing.ORDER
+        if latest.unsure is not None and parent in latest.followers:
+            self._distrust_parents(latest)
+        return self._find_next(latest), Pairing.ORDER
+
+    def _is_answered_by(self, result: Result, position: int, batch: _Batch, is_latest: bool) -> bool:
+        """Tell whether a result answers its parent, a call of a batch, as far as is known."""
+        draft = self._drafts[position]
+        batch.answered = True
+        if position == batch.last and batch.calls > 1 and batch.trusts_parents is not True:
+            if batch.unsure is not None:
+                self._distrust_parents(batch)
+            if is_latest and batch.trusts_parents is False:
+                return False
+            if is_latest and draft.result is None:
+                batch.unsure, batch.followers = result, {result.place.uuid} - {None}
+        elif batch.trusts_parents is None:
+            batch.trusts_parents, batch.unsure = True, None
+        if draft.paired_by is Pairing.ORDER and draft.result is not None and batch.trusts_parents is not False:
+            self._move(draft.result, position, batch)
+        return draft.result is None
+
+    def _find_next(self, batch: _Batch) -> int | None:
+        """Return the first call of a batch that has no result."""
         batch.answered = True
         while batch.open:
             position = batch.open.popleft()
             if self._drafts[position].result is None:
-                return position, Pairing.ORDER
-        return None, Pairing.ORDER
+                return position
+        return None
+
+    def _distrust_parents(self, batch: _Batch) -> None:
+        """Give the result under the last call of a batch to the call whose turn it is."""
+        unsure, batch.unsure, batch.trusts_parents = batch.unsure, None, False
+        if not batch.open or batch.open[-1] != batch.last:
+            batch.open.append(batch.last)
+        if unsure is not None:
+            self._move(unsure, batch.last, batch)
+
+    def _move(self, result: Result, position: int, batch: _Batch) -> None:
+        """Take a result and its copies from a call, and give them to the next one that has none."""
+        moved = self._drafts[position].remove_result(result)
+        target = self._find_next(batch)
+        for each in moved:
+            if target is None:
+                self._places.remove_result(each)
+                self._wait(each)
+            else:
+                self._join(target, each, Pairing.ORDER)
+        self.moves += 1
+        self._moved += [position] if target is None else [position, target]
 
     def _wait(self, result: Result) -> None:
         ticket = self._tickets
@@ -251,11 +327,13 @@ class CallBuilder:
         entry = line.entry
         if line.dialect is not _SPEC_000 or not isinstance(entry, SystemNotice) or entry.is_error is not True:
             return []
-        position = self._places.find_open(find_parent(line), named=False)
-        if position is None:
-            return []
-        self._join(position, read_result(Place(line, 0), entry), Pairing.PARENT)
-        return [position]
+        parent = find_parent(line)
+        if self._places.find_open(parent, named=False) is None:
+            at = self._places.find_at(parent)
+            batch = None if at is None else self._drafts[at].batch
+            if not isinstance(batch, _Batch) or batch.unsure is None or at != batch.last:
+                return []
+        return self._add_result(read_result(Place(line, 0), entry))
 
     def _add_notice(self, line: Line) -> list[int]:
         notice = find_notice(line)

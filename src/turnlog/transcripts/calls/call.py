@@ -149,6 +149,19 @@ class CallDraft(Struct, eq=False):
             self.others = _append(self.others, self.result)
         self.result, self.paired_by = result, paired_by
 
+    def remove_result(self, result: Result) -> list[Result]:
+        """Give up a result with its copies, and return them; the best of the others counts instead."""
+        known = [*(self.others or ()), *([] if self.result is None else [self.result])]
+        removed: list[Result] = []
+        self.result = self.paired_by = self.others = self._call = None
+        for each in known:
+            if each is result or (each.extracted_id == result.extracted_id and each.extracted_id is not None):
+                removed.append(each)
+            else:
+                is_named = each.tool_use_id is not None and each.tool_use_id == self.id
+                self.add_result(each, Pairing.ID if is_named else Pairing.PARENT)
+        return removed
+
     def add_notice(self, notice: TaskNotice) -> None:
         """Take the end of the call's background task; the last one counts."""
         self.notice, self._call = notice, None

@@ -64,6 +64,16 @@ class PlaceIndex:
         """Note where a result of a call stands."""
         self._new_results.append((place, position))
 
+    def remove_result(self, result: Result) -> None:
+        """Forget to which call a result was joined."""
+        self.find_answered(result)
+        self._answered.pop(result.extracted_id or "", None)
+
+    def find_at(self, uuid: str | None) -> int | None:
+        """Return the call with which a line begins, whether it has a result or not; None if there is none."""
+        self._look_at_calls()
+        return self._by_extracted.get(f"{uuid}_tool_0")
+
     def find_call(self, place: Place) -> int | None:
         """Return the call that stands at a place, or under its name; None if there is none."""
         self._look_at_calls()

@@ -121,6 +121,7 @@ class Conversation:
     def extend(self, lines: Iterable[Line]) -> Growth:
         """Take further lines, and return what is new: the same as if all had been taken at once."""
         start, paired = len(self._lines), self._paired
+        moves = paired.builder.moves
         self._lines += lines
         built = self.__dict__.keys() & _PARTS
         for name in self.__dict__.keys() & _COPIES:
@@ -129,7 +130,7 @@ class Conversation:
         stretch: Stretch | None = None
         if start and built == _PARTS:
             late = self._index.extend(self._lines[start:])
-            late = self._places.update(calls, start) or late
+            late = self._places.update(calls, start) or late or paired.builder.moves > moves
             stretch = None if late else self._timeline.extend(calls)
         flipped: frozenset[int] | None = None
         if stretch is not None and self._lineage.extend(calls):

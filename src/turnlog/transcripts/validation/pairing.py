@@ -6,7 +6,7 @@ and bodies are not to be kept here: so it is given lines that hold nothing but n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnlog.messages import Dialect, Line, Position
@@ -18,11 +18,12 @@ from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.calls.builder import CallBuilder
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.call import Call, Pairing
+from turnlog.transcripts.calls.links import find_parent
 from turnlog.transcripts.calls.results import Place, Result
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result
 from turnlog.transcripts.validation.findings import Report, Spot, quote
-from turnlog.transcripts.validation.spec_003 import ORPHANED_TOOL, PAIRED
+from turnlog.transcripts.validation.spec_003 import ORPHANED_TOOL, PAIRED, RESULT_PARENT
 from turnlog.transcripts.validation.spec_004 import CORRELATION
 
 __all__ = ["Pairs"]
@@ -43,6 +44,8 @@ class Pairs:
         """Take the calls and results of the next line."""
         entry = _strip(line, blocks)
         if entry is None:
+            if isinstance(line.entry, Envelope):  # results may follow it, which tells something in spec 000
+                self._builder.add(Line(b"", SystemNotice(**_names(line.entry)), line.dialect))
             return
         stored = find_stored_type(line)
         wire = None if stored is None else Document003(type=stored)
@@ -52,8 +55,11 @@ class Pairs:
     def finish(self) -> None:
         """Report what does not pair."""
         calls = self._builder.build()
+        callers = {call.place.uuid: call for call in calls.calls}
         for call in calls.calls:
             self._check(call)
+            if call.result is not None and call.paired_by is Pairing.ORDER:
+                self._check_parent(call, call.result, callers)
         for orphan in calls.orphans:
             self._report_orphan(orphan)
 
@@ -70,6 +76,16 @@ class Pairs:
                 message = f"Expected a call before its result, found it on line {spot.number}"
                 self._report.add(CORRELATION, answer, message, _steps(result.place, answer))
         self._check_repeats(call, results, spot)
+
+    def _check_parent(self, call: Call, result: Result, callers: Mapping[str | None, Call]) -> None:
+        """Report a result whose parent is another call than the one that it answers by order."""
+        parent = callers.get(find_parent(result.place.line))
+        if parent is None or parent is call:
+            return
+        expected, found = self._spot(call.place).number, self._spot(parent.place).number
+        message = f"Expected the call on line {expected} as parent, which the result answers by order"
+        message = f"{message}, found the call on line {found}"
+        self._report.add(RESULT_PARENT, self._spot(result.place), message, ("parentUuid",))
 
     def _check_repeats(self, call: Call, results: list[Result], spot: Spot) -> None:
         """Report a call that was answered by more than one message; copies of one do not count."""

@@ -56,8 +56,9 @@ RESULT_PARENT = declare(
     "003-4-result-parent",
     "Message Validation, 4",
     "The parent of a tool result is a tool use",
-    "That is how a result is found under its call.",
+    "That is how a result is found under its call. In spec 000's dialect the order is a guess in its place.",
     error=STORED,
+    note=(Dialect.SPEC_000,),
 )
 TOOL_CHILDREN = declare(
     "003-5-tool-children",
