@@ -213,7 +213,9 @@ def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:
     places = AgentPlaces(session.agents, session.workflows)
     left = [branch for branch in session.tree.branches if branch.fork is not None and not branch.active]
     remarks = {branch.messages[0]: "a branch that was left" for branch in left}
-    main = Nested(Text(), places.list_main(session.messages), session.compactions, remarks)
+    main = Nested(
+        Text(), places.list_main(session.messages), session.compactions, remarks, session.conversation.notes
+    )
 
     def find_nested(call: Call) -> Iterator[Nested]:
         return map(nest, places.take_started(call))

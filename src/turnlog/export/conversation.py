@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from turnlog.export.call_bodies import describe_answer, describe_input, list_pictures
 from turnlog.export.pieces import AgentBegins, AgentEnds, Done, Noted, Piece, Said, TurnBegins
 from turnlog.export.selection import EVERYTHING, Selection, select
+from turnlog.messages import Line
 from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock
+from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.agents.places import AgentPlaces, build_conversation
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.compactions import Compaction
+from turnlog.transcripts.conversation.compactions import Compaction, has_kept
+from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.lines.categories import Category, Role
 from turnlog.transcripts.lines.leaves import value_text
 from turnlog.transcripts.session import Session
 
 __all__ = ["build_pieces"]
 
-_SAID = frozenset({Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.WAITING, Rule.ANSWER, Rule.LONE_THINKING})
+_SAID = frozenset(
+    {
+        Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.WAITING, Rule.ANSWER, Rule.RAN_COMMAND, Rule.LONE_THINKING,
+    }
+)  # fmt: skip
 _REMARKS: Mapping[Rule, str] = MappingProxyType(
-    {Rule.QUEUED: "while it worked", Rule.WAITING: "still waiting", Rule.COMMAND: "a command"}
+    {
+        Rule.QUEUED: "while it worked",
+        Rule.WAITING: "still waiting",
+        Rule.COMMAND: "a command",
+        Rule.RAN_COMMAND: "a command",
+    }
 )
+_KINDS: Mapping[Rule, str] = MappingProxyType(
+    {
+        Rule.LONE_PROGRESS: "progress",
+        Rule.LONE_OUTPUT: "output",
+        Rule.LONE_RESULT: "result without its call",
+        Rule.CONTEXT_SHOWN: "context",
+        Rule.RECAP: "summary of what came before",
+        Rule.NOTICE: "background task",
+    }
+)
+"""What notes are called, where their rule says it for those who know the rules."""
 
 
 def build_pieces(session: Session, selection: Selection = EVERYTHING) -> Iterator[Piece]:
@@ -40,7 +64,7 @@ def build_pieces(session: Session, selection: Selection = EVERYTHING) -> Iterato
     turns = {turn.messages[0].index: number for number, turn in enumerate(session.turns, 1)}
     project = session.project
     walk = _Walk(places, selection, project)
-    yield from walk.run(messages, session.compactions, turns)
+    yield from walk.run(messages, session.conversation, turns)
     whole = selection.first_turn is None and selection.last_turn is None and selection.branch is None
     for agent in places.take_left() if places is not None and whole else ():
         yield from walk.run_agent(agent)
@@ -55,9 +79,9 @@ class _Walk:
         self._project = project
 
     def run(
-        self, messages: Sequence[Message], compactions: Sequence[Compaction], turns: Mapping[int, int]
+        self, messages: Sequence[Message], conversation: Conversation, turns: Mapping[int, int]
     ) -> Iterator[Piece]:
-        yield from self._descend([self._tell(messages, compactions, turns, 0)])
+        yield from self._descend([self._tell(messages, conversation, turns, 0)])
 
     def run_agent(self, agent: Agent) -> Iterator[Piece]:
         yield _begin(agent, 1)
@@ -78,35 +102,40 @@ class _Walk:
 
     def _open(self, agent: Agent, depth: int) -> Iterator[Piece | Agent]:
         conversation = build_conversation(agent)
-        return self._tell(conversation.messages, conversation.compactions, {}, depth)
+        return self._tell(conversation.messages, conversation, {}, depth)
 
     def _tell(
         self,
         messages: Sequence[Message],
-        compactions: Sequence[Compaction],
+        conversation: Conversation,
         turns: Mapping[int, int],
         depth: int,
     ) -> Iterator[Piece | Agent]:
-        divided = {each.messages[0]: each for each in compactions}
+        divided = {each.messages[0]: each for each in conversation.compactions}
+        notes = conversation.notes
+        if messages and messages[0].index == 0:
+            yield from _tell_notes(notes.get(-1, ()), f"{depth}-above")
         for message in messages:
+            if message.is_hidden:
+                continue
             anchor = message.id if not depth else f"{depth}-{message.id}"
             if message.index in turns:
                 yield TurnBegins(turns[message.index], anchor)
             if message.index in divided:
-                yield Noted(
-                    kind="compaction",
-                    text=_tell_compaction(divided[message.index]),
-                    time=message.time,
-                    anchor=anchor,
-                )
-            if message.rule is not Rule.COMPACTION:
+                compaction = divided[message.index]
+                kind, told = f"conversation {compaction.state}", _tell_compaction(compaction)
+                yield Noted(kind=kind, text=told, time=message.time, anchor=anchor)
+            if message.rule is not Rule.COMPACTION or has_kept(message):
                 yield from self._tell_message(message, anchor)
+            yield from _tell_notes(notes.get(message.index, ()), anchor)
 
     def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | Agent]:
         text, pictures = message.text.strip(), list_pictures(message.blocks)
         thinking = message.thinking if self._selection.thinking else ""
+        failed = message.category is Category.ERROR
         if message.rule not in _SAID:
-            yield Noted(kind=str(message.rule), text=text, time=message.time, anchor=anchor)
+            kind = "error" if failed else _name_note(message)
+            yield Noted(kind=kind, text=text, time=message.time, anchor=anchor, failed=failed)
         elif text or thinking or pictures:
             yield Said(
                 author=message.author,
@@ -116,6 +145,7 @@ class _Walk:
                 anchor=anchor,
                 model=message.model,
                 remark="cut off" if message.aborted else _REMARKS.get(message.rule, ""),
+                failed=failed,
                 pictures=pictures,
             )
         for block in message.blocks:
@@ -146,14 +176,24 @@ def _begin(agent: Agent, depth: int) -> AgentBegins:
     return AgentBegins(agent.type or agent.id, agent.description or "", agent.state, depth)
 
 
+def _name_note(message: Message) -> str:
+    if message.rule is Rule.COMPACTION:
+        return _KINDS[Rule.RECAP] if message.role is Role.SUMMARY else "kept from before"
+    return _KINDS.get(message.rule, str(message.rule))
+
+
+def _tell_notes(lines: Iterable[Line], anchor: str) -> Iterator[Noted]:
+    for number, line in enumerate(lines):
+        time = getattr(line.entry, "time", None)
+        yield Noted(kind="note", text=report_of(line.entry), time=time, anchor=f"{anchor}-note-{number}")
+
+
 def _show_unknown(block: ContentBlock) -> str:
     return value_text(block)
 
 
 def _tell_compaction(compaction: Compaction) -> str:
-    told = [str(compaction.state)]
-    if compaction.trigger:
-        told.append(compaction.trigger)
+    told = [compaction.trigger] if compaction.trigger else []
     if compaction.tokens_before is not None:
         after = "" if compaction.tokens_after is None else f" → {compaction.tokens_after:,}"
         told.append(f"{compaction.tokens_before:,}{after} tokens")

@@ -42,7 +42,8 @@ def render_markdown(heading: Heading, pieces: Iterable[Piece]) -> Iterator[str]:
             case Said():
                 yield from _render_said(piece)
             case Noted():
-                yield f"*{_line(piece.kind)}*{_tell_rest(piece.text)}\n\n"
+                sign = "✗ " if piece.failed else ""
+                yield f"*{sign}{_line(piece.kind)}*{_tell_rest(piece.text)}\n\n"
             case Done():
                 yield from _render_call(piece)
             case AgentBegins():
@@ -67,7 +68,7 @@ def _list_facts(heading: Heading) -> Iterator[str]:
 
 def _render_said(said: Said) -> Iterator[str]:
     when = "" if said.time is None else f" · {said.time:%H:%M:%S}"
-    remark = f" · {said.remark}" if said.remark else ""
+    remark = "".join(f" · {told}" for told in ("✗ error" if said.failed else "", said.remark) if told)
     yield f"**{SPEAKERS[said.author]}**{when}{remark}\n\n"
     if said.thinking:
         yield f"<details><summary>Thinking</summary>\n\n{_quote(_defuse(said.thinking))}\n\n</details>\n\n"

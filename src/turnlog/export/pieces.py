@@ -74,6 +74,8 @@ class Said(Struct, frozen=True, gc=False, kw_only=True):
     anchor: str
     model: str | None = None
     remark: str = ""
+    failed: bool = False
+    """Whether it is an error."""
     pictures: tuple[Picture, ...] = ()
 
 
@@ -84,6 +86,8 @@ class Noted(Struct, frozen=True, gc=False, kw_only=True):
     text: str
     time: datetime | None = None
     anchor: str
+    failed: bool = False
+    """Whether it is an error."""
 
 
 class Done(Struct, frozen=True, gc=False, kw_only=True):

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from turnlog.transcripts.actions.telling import report_of
     from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
     from turnlog.transcripts.agents.assembly import Agents, build_agents
     from turnlog.transcripts.agents.states import AgentState
@@ -184,12 +185,14 @@ __all__ = [
     "read_lines",
     "read_new",
     "read_prompt",
+    "report_of",
     "role_of",
     "tool_category",
     "validate",
 ]
 
 _HOMES = {
+    "actions.telling": ("report_of",),
     "agents.agent": ("Agent", "AgentLink", "AgentSource"),
     "agents.assembly": ("Agents", "build_agents"),
     "agents.states": ("AgentState",),

@@ -75,7 +75,7 @@ def _cells(agent: Agent, prices: Prices) -> Iterator[Text]:
 def nest(agent: Agent) -> Nested:
     """Return an agent's conversation, to be shown inside another."""
     conversation = build_conversation(agent)
-    return Nested(_title(agent), conversation.messages, conversation.compactions)
+    return Nested(_title(agent), conversation.messages, conversation.compactions, notes=conversation.notes)
 
 
 def _title(agent: Agent) -> Text:

@@ -16,10 +16,12 @@ from turnlog.cli.clock import local_time
 from turnlog.cli.output import Row
 from turnlog.cli.rendering.calls import render_call
 from turnlog.cli.rendering.figures import count_text
-from turnlog.cli.rendering.messages import Detail, Heading, heading_of, render_body, render_heading
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.rendering.messages import Detail, Heading, heading_of, is_error, render_body, render_heading
+from turnlog.cli.terminal import clean_line, shorten
+from turnlog.messages import Line
+from turnlog.transcripts.actions.telling import join_reports, report_of
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.conversation.compactions import Compaction
+from turnlog.transcripts.conversation.compactions import Compaction, has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 
@@ -27,6 +29,7 @@ __all__ = ["FindNested", "Nested", "render_compaction", "render_conversation"]
 
 _DEEPEST = 12
 _RULE_WIDTH = 4
+_LONGEST_NOTE = 200
 
 
 _DIVIDER = Heading("", "", "")
@@ -40,6 +43,8 @@ class Nested(Struct, frozen=True):
     compactions: Sequence[Compaction] = ()
     remarks: Mapping[int, str] = MappingProxyType({})
     """What to say of some messages, by their index."""
+    notes: Mapping[int, Sequence[Line]] = MappingProxyType({})
+    """What happened below messages, by their index; -1 above the first."""
 
 
 FindNested = Callable[[Call], Iterable[Nested]]
@@ -67,6 +72,7 @@ class _Level:
     def __init__(self, nested: Nested, depth: int, find_nested: FindNested, detail: Detail) -> None:
         self._messages = nested.messages
         self._remarks = nested.remarks
+        self._notes = sorted(nested.notes.items(), reverse=True)
         self._compactions = {each.messages[0]: each for each in nested.compactions}
         self._find_nested = find_nested
         self._detail = detail
@@ -76,19 +82,34 @@ class _Level:
 
     def render(self) -> Iterator[Row | Nested]:
         for message in self._messages:
+            yield from self._render_notes(message.index)
             if message.index in self._compactions:
                 if self._heading is not None:
                     yield Row(Text(), self._gutter)
                 yield Row(render_compaction(self._compactions[message.index]), self._gutter)
                 self._heading = _DIVIDER
-            if message.rule is not Rule.COMPACTION:
+            if message.is_hidden and message.index not in self._remarks:
+                continue
+            if message.rule is not Rule.COMPACTION or has_kept(message):
                 yield from self._render_message(message)
+        yield from self._render_notes(None)
+
+    def _render_notes(self, below: int | None) -> Iterator[Row]:
+        """Yield what happened above a message, or all that is left."""
+        lines: list[Line] = []
+        while self._notes and (below is None or self._notes[-1][0] < below):
+            lines += self._notes.pop()[1]
+        reports = [report_of(line.entry) for line in lines]
+        if not self._detail.full:
+            reports = [join_reports(line.entry for line in lines)] if lines else []
+        inner = Text.assemble(self._gutter, "  ")
+        yield from (Row(Text(f"∙ {shorten(report, _LONGEST_NOTE)}", "dim"), inner) for report in reports)
 
     def _render_message(self, message: Message) -> Iterator[Row | Nested]:
         body = list(render_body(message, self._detail))
         heading = heading_of(message)
         marked = message.index in self._remarks
-        begins = heading != self._heading or message.rule is Rule.PROMPT or marked
+        begins = heading != self._heading or message.rule is Rule.PROMPT or marked or is_error(message)
         if self._heading is not None and (begins or body):
             yield Row(Text(), self._gutter)
         if begins:

@@ -15,13 +15,14 @@ from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, ThinkingBlock
 from turnlog.messages.entries import AttachmentEntry, UnknownEntry
 from turnlog.messages.media import TextBlock
+from turnlog.transcripts.conversation.compactions import has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.blocks import is_call, is_result
-from turnlog.transcripts.lines.categories import Role
+from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
+from turnlog.transcripts.lines.categories import Category, Role
 
-__all__ = ["Detail", "Heading", "heading_of", "label_of", "render_body", "render_heading", "tag_of"]
+__all__ = ["Detail", "Heading", "heading_of", "is_error", "label_of", "render_body", "render_heading", "tag_of"]
 
 
 class Detail(Struct, frozen=True, gc=False):
@@ -51,6 +52,8 @@ _AUTHORS: Mapping[Author, Heading] = MappingProxyType(
     }
 )
 _TO_AGENT = Heading(">", "claude", "bold blue")
+_ERROR = Heading("✗", "error", "bold red")
+_KEPT = Heading("≡", "kept from before", "cyan")
 _RULES: Mapping[Rule, Heading] = MappingProxyType(
     {
         Rule.NOTICE: Heading("◆", "task", "cyan"),
@@ -59,6 +62,8 @@ _RULES: Mapping[Rule, Heading] = MappingProxyType(
         Rule.RECAP: Heading("≡", "summary of what came before", "cyan"),
         Rule.SUMMARY: Heading("≡", "summary", "cyan"),
         Rule.HOOK: Heading("⚙", "hook", "dim"),
+        Rule.LONE_PROGRESS: Heading("…", "progress", "dim"),
+        Rule.META: Heading("∙", "metadata, hidden otherwise", "dim"),
         Rule.CONTEXT_SHOWN: Heading("+", "context", "dim"),
         Rule.UNKNOWN: Heading("?", "unknown", "yellow"),
     }
@@ -67,18 +72,34 @@ _REMARKS = {
     Rule.QUEUED: "while it worked",
     Rule.WAITING: "still waiting",
     Rule.LONE_RESULT: "result of no call here",
+    Rule.RAN_COMMAND: "a command",
 }
-_BRIEF = frozenset({Rule.RECAP, Rule.SYSTEM, Rule.HOOK, Rule.CONTEXT_SHOWN, Rule.UNKNOWN, Rule.LONE_PROGRESS})
+_BRIEF = frozenset(
+    (Rule.RECAP, Rule.COMPACTION, Rule.SYSTEM, Rule.HOOK, Rule.CONTEXT_SHOWN, Rule.UNKNOWN, Rule.LONE_PROGRESS)
+)
 """What is shown in a line, unless all of it is asked for."""
 _LONGEST_LINE = 300
 
 
 def heading_of(message: Message) -> Heading:
     """Return what stands above a message."""
+    if is_error(message):
+        return _ERROR
+    if message.rule is Rule.COMPACTION and has_kept(message):
+        return _RULES[Rule.RECAP] if message.role is Role.SUMMARY else _KEPT
     author = message.author
     if author is Author.CLAUDE and message.role is Role.USER:
         return _TO_AGENT
     return _RULES.get(message.rule) or _AUTHORS[author]
+
+
+def is_error(message: Message) -> bool:
+    """Tell whether a message reports an error: of the model, the API, the program or a call."""
+    if message.category is Category.ERROR:
+        return True
+    return message.rule is Rule.LONE_RESULT and any(
+        is_result(block) and told_error(block) is True for block in message.blocks
+    )
 
 
 def label_of(message: Message) -> str:
@@ -117,10 +138,11 @@ def render_body(message: Message, detail: Detail) -> Iterator[Text]:
     if detail.thinking and message.thinking:
         yield Text(clean(message.thinking.strip()), "dim italic")
     text = message.text.strip()
+    style = "red" if is_error(message) else ""
     if message.rule in _BRIEF and not detail.full:
-        yield Text(shorten(text or label_of(message), _LONGEST_LINE), "dim")
+        yield Text(shorten(text or label_of(message), _LONGEST_LINE), style or "dim")
     elif text:
-        yield Text(clean(text))
+        yield Text(clean(text), style)
     for block in message.blocks:
         described = _describe(block)
         if described is not None:

@@ -43,6 +43,9 @@ def render_tree(tree: Tree, messages: Sequence[Message]) -> Iterator[Row]:
     todo = [_Stretch(trunk, 0, False) for trunk in reversed(trunks)]
     while todo:
         stretch = todo.pop()
+        if all(messages[index].is_hidden for index in stretch.branch.messages):
+            todo += reversed(_list_next(stretch, offshoots.get(stretch.branch.index, [])))
+            continue
         if stretch.branch.parent is None and stretch.branch is not trunks[0]:
             yield Row(Text("── follows nothing above", "dim"))
         yield from _draw(stretch, messages, active)
@@ -64,6 +67,8 @@ def _draw(stretch: _Stretch, messages: Sequence[Message], active: frozenset[int]
         left = plural(len(stretch.branch.messages), "message")
         yield Row(Text(f"├─╮ a branch that was left, {left}", "yellow"), bar[:-2])
     for index in stretch.branch.messages:
+        if messages[index].is_hidden:
+            continue
         yield Row(_line(messages[index], index in active), bar)
 
 

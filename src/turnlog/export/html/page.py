@@ -51,7 +51,9 @@ def render_html(heading: Heading, pieces: Iterable[Piece]) -> Iterator[str]:
                 yield from _render_said(piece)
             case Noted():
                 told = f": {_text(piece.text)}" if piece.text else ""
-                yield f'<p class="note" data-piece id="{_anchor(piece.anchor)}">{_text(piece.kind)}{told}</p>\n'
+                style, sign = ("note failed", "✗ ") if piece.failed else ("note", "")
+                where = _anchor(piece.anchor)
+                yield f'<p class="{style}" data-piece id="{where}">{sign}{_text(piece.kind)}{told}</p>\n'
             case Done():
                 yield from _render_call(piece)
             case AgentBegins():
@@ -101,7 +103,8 @@ def _list_facts(heading: Heading) -> Iterator[str]:
 def _render_said(said: Said) -> Iterator[str]:
     when = "" if said.time is None else f" · <time>{said.time:%Y-%m-%d %H:%M:%S}</time>"
     model = f" · {_text(said.model)}" if said.model else ""
-    remark = f" · {_text(said.remark)}" if said.remark else ""
+    error = ' · <b class="failed">✗ error</b>' if said.failed else ""
+    remark = error + (f" · {_text(said.remark)}" if said.remark else "")
     yield (
         f'<article class="{said.author}" data-piece id="{_anchor(said.anchor)}">'
         f'<p class="who">{SPEAKERS[said.author]}{when}{model}{remark}</p>'

@@ -41,6 +41,7 @@ from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.periods import Span
 from turnlog.store.usage.report import Grouping
+from turnlog.transcripts.conversation.placements import Rule
 
 __all__ = ["ArchiveTools"]
 
@@ -179,11 +180,14 @@ class ArchiveTools:
         where = build_filter(None, None, None, None, None)
         found = ask_window(self._store, self._scope, session.key, asked, where)
         shown = view_window(self._store, self._scope, session, found.rows, found.anchor)
+        wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
         above = shown[0].index if shown else found.at
         below = shown[-1].index if shown else found.at
         return Conversation(
             session_id=name_session(session),
-            messages=tuple(_tell_message(each, length) for each in shown),
+            messages=tuple(
+                _tell_message(each, length) for each in shown if each.rule != Rule.META or each.index == wanted
+            ),
             total=found.chapter.count(),
             before=above if found.chapter.list_before(above, 1) else None,
             after=below if found.chapter.list_after(below + 1, 1) else None,

@@ -93,6 +93,9 @@ class SystemNote(TypeEnum):
     META = "meta"
 
 
+_FLAGS: Mapping[SystemNote | UnsetType, str] = {SystemNote.ERROR: "is_error", SystemNote.META: "is_meta"}
+
+
 class System000(_Line, tag="system"):
     """A tool's result, an error or a remark."""
 
@@ -104,7 +107,12 @@ class System000(_Line, tag="system"):
         if self.subtype is SystemNote.TOOL_RESULT:
             block = ToolResultBlock(content=self.message, is_error=self.is_error)
             return UserEntry(**{**envelope_of(self), "is_error": UNSET}, message=Message(content=(block,)))
-        return SystemNotice(**envelope_of(self), content=self.message)
+        return SystemNotice(**envelope_of(self) | self._list_flags(), content=self.message)
+
+    def _list_flags(self) -> dict[str, bool]:
+        """Return the flag that the subtype stands for, where the line does not have it."""
+        name = _FLAGS.get(self.subtype)
+        return {name: True} if name is not None and getattr(self, name) is UNSET else {}
 
     def parts(self, entry: Entry) -> Mapping[str, Any]:
         """Return the text."""
@@ -112,7 +120,8 @@ class System000(_Line, tag="system"):
             case UserEntry(message=Message(content=(ToolResultBlock(content=text, is_error=failed),))):
                 return {"message": text, "is_error": failed}
             case SystemNotice(content=text):
-                return {"message": text}
+                implied = {name: UNSET for name in self._list_flags() if getattr(entry, name) is True}
+                return {"message": text, **implied}
         return {}
 
 

@@ -34,7 +34,7 @@ _MOST_OPEN = 50
 _LARGEST = 4 << 20
 """Bytes of a line that is still read."""
 _PROMPTS = frozenset({Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.NOTICE})
-_ANSWERS = frozenset({Rule.ANSWER, Rule.LONE_THINKING})
+_ANSWERS = frozenset({Rule.ANSWER, Rule.RAN_COMMAND, Rule.LONE_THINKING})
 _PLAN = "plan"
 
 

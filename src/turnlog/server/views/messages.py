@@ -34,6 +34,7 @@ from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.offloaded import OffloadedResults
 from turnlog.store.identity import Place
 from turnlog.store.rows import CallRow, MessageRow
+from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Lane
@@ -41,7 +42,6 @@ from turnlog.transcripts.conversation.message import Message as Built
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
-from turnlog.transcripts.lines.texts import text_of
 
 __all__ = ["Answer", "Window", "build_messages", "tell", "view_message"]
 
@@ -217,7 +217,7 @@ def _name_block(block: ContentBlock) -> str:
 
 
 def _list_texts(lines: Sequence[Line]) -> Iterator[str]:
-    return filter(None, (text_of(line.entry) for line in lines))
+    return filter(None, (report_of(line.entry) for line in lines))
 
 
 def _told_mode(own: Sequence[Line]) -> str | None:

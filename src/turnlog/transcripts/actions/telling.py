@@ -1,19 +1,96 @@
-"""Events in a few words: what each is about, and what came of it."""
+"""What lines report that are neither prompts nor answers, in words.
+
+`report_of` is the sentence that stands for such a line wherever people read it: in `show`, on the page, in
+exports and over MCP. The action log has columns, so `tell_event` tells apart what an event is about and what
+came of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
+from turnlog.messages import UnsetType
+from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReached, TaskStatus
+from turnlog.messages.base import UnknownTagged
+from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.channels import AnyEntry
-from turnlog.messages.metadata import FileHistoryDelta, FileHistorySnapshot, QueueOperation
-from turnlog.messages.system import ApiErrorNotice
+from turnlog.messages.entries import AttachmentEntry, ProgressEntry, UnknownEntry
+from turnlog.messages.message import Message
+from turnlog.messages.metadata import (
+    FileHistoryDelta,
+    FileHistorySnapshot,
+    JournalResult,
+    QueueAction,
+    QueueOperation,
+)
+from turnlog.messages.progress import (
+    AgentProgress,
+    BashProgress,
+    McpProgress,
+    QueryUpdate,
+    SearchResultsReceived,
+    WaitingForTask,
+)
+from turnlog.messages.sdk import (
+    ApiRetryMessage,
+    AuthStatusMessage,
+    HookStartedMessage,
+    RateLimitEvent,
+    ResultMessage,
+    TaskProgressMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
+    ToolProgressMessage,
+    has_failed,
+)
+from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
+from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
+from turnlog.transcripts.lines.blocks import is_answer, is_call, is_prompt, list_blocks
 from turnlog.transcripts.lines.texts import content_text, text_of
 
-__all__ = ["tell_event", "tell_outcome", "tell_runs"]
+__all__ = ["REPORTED", "join_reports", "report_of", "tell_event", "tell_outcome", "tell_runs"]
+
+REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
+"""What has no message of its own, but happened while the reader looks on: small rows between messages."""
 
 _MOST_NAMES = 20
+_FEW_NAMES = 3
+_QUEUE = {
+    QueueAction.ENQUEUE: "Queued",
+    QueueAction.DEQUEUE: "Taken from the queue",
+    QueueAction.REMOVE: "Removed from the queue",
+    QueueAction.POP_ALL: "Queue emptied",
+}
+
+
+def report_of(entry: AnyEntry) -> str:
+    """Return what an entry says to a reader: its text, or a sentence about what it reports.
+
+    It is empty for prompts and answers without text, and for what reports nothing, as a snapshot of no files.
+    """
+    report = _REPORTS.get(type(entry))
+    if report is not None:
+        return report(entry)
+    text = text_of(entry)
+    if text.strip() or is_answer(entry):
+        return text
+    if is_prompt(entry):  # a result of a call that is not here
+        results = (
+            content_text(block.content) for block in list_blocks(entry) if type(block) is ToolResultBlock
+        )
+        return "\n\n".join(filter(None, results))
+    return _report_hook(entry) or _name(entry)
+
+
+def join_reports(entries: Iterable[AnyEntry]) -> str:
+    """Return what several entries report, on one line; what is repeated is counted."""
+    reports = Counter(filter(None, map(report_of, entries)))
+    return " · ".join(text if count == 1 else f"{text} ({count} times)" for text, count in reports.items())
 
 
 def tell_event(entry: AnyEntry) -> tuple[str, str]:
@@ -22,7 +99,7 @@ def tell_event(entry: AnyEntry) -> tuple[str, str]:
     if hook is not None:
         return tell_runs(hook.runs)
     tell = _TELLERS.get(type(entry))
-    return (text_of(entry), "") if tell is None else tell(entry)
+    return (report_of(entry), "") if tell is None else tell(entry)
 
 
 def tell_runs(runs: tuple[HookRun, ...] | list[HookRun]) -> tuple[str, str]:
@@ -59,10 +136,7 @@ def _tell_queue(entry: Any) -> tuple[str, str]:
 def _tell_failure(entry: Any) -> tuple[str, str]:
     errors = [each for each in (entry.error, entry.cause) if each is not None]
     said = next(filter(None, (_say_error(each) for each in errors)), "") or text_of(entry)
-    attempt, most = entry.retry_attempt, entry.max_retries
-    if not isinstance(attempt, int):
-        return said, ""
-    return said, f"retry {attempt} of {most}" if isinstance(most, int) else f"retry {attempt}"
+    return said, _count_retry(entry.retry_attempt, entry.max_retries)
 
 
 def _say_error(error: object) -> str:
@@ -78,3 +152,273 @@ _TELLERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
     QueueOperation: _tell_queue,
     ApiErrorNotice: _tell_failure,
 }
+
+
+def _report_progress(entry: Any) -> str:
+    report = _CARRIED.get(type(entry.data))
+    return _report_hook(entry) or _name(entry.data) if report is None else report(entry.data)
+
+
+def _report_attachment(entry: Any) -> str:
+    report = _CARRIED.get(type(entry.attachment))
+    said = text_of(entry) if report is None else report(entry.attachment)
+    return said if said.strip() else _report_hook(entry) or _name(entry.attachment)
+
+
+def _report_output(data: Any) -> str:
+    """The last line of the output is where the command stands now."""
+    for output in (data.output, data.full_output):
+        last = _last_line(output)
+        if last:
+            return last
+    took = _duration(data.elapsed_time_seconds, 1000)
+    return f"Running for {took}" if took else "Running"
+
+
+def _report_agent(data: Any) -> str:
+    nested = [data.message, *(data.normalized_messages if isinstance(data.normalized_messages, tuple) else ())]
+    messages = [each.message for each in nested if isinstance(getattr(each, "message", None), Message)]
+    said = next(filter(None, map(_tell_nested, reversed(messages))), "") or _first_line(data.prompt)
+    return _join(f"Agent {_text(data.agent_id)}".rstrip(), said)
+
+
+def _tell_nested(message: Message) -> str:
+    """Return what a sub-agent's message does: the last call in it, else how its text begins."""
+    blocks = message.content if isinstance(message.content, tuple) else ()
+    calls = [block for block in blocks if is_call(block)]
+    if calls:
+        name = _text(calls[-1].name)
+        return f"{name} {_first_line(topic_of(name, calls[-1].input))}".strip()
+    return _first_line(content_text(message.content))
+
+
+def _report_mcp(data: Any) -> str:
+    took = _duration(data.elapsed_time_ms)
+    status = " in ".join(filter(None, (_text(data.status), took)))
+    return _join(" ".join(filter(None, ("MCP", _text(data.server_name), _text(data.tool_name)))), status)
+
+
+def _report_wait(data: Any) -> str:
+    kind = _text(data.task_type)
+    return _join("Waiting for a task", _text(data.task_description)) + (f" ({kind})" if kind else "")
+
+
+def _report_results(data: Any) -> str:
+    count = data.result_count if isinstance(data.result_count, int) else 0
+    return _join(f"{count} search result{'' if count == 1 else 's'}", _text(data.query))
+
+
+def _report_hook(entry: Any) -> str:
+    """Return which hook it was, its command, and what came of it; empty if the entry is about none."""
+    hook = read_hook_line(entry)
+    if hook is None:
+        return ""
+    about, outcome = tell_runs(hook.runs)
+    names = dict.fromkeys(run.name for run in hook.runs if run.name)
+    name = _name_hook(", ".join(names), hook.event)
+    said = next(filter(None, (_last_line(run.output) for run in hook.runs)), "")
+    return _join(name, ", ".join(filter(None, ("" if about in names else about, outcome, said))))
+
+
+def _name_hook(name: str, event: str) -> str:
+    """Today's names begin with the event, as `PreToolUse:Bash`."""
+    if not event or name.startswith(event):
+        return f"Hook {name}".rstrip()
+    return f"Hook {name} ({event})" if name else f"Hook {event}"
+
+
+def _report_hook_started(entry: Any) -> str:
+    event, name = _text(entry.hook_event), _text(entry.hook_name)
+    said = "" if not event or name.startswith(event) else f" ({event})"
+    return f"Hook {name or event} started" + (said if name else "")
+
+
+def _report_sign_in(entry: Any) -> str:
+    last = _last_line(entry.output[-1]) if isinstance(entry.output, tuple) and entry.output else ""
+    error = _text(entry.error)
+    if error:
+        return _join("Sign-in failed", error)
+    done = "Signing in" if entry.is_authenticating is True else "Signed in"
+    return last if last.startswith(done) else _join(done, last)
+
+
+def _report_task(entry: Any) -> str:
+    return _join("Task started", _text(entry.description))
+
+
+def _report_task_progress(entry: Any) -> str:
+    what = _text(entry.summary) or _text(entry.description)
+    tool = _text(entry.last_tool_name)
+    return _join("Task", what) + (f" ({tool})" if tool else "")
+
+
+def _report_task_update(entry: Any) -> str:
+    return _join("Task updated", _text(getattr(entry.patch, "status", None)))
+
+
+def _report_task_status(carried: Any) -> str:
+    said = (_text(carried.description), _text(carried.status), _text(carried.delta_summary))
+    return _join("Task", ", ".join(filter(None, said)))
+
+
+def _report_tool(entry: Any) -> str:
+    took = _duration(entry.elapsed_time_seconds, 1000)
+    return f"{_text(entry.tool_name) or 'A tool'} is running" + (f", {took}" if took else "")
+
+
+def _report_limit(entry: Any) -> str:
+    told = entry.rate_limit_info
+    said = (_text(getattr(told, name, None)) for name in ("rate_limit_type", "status"))
+    return _join("Rate limit", ", ".join(filter(None, said)))
+
+
+def _report_retry(entry: Any) -> str:
+    return ", ".join(filter(None, _tell_failure(entry))) or _name(entry)
+
+
+def _report_api_retry(entry: Any) -> str:
+    reason = " ".join(str(each) for each in (entry.error, entry.error_status) if isinstance(each, str | int))
+    return ", ".join(
+        filter(None, (_join("Request failed", reason), _count_retry(entry.attempt, entry.max_retries)))
+    )
+
+
+def _report_result(entry: Any) -> str:
+    if not has_failed(entry):
+        return text_of(entry) or "Turn completed"
+    errors = entry.errors if isinstance(entry.errors, tuple) else ()
+    return (
+        "\n".join(each for each in errors if isinstance(each, str))
+        or text_of(entry)
+        or _name_text(entry.subtype)
+    )
+
+
+def _report_end(entry: Any) -> str:
+    """Spec 002 ends a session with such a line; in a workflow's journal it is an agent's answer."""
+    if isinstance(entry.key, str):
+        return text_of(entry) or _join("Agent answered", _text(entry.label))
+    try:
+        said = msgspec.json.decode(entry.result, type=str)
+    except (TypeError, msgspec.DecodeError, UnicodeDecodeError):
+        said = ""
+    return _join("Session completed", said)
+
+
+def _report_model(entry: Any) -> str:
+    models = " to ".join(filter(None, (_text(entry.original_model), _text(entry.fallback_model))))
+    return text_of(entry) or _join("Model changed", models)
+
+
+def _report_turn(entry: Any) -> str:
+    took = _duration(entry.duration_ms)
+    return f"Turn took {took}" if took else "Turn ended"
+
+
+def _report_queue(entry: Any) -> str:
+    about, reason = _tell_queue(entry)
+    done = _QUEUE.get(entry.operation) or f"Queue: {entry.operation}"
+    return _join(done, _first_line(about)) + (f" ({reason})" if reason else "")
+
+
+def _report_snapshot(entry: Any) -> str:
+    kept = getattr(entry.snapshot, "tracked_file_backups", None)
+    return _count_files([*kept] if isinstance(kept, Mapping) else [])
+
+
+def _report_delta(entry: Any) -> str:
+    return _count_files([_text(entry.tracking_path)])
+
+
+def _count_files(paths: list[str]) -> str:
+    if not paths:
+        return ""
+    names = [path.rpartition("/")[2] for path in paths]
+    more = f" and {len(names) - _FEW_NAMES} more" if len(names) > _FEW_NAMES else ""
+    counted = f"Snapshot of {len(paths)} {'file' if len(paths) == 1 else 'files'}"
+    return _join(counted, ", ".join(names[:_FEW_NAMES])) + more
+
+
+def _count_retry(attempt: object, most: object) -> str:
+    if not isinstance(attempt, int):
+        return ""
+    return f"retry {attempt} of {most}" if isinstance(most, int) else f"retry {attempt}"
+
+
+def _join(what: str, said: str) -> str:
+    return f"{what}: {said}" if said else what
+
+
+def _name(value: object) -> str:
+    """Return the name of a type as words: what is left where nothing else is said."""
+    if isinstance(value, UnknownEntry | UnknownTagged):
+        return _name_text(value.type)
+    config = getattr(type(value), "__struct_config__", None)
+    return _name_text(None if config is None else config.tag) or _name_text(getattr(value, "type", None))
+
+
+def _name_text(name: object) -> str:
+    words = str(name).replace("_", " ").replace("-", " ") if isinstance(name, str) else ""
+    return words[:1].upper() + words[1:]
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str) else ""
+
+
+def _first_line(text: object) -> str:
+    return next((line.strip() for line in _text(text).splitlines() if line.strip()), "")
+
+
+def _last_line(text: object) -> str:
+    return next((line.strip() for line in reversed(_text(text).splitlines()) if line.strip()), "")
+
+
+def _duration(value: object, unit: int = 1) -> str:
+    """Return how long something took, given in so many milliseconds; empty if that is not said."""
+    if isinstance(value, UnsetType | bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 43:
+        return ""
+    seconds = value * unit / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+_CARRIED: Mapping[type, Callable[[Any], str]] = {
+    BashProgress: _report_output,
+    AgentProgress: _report_agent,
+    McpProgress: _report_mcp,
+    WaitingForTask: _report_wait,
+    QueryUpdate: lambda data: _join("Searching the web", _text(data.query)),
+    SearchResultsReceived: _report_results,
+    AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
+    GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
+    MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),
+    TaskStatus: _report_task_status,
+}
+"""How what progress lines and attachments carry is reported."""
+
+_REPORTS: Mapping[type, Callable[[Any], str]] = {
+    ProgressEntry: _report_progress,
+    AttachmentEntry: _report_attachment,
+    TurnDuration: _report_turn,
+    QueueOperation: _report_queue,
+    FileHistorySnapshot: _report_snapshot,
+    FileHistoryDelta: _report_delta,
+    JournalResult: _report_end,
+    ApiErrorNotice: _report_retry,
+    ModelFallback: _report_model,
+    # the stream
+    HookStartedMessage: _report_hook_started,
+    AuthStatusMessage: _report_sign_in,
+    TaskStartedMessage: _report_task,
+    TaskProgressMessage: _report_task_progress,
+    TaskUpdatedMessage: _report_task_update,
+    ToolProgressMessage: _report_tool,
+    RateLimitEvent: _report_limit,
+    ApiRetryMessage: _report_api_retry,
+    ResultMessage: _report_result,
+}
+"""How entries are reported whose own text is missing, or does not say what happened."""

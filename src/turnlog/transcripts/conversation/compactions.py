@@ -21,7 +21,7 @@ from turnlog.messages.system import CompactBoundary, CompactMetadata, Microcompa
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 
-__all__ = ["Compaction", "CompactionState", "build_compactions"]
+__all__ = ["Compaction", "CompactionState", "build_compactions", "has_kept"]
 
 
 class CompactionState(StrEnum):
@@ -48,6 +48,8 @@ class Compaction(Struct, frozen=True, gc=False, kw_only=True):
     compression_ratio: float | None = None
     micro: bool = False
     """Whether only old results left the context, and the conversation stayed as it was."""
+    prelude: str | None = None
+    """What was kept of what came before (spec 004)."""
     summary: str | None = None
     """What stands for what was left out."""
 
@@ -82,6 +84,14 @@ def build_compactions(messages: Sequence[Message]) -> tuple[Compaction, ...]:
             open_[lane] = len(found)
             found.append(step)
     return tuple(found)
+
+
+def has_kept(message: Message) -> bool:
+    """Tell whether a message says what a compaction kept: spec 004's prelude or recap."""
+    entry = message.lines[0].entry
+    return isinstance(entry, CompactionEntry) and not all(
+        isinstance(part, UnsetType) for part in (entry.prelude, entry.recap)
+    )
 
 
 def _read_step(message: Message) -> Compaction:
@@ -124,6 +134,7 @@ def _read_old_step(message: Message, entry: CompactionEntry) -> Compaction:
         preserved_messages=_known(told.preserved_messages),
         total_messages=_known(told.total_messages),
         compression_ratio=_known(told.compression_ratio),
+        prelude=None if isinstance(entry.prelude, UnsetType) else message.text,
         summary=None if isinstance(entry.recap, UnsetType) else message.text,
     )
 

@@ -12,7 +12,7 @@ from turnlog.messages import Line
 from turnlog.messages.attachments import HookSuccess, QueuedCommand
 from turnlog.messages.channels import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
-from turnlog.messages.legacy import StoredType
+from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.metadata import QueueOperation, Summary
 from turnlog.messages.sdk import AssistantMessage, ToolProgressMessage, UserMessage, UserMessageReplay
 from turnlog.messages.system import LocalCommand, ModelRefusalFallback, StopHookSummary, SystemNotice
@@ -21,7 +21,7 @@ from turnlog.transcripts.conversation.drafts import Board, Draft, lane_of
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.placements import ATTACHMENT_RULES, ENTRY_RULES, FATES, Fate, Rule
 from turnlog.transcripts.conversation.prompt_queue import PromptQueue
-from turnlog.transcripts.lines.blocks import find_stored_type, list_blocks, list_texts
+from turnlog.transcripts.lines.blocks import find_stored_type, has_call, list_blocks, list_texts
 from turnlog.transcripts.lines.categories import MessageType, Role, list_message_types, role_of
 from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
 from turnlog.transcripts.lines.texts import content_text
@@ -40,6 +40,10 @@ PROMPT_RULES: Mapping[PromptKind, Rule] = {
 }
 """The rule of what stands in the user's place; all else that has a text is a prompt."""
 _OUTPUTS = frozenset({PromptKind.COMMAND_OUTPUT, PromptKind.SHELL_OUTPUT})
+_NEVER_METADATA = frozenset(
+    {UserEntry, *(kind for kind, rule in ENTRY_RULES.items() if rule is Rule.COMPACTION)}
+)
+_RAN = AssistantAction.COMMAND.value
 _SILENT = {
     kind: rule
     for kind, rule in ENTRY_RULES.items()
@@ -79,12 +83,24 @@ class Gathering:
                 self._add_copy(index, copies[index])
             elif getattr(entry, "is_deleted", None) is True:
                 rules[index] = Rule.DELETED
+            elif getattr(entry, "is_meta", None) is True and self._is_metadata(index, entry):
+                self.board.start(index, Rule.META, lane_of(line), [])
             else:
                 add = _HANDLERS.get(type(entry))
                 if add is None:
                     self.board.show(index, ENTRY_RULES.get(type(entry), Rule.SYSTEM))
                 else:
                     add(self, index, line, entry)
+
+    def _is_metadata(self, index: int, entry: Any) -> bool:
+        """Tell whether a line that calls itself so is for nobody to read.
+
+        What stands in the user's place has rules of its own, results and calls belong together, and where a
+        conversation was made shorter is always told.
+        """
+        if type(entry) in _NEVER_METADATA or index in self.calls.homes or has_call(list_blocks(entry)):
+            return False
+        return type(entry) is not AttachmentEntry or type(entry.attachment) is not QueuedCommand
 
     def _add_copy(self, index: int, first: int) -> None:
         self.board.fold(index, first, Rule.COPY)
@@ -111,6 +127,9 @@ class Gathering:
             return
         types = list_message_types(line)
         lane = lane_of(line)
+        if getattr(entry, "subtype", None) == _RAN and not has_call(list_blocks(entry)):
+            self.board.start(index, Rule.RAN_COMMAND, lane, types)
+            return
         identity = entry.message.id
         draft = self._answers.get((lane, identity)) if type(identity) is str else None
         if type(getattr(entry, "supersedes_uuids", None)) is tuple:

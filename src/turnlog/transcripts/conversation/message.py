@@ -11,13 +11,13 @@ from turnlog.messages import Line
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock
 from turnlog.messages.envelope import instant
 from turnlog.messages.metadata import QueueOperation
+from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.authors import Author, author_of
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.categories import Category, MessageType, Role, find_category
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, Prompt
-from turnlog.transcripts.lines.texts import text_of
 
 __all__ = ["Lane", "Message"]
 
@@ -63,6 +63,11 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
         return uuid if isinstance(uuid, str) else f"@{self.index if line.at is None else line.at.offset}"
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether readers leave it out: it has its number, but is the program's own metadata."""
+        return self.rule is Rule.META
+
+    @property
     def author(self) -> Author:
         """Who speaks."""
         if self.prompt is not None and type(self.lines[0].entry) is QueueOperation:
@@ -86,10 +91,10 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What it says, without thinking, tags and envelopes."""
+        """What it says, without thinking, tags and envelopes; a sentence, where it only reports something."""
         if self.prompt is not None:
             return self.prompt.text
-        return "\n\n".join(filter(None, (text_of(line.entry) for line in self.lines)))
+        return "\n\n".join(filter(None, (report_of(line.entry) for line in self.lines)))
 
     @property
     def thinking(self) -> str:

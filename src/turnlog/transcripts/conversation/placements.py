@@ -3,6 +3,10 @@
 Each line has exactly one place: it is shown, folded into what is shown, hidden, or it says something about the
 state of the session and nothing to the reader. Each place has a rule, so that it can be counted and explained.
 What nobody has a rule for is shown: unknown things stay visible.
+
+The program's own metadata (`isMeta`) is hidden, but is a message with a number of its own: whether something is
+shown must not change what links and search hits name. Readers leave such messages out (`Message.is_hidden`),
+unless one is asked for by its number.
 """
 
 from __future__ import annotations
@@ -52,6 +56,8 @@ class Rule(StrEnum):
     """News of a background task."""
     INTERRUPTION = "interruption"
     ANSWER = "answer"
+    RAN_COMMAND = "ran-command"
+    """A slash command that Claude ran itself (spec 000)."""
     LONE_THINKING = "lone-thinking"
     """Thinking that no answer followed."""
     LONE_RESULT = "lone-result"
@@ -87,7 +93,7 @@ class Rule(StrEnum):
     """The same line again, under the same uuid; or a call that is stored once more by itself (spec 003)."""
 
     META = "meta"
-    """Put in the user's mouth by the program."""
+    """Put in the user's mouth by the program, or its own metadata: not for readers."""
     DELETED = "deleted"
     EMPTY = "empty"
     SUPERSEDED = "superseded"
@@ -125,7 +131,7 @@ class Placement(Struct, frozen=True, gc=False):
 
     rule: Rule
     message: int | None = None
-    """Which message it is, or is part of; None if it is neither shown nor folded."""
+    """Which message it is, or is part of; None if it is none."""
 
     @property
     def fate(self) -> Fate:

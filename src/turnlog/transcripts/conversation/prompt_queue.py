@@ -31,8 +31,8 @@ class PromptQueue:
         self.has_changed = False
         """Whether anything was added or recorded; whoever has looked takes it back."""
 
-    def add(self, position: int, entry: QueueOperation) -> None:
-        """Take the next operation."""
+    def add(self, position: int, entry: QueueOperation) -> str:
+        """Take the next operation, and return the prompt that it is about; empty if it is about none or all."""
         self.has_changed = True
         text = content_text(entry.content).strip()
         if entry.operation is QueueAction.ENQUEUE:
@@ -41,11 +41,14 @@ class PromptQueue:
         elif entry.operation is QueueAction.POP_ALL:
             self._waiting.clear()
             self._by_text.clear()
+            return ""
         elif self._waiting:
             within = entry.operation is QueueAction.REMOVE
             taken = self._take(text, newest=within)
             if within:
                 self._removed.append(taken)
+            return taken[1]
+        return text
 
     def record(self, position: int, text: str, *, within: bool = False) -> None:
         """Note that a prompt stands in the transcript, be it that it was delivered within a turn."""

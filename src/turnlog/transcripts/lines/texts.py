@@ -12,7 +12,7 @@ from typing import Any
 from turnlog.messages import UNSET
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.channels import AnyEntry
-from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
 from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message as ApiMessage
@@ -24,6 +24,12 @@ __all__ = ["content_text", "text_of"]
 _SPOKEN = (UserEntry, AssistantEntry, UserMessage, UserMessageReplay, AssistantMessage)
 _FIELDS = ("content", "summary", "message", "stdout", "stderr", "prompt", "text", "result", "filename", "path")
 """Where types keep their text, the most telling first."""
+_PHASES = {
+    CompactionPhase.COMPACTING: "Compacting the conversation",
+    CompactionPhase.COMPACTED: "Conversation compacted",
+    CompactionPhase.RESTORING: "Restoring the conversation",
+    CompactionPhase.RESTORED: "Conversation restored",
+}
 
 
 def text_of(entry: AnyEntry) -> str:
@@ -65,7 +71,7 @@ def _attachment_text(entry: Any) -> str:
 
 def _compaction_text(entry: Any) -> str:
     said = (content_text(part) for part in (entry.recap, entry.prelude))
-    return next((text for text in said if text), str(entry.phase))
+    return next((text for text in said if text), _PHASES[entry.phase])
 
 
 def _unknown_text(entry: Any) -> str:
