@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS `turnlog`.sessions_local ON CLUSTER `fleet` (
     model_keys Array(String),
     branches Array(String),
     branch_keys Array(String),
+    series Nullable(String),
     row Nullable(String),
     person LowCardinality(Nullable(String)),
     chosen Nullable(Bool),
@@ -91,6 +92,7 @@ CREATE TABLE IF NOT EXISTS `turnlog`.summaries_local ON CLUSTER `fleet` (
     starred Bool,
     archived Bool,
     present Bool,
+    series Nullable(String),
     session UInt128,
     listed Bool,
     amount Nullable(Decimal(76, 40)),
@@ -453,7 +455,7 @@ SETTINGS index_granularity = 2048, fsync_after_insert = 1, fsync_part_directory 
 CREATE TABLE IF NOT EXISTS `turnlog`.about ON CLUSTER `fleet` AS `turnlog`.about_local
 ENGINE = Distributed('fleet', 'turnlog', about_local, rand());
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS `turnlog`.summarised ON CLUSTER `fleet` TO `turnlog`.summaries_local AS SELECT e.owner AS owner, e.write AS write, e.born AS born, e.key AS key, e.origin AS origin, e.session_id AS session_id, e.told_id AS told_id, e.title AS title, e.title_key AS title_key, e.project AS project, e.project_key AS project_key, e.first_time AS first_time, e.last_time AS last_time, e.messages AS messages, e.prompts AS prompts, e.answers AS answers, e.errors AS errors, e.problems AS problems, e.input_tokens AS input_tokens, e.output_tokens AS output_tokens, e.cost AS cost, e.models AS models, e.model_keys AS model_keys, e.branches AS branches, e.branch_keys AS branch_keys, e.person AS person, e.shared AS shared, e.name_key AS name_key, e.tags AS tags, e.starred AS starred, e.archived AS archived, e.present AS present, e.id AS session, e.row IS NOT NULL AS listed, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), toDecimal256OrZero(assumeNotNull(e.cost), 40), NULL) AS amount, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), length(extract(assumeNotNull(e.cost), '\\.([0-9]+)')) + toUInt8OrZero(extract(assumeNotNull(e.cost), 'E-([0-9]+)')), 0) AS digits, reinterpretAsUInt128(sipHash128(e.models, e.branches, e.tags, ifNull(e.person, ''), e.origin)) AS facets, ifNull(match(e.row, '"reported_cost": *["0-9-]'), false) AS tells_cost FROM `turnlog`.sessions_local AS e;
+CREATE MATERIALIZED VIEW IF NOT EXISTS `turnlog`.summarised ON CLUSTER `fleet` TO `turnlog`.summaries_local AS SELECT e.owner AS owner, e.write AS write, e.born AS born, e.key AS key, e.origin AS origin, e.session_id AS session_id, e.told_id AS told_id, e.title AS title, e.title_key AS title_key, e.project AS project, e.project_key AS project_key, e.first_time AS first_time, e.last_time AS last_time, e.messages AS messages, e.prompts AS prompts, e.answers AS answers, e.errors AS errors, e.problems AS problems, e.input_tokens AS input_tokens, e.output_tokens AS output_tokens, e.cost AS cost, e.models AS models, e.model_keys AS model_keys, e.branches AS branches, e.branch_keys AS branch_keys, e.person AS person, e.shared AS shared, e.name_key AS name_key, e.tags AS tags, e.starred AS starred, e.archived AS archived, e.present AS present, e.series AS series, e.id AS session, e.row IS NOT NULL AS listed, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), toDecimal256OrZero(assumeNotNull(e.cost), 40), NULL) AS amount, if(ifNull(match(e.cost, '^-?[0-9]{1,20}(\\.[0-9]{1,20})?(E-1?[0-9])?$'), false), length(extract(assumeNotNull(e.cost), '\\.([0-9]+)')) + toUInt8OrZero(extract(assumeNotNull(e.cost), 'E-([0-9]+)')), 0) AS digits, reinterpretAsUInt128(sipHash128(e.models, e.branches, e.tags, ifNull(e.person, ''), e.origin)) AS facets, ifNull(match(e.row, '"reported_cost": *["0-9-]'), false) AS tells_cost FROM `turnlog`.sessions_local AS e;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS `turnlog`.sighted ON CLUSTER `fleet` TO `turnlog`.sightings_local AS SELECT answer, session, source, idx, revision, write, born, gone, row FROM `turnlog`.rows_local WHERE kind = 6;
 

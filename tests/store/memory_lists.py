@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from store.memory_marks import find_marks
 from store.memory_seeing import find_state
 from store.memory_state import Session, State
 from turnlog.store.lists import (
+    FEWEST_ALIKE,
     Cursor,
     Facets,
     ProjectOrder,
@@ -30,6 +34,7 @@ from turnlog.store.visibility import AccessState
 __all__ = ["find_sessions", "list_facets", "list_projects", "list_sessions"]
 
 _Value = int | float | str | None
+_Placed = tuple[tuple[bool, int | float | str, str], StoredSession]
 
 
 def find_sessions(state: State, owner: str, prefix: str) -> list[StoredSession]:
@@ -38,7 +43,13 @@ def find_sessions(state: State, owner: str, prefix: str) -> list[StoredSession]:
 
 
 def list_sessions(
-    state: State, owner: str, asked: SessionFilter, order: SessionOrder, limit: int, cursor: str | None
+    state: State,
+    owner: str,
+    asked: SessionFilter,
+    order: SessionOrder,
+    limit: int,
+    cursor: str | None,
+    grouped: bool = False,
 ) -> SessionPage:
     found = [
         (_place(_rank(stored, order), stored.key, order), stored)
@@ -46,13 +57,31 @@ def list_sessions(
         if _fits(stored, name, asked)
     ]
     found.sort(key=lambda each: each[0])
+    total = len(found)
+    if grouped:
+        found = _group(found)
     left = found
     if cursor is not None:
         behind = decode_cursor(cursor, order)
         left = [each for each in found if each[0] > _place(behind.value, behind.key, order)]
     page = tuple(stored for _, stored in left[:limit])
     last = Cursor(order, _rank(page[-1], order), page[-1].key) if page and len(left) > limit else None
-    return SessionPage(page, None if last is None else encode_cursor(last), len(found))
+    return SessionPage(page, None if last is None else encode_cursor(last), total, len(found))
+
+
+def _group(found: list[_Placed]) -> list[_Placed]:
+    """Return the first of each group that is large enough, and all others."""
+    series = Counter((stored.row.series, stored.person) for _, stored in found if stored.row.series)
+    kept: list[_Placed] = []
+    seen: set[tuple[str | None, str | None]] = set()
+    for place, stored in found:
+        name = stored.row.series, stored.person
+        if series[name] < FEWEST_ALIKE:
+            kept.append((place, stored))
+        elif name not in seen:
+            seen.add(name)
+            kept.append((place, replace(stored, alike=series[name])))
+    return kept
 
 
 def list_projects(state: State, owner: str, text: str | None, order: ProjectOrder) -> list[StoredProject]:
@@ -147,6 +176,7 @@ def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
             asked.until is None or (row.first_time is not None and row.first_time < asked.until),
             asked.errors in (None, row.errors > 0),
             asked.problems in (None, row.problems > 0),
+            asked.series in (None, row.series),
         )
     )
 

@@ -101,8 +101,9 @@ class MemoryStore(MemoryPeople, MemoryWindows):
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
         cursor: str | None = None,
+        grouped: bool = False,
     ) -> SessionPage:
-        return list_sessions(see(self._shared.state, scope), scope.owner, asked, order, limit, cursor)
+        return list_sessions(see(self._shared.state, scope), scope.owner, asked, order, limit, cursor, grouped)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST

@@ -14,9 +14,10 @@ from click.testing import CliRunner
 
 from clickhouse_engine import make_address
 from turnlog.cli.schema import command
-from turnlog.store.clickhouse.cluster import create_cluster, create_single
+from turnlog.store.clickhouse.cluster import add_column, create_cluster, create_single
 from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.schema import TABLES, VIEWS
+from turnlog.store.clickhouse.session_schema import SESSIONS, SUMMARIES, SUMMARISED
 
 COPY = Path(__file__).resolve().parent.parent / "data" / "clickhouse_cluster.sql"
 
@@ -38,7 +39,14 @@ def test_each_table_is_replicated_and_has_one_that_finds_all_its_shards() -> Non
         assert f"`turnlog`.{view.name} ON CLUSTER `fleet` TO `turnlog`.{view.target}_local" in made
 
 
-@pytest.mark.parametrize("statements", [create_cluster("fleet", retention_days=400), create_single("one", 30)])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        create_cluster("fleet", retention_days=400),
+        create_single("one", 30),
+        add_column("series", [SESSIONS, SUMMARIES], [SUMMARISED], ("fleet", "turnlog")),
+    ],
+)
 def test_the_engine_understands_the_statements(statements: list[str]) -> None:
     engine = Engine(make_address())
     try:

@@ -13,13 +13,16 @@ import pytest
 from clickhouse_engine import ADDRESSES, make_store, reopen
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.pipeline import sync
+from turnlog.store.batch import DerivedRows
 from turnlog.store.clickhouse.connection import Engine
+from turnlog.store.clickhouse.session_schema import SUMMARISED
 from turnlog.store.clickhouse.store import ClickHouseStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange
 from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_batch, make_lines
+from turnlog.testing.row_builders import make_session_row
 from turnlog.transcripts import locate_path
 
 
@@ -86,6 +89,26 @@ def test_a_store_that_was_made_without_them_gets_them_when_it_is_opened(
         assert list_names(again) == names
         again.apply([make_batch({"three.jsonl": make_lines(4)}, session_id="three")])
         assert set(list_names(again)) == {*names, "three"}
+        assert again.list_flaws(LOCAL) == []
+
+
+def test_a_store_from_before_series_gets_them_when_it_is_opened(store: ClickHouseStore, tmp_path: Path) -> None:
+    names = list_names(store)
+    store.close()
+    former = SUMMARISED.select.replace(", e.series AS series", "")
+    with closing(Engine(ADDRESSES[tmp_path])) as engine:
+        engine.command(f"ALTER TABLE summarised MODIFY QUERY {former}")
+        for table in ("summaries", "sessions"):
+            engine.command(f"ALTER TABLE {table} DROP COLUMN series")
+    with closing(apsw.Connection(str(tmp_path / "control.db"))) as connection:
+        connection.execute("DELETE FROM migrations WHERE name = 'add_series'")
+    with closing(reopen(tmp_path)) as again:
+        assert list_names(again) == names
+        for name in ("three", "four", "five"):
+            rows = DerivedRows(session=make_session_row(name, series="nightly"))
+            again.apply([make_batch({f"{name}.jsonl": make_lines(4)}, session_id=name, rows=rows)])
+        assert again.list_sessions(LOCAL, SessionFilter(series="nightly")).total == 3
+        assert again.list_sessions(LOCAL, grouped=True).rows == 3
         assert again.list_flaws(LOCAL) == []
 
 

@@ -45,6 +45,7 @@ def build_session(session: Session) -> SessionRow:
         errors=counts.failed_calls + counts.api_errors,
         models=summary.models,
         branches=summary.branches,
+        series=summary.series,
     )
 
 

@@ -196,10 +196,12 @@ class Store(WindowedStore, PeopleStore, Protocol):
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
         cursor: str | None = None,
+        grouped: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended.
 
-        Raises `CursorError` for a cursor that no list in this order ended with.
+        If it is `grouped`, sessions that are alike are one: see `turnlog.store.lists`. Raises `CursorError` for
+        a cursor that no list in this order ended with.
         """
 
     def list_projects(

@@ -71,6 +71,9 @@ class ListFilter(ABC):
             values["session"] = pack_text(asked.session)
             names = (self.columns[name] for name in ("key", "session_id", "told_id"))
             yield f"({' OR '.join(self._begins(column, 'session') for column in names)})"
+        if asked.series is not None:
+            values["series"] = pack_text(asked.series)
+            yield f"{self.columns['series']} = {self._name('series', 'text')}"
         if asked.tags:
             values["tags"] = list(map(pack_text, asked.tags))
             yield self._has_all(self.columns["tags"], "tags")

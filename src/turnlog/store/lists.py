@@ -3,6 +3,10 @@
 A list comes in pages. A page ends with a cursor, which names the last session and what it was ordered by, so
 that sessions which come in meanwhile neither shift what follows nor repeat it. All comparing of text is
 whatever its case: a part of a title or a path is enough.
+
+A list may be *grouped*: of sessions of one series and one person (`SessionRow.series`), if there are at least
+`FEWEST_ALIKE` among those that are listed, it has only the first in its order, and says how many there are.
+Both are found out anew for each page, which is always a part of the list as it is by then.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from turnlog.store.rows import SessionRow
 
 __all__ = [
     "EVERYTHING_SHOWN",
+    "FEWEST_ALIKE",
     "Cursor",
     "Facets",
     "ProjectOrder",
@@ -41,6 +46,10 @@ __all__ = [
 ]
 
 _FAMILY_AND_NUMBER = re.compile(r"([a-z]+)-(\d+(?:-\d{1,2})?)$")
+
+
+FEWEST_ALIKE = 3
+"""How many sessions of one series are a group."""
 
 
 class SessionOrder(StrEnum):
@@ -110,6 +119,8 @@ class SessionFilter(Struct, frozen=True, gc=False, kw_only=True):
     """Whether calls or requests failed."""
     problems: bool | None = None
     """Whether something in its data is wrong or unknown."""
+    series: str | None = None
+    """It is of this series."""
 
 
 EVERYTHING_SHOWN = SessionFilter()
@@ -137,6 +148,8 @@ class StoredSession(Struct, frozen=True, gc=False, kw_only=True):
     person: str | None = None
     """Whose it is, as far as anybody said."""
     visibility: Visibility = Visibility.PRIVATE
+    alike: int = 1
+    """In a grouped list, how many sessions it stands for, itself included."""
 
 
 class SessionPage(Struct, frozen=True, gc=False):
@@ -147,6 +160,8 @@ class SessionPage(Struct, frozen=True, gc=False):
     """The cursor with which the next page begins; None if this is the last."""
     total: int
     """How many sessions the whole list has."""
+    rows: int
+    """How many it shows: a group is one."""
 
 
 class StoredProject(Struct, frozen=True, gc=False, kw_only=True):

@@ -232,3 +232,5 @@ class SessionRow(DerivedRow, frozen=True, gc=False, kw_only=True, array_like=Tru
     models: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     """Of git."""
+    series: str | None = None
+    """What all sessions have in common that programs started with the same prompt: see `Summary`."""

@@ -8,11 +8,13 @@ Servers tell `{shard}` and `{replica}` from their own macros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turnlog.store.clickhouse.connection import LOCAL_SUFFIX, quote
 from turnlog.store.clickhouse.schema import TABLES, VIEWS
 from turnlog.store.clickhouse.tables import Table, View, create_table, create_view, describe_table
 
-__all__ = ["create_cluster", "create_single"]
+__all__ = ["add_column", "create_cluster", "create_single"]
 
 _KEEPER_PATH = "/clickhouse/tables/{shard}/{database}/{table}"
 _ELSEWHERE = "rand()"
@@ -37,6 +39,26 @@ def create_cluster(cluster: str, database: str = "turnlog", retention_days: int 
         statements.append(_create_local(table, database, on, retention_days))
         statements.append(_create_distributed(table, cluster, database, on))
     statements += (_create_view(view, database, on) for view in VIEWS)
+    return statements
+
+
+def add_column(
+    name: str, tables: Sequence[Table], views: Sequence[View], where: tuple[str, str] | None
+) -> list[str]:
+    """Return the statements that add a column to tables that are there, and then have views fill it.
+
+    `where` is the cluster and the database; None on one server. Again does no harm.
+    """
+    on = "" if where is None else f" ON CLUSTER {quote(where[0])}"
+    before = "" if where is None else f"{quote(where[1])}."
+    statements = [
+        f"ALTER TABLE {before}{table.name}{suffix}{on} ADD COLUMN IF NOT EXISTS {name} {table.columns[name]}"
+        for table in tables
+        for suffix in ([""] if where is None else [LOCAL_SUFFIX, ""])
+    ]
+    for view in views:
+        select = view.select if where is None else _select_local(view, where[1])
+        statements.append(f"ALTER TABLE {before}{view.name}{on} MODIFY QUERY {select}")
     return statements
 
 
@@ -66,10 +88,14 @@ def _shard(table: Table) -> str:
 
 def _create_view(view: View, database: str, on: str) -> str:
     """Return a view from rows that a server has to rows that it has."""
-    local = f"{quote(database)}.{view.source}{LOCAL_SUFFIX}"
-    select = view.select.replace(f"FROM {view.source}", f"FROM {local}")
+    select = _select_local(view, database)
     target = f"{quote(database)}.{view.target}{LOCAL_SUFFIX}"
     return f"CREATE MATERIALIZED VIEW IF NOT EXISTS {quote(database)}.{view.name} {on} TO {target} AS {select}"
+
+
+def _select_local(view: View, database: str) -> str:
+    local = f"{quote(database)}.{view.source}{LOCAL_SUFFIX}"
+    return view.select.replace(f"FROM {view.source}", f"FROM {local}")
 
 
 def _spell(text: str) -> str:

@@ -6,6 +6,7 @@ what lists tell of these: reading that of all of them would take longest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -19,6 +20,7 @@ from turnlog.store.clickhouse.transaction import Connected
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
+    FEWEST_ALIKE,
     Cursor,
     Facets,
     ProjectOrder,
@@ -91,7 +93,7 @@ class Lists(Connected):
         where, values = build_filter(SessionFilter(session=prefix, archived=None))
         query = f"SELECT session FROM summaries FINAL WHERE {where} ORDER BY last_time DESC NULLS LAST, key"
         reading = self._reading(scope)
-        return _list_stored(reading, [id for (id,) in reading.query(query, values)])
+        return _list_stored(reading, {id: 1 for (id,) in reading.query(query, values)})
 
     def list_sessions(
         self,
@@ -101,6 +103,7 @@ class Lists(Connected):
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
         cursor: str | None = None,
+        grouped: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
         where, values = build_filter(asked)
@@ -108,25 +111,36 @@ class Lists(Connected):
         if cursor is not None:
             behind, more = _build_behind(decode_cursor(cursor, order), rank)
             values |= more
-        count = f"SELECT count() FROM summaries FINAL WHERE {where}"
+        listed = f"SELECT session, {rank.value} AS rank, key, series, person FROM summaries FINAL WHERE {where}"
+        # Where nothing is grouped, nothing is of a series.
+        alike = f"""
+        SELECT session, count() OVER (PARTITION BY series, person) AS sessions, row_number() OVER (
+            PARTITION BY series, person ORDER BY rank {rank.direction} NULLS LAST, key
+        ) AS place FROM ({listed} AND {"series IS NOT NULL" if grouped else "false"})
+        """
+        hidden = f"SELECT session FROM ({alike}) WHERE place > 1 AND sessions >= {FEWEST_ALIKE}"
+        counts = f"""
+        (SELECT count() FROM summaries FINAL WHERE {where}) AS total, (SELECT count() FROM ({hidden})) AS unseen
+        """
         query = f"""
-        SELECT session, rank, key, ({count}) AS total
-        FROM (SELECT session, {rank.value} AS rank, key FROM summaries FINAL WHERE {where})
-        WHERE {behind} ORDER BY rank {rank.direction} NULLS LAST, key LIMIT {{limit:UInt64}}
+        SELECT session, rank, key, if(a.sessions >= {FEWEST_ALIKE}, a.sessions, 1), {counts}
+        FROM ({listed}) AS l LEFT JOIN ({alike}) AS a USING (session)
+        WHERE {behind} AND session NOT IN ({hidden})
+        ORDER BY rank {rank.direction} NULLS LAST, key LIMIT {{limit:UInt64}}
         """
         reading = self._reading(scope)
         rows = reading.query(query, {**values, "limit": limit + 1})
         if rows:
-            total = rows[0][3]
+            *_, total, unseen = rows[0]
         else:
-            [(total,)] = reading.query(count, values)
+            [(total, unseen)] = reading.query(f"SELECT {counts}", values)
         follow = None
         if len(rows) > limit > 0:
-            _, value, key, _ = rows[limit - 1]
+            _, value, key, *_ = rows[limit - 1]
             value = unpack_text(value) if isinstance(value, bytes) else value
             follow = encode_cursor(Cursor(order, value, unpack_text(key)))
-        stored = _list_stored(reading, [id for id, *_ in rows[:limit]])
-        return SessionPage(tuple(stored), follow, total)
+        alike_of = {id: sessions for id, _, _, sessions, *_ in rows[:limit]}
+        return SessionPage(tuple(_list_stored(reading, alike_of)), follow, total, total - unseen)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
@@ -152,19 +166,19 @@ _GROUPED = 0
 """What `grouping` says of what a row is of."""
 
 
-def _list_stored(reading: Reading, ids: list[int]) -> list[StoredSession]:
-    """Return sessions by their numbers, in that order, as they are by now."""
-    found = {session.id: session for session in reading.find_listed(ids)}
-    sessions = [found[id] for id in ids if id in found]
+def _list_stored(reading: Reading, alike: Mapping[int, int]) -> list[StoredSession]:
+    """Return sessions as they are by now, given by their numbers in order, each with how many it stands for."""
+    found = {session.id: session for session in reading.find_listed([*alike])}
+    sessions = [found[id] for id in alike if id in found]
     originals = reading.tell_originals([(each.copied_from, each.person) for each in sessions])
     return [
-        _build(session, original)
+        _build(session, original, alike[session.id])
         for session, original in zip(sessions, originals, strict=True)
         if session.row is not None
     ]
 
 
-def _build(session: Session, copied_from: bytes | None) -> StoredSession:
+def _build(session: Session, copied_from: bytes | None, alike: int) -> StoredSession:
     row = session.summary
     assert row is not None
     return StoredSession(
@@ -180,6 +194,7 @@ def _build(session: Session, copied_from: bytes | None) -> StoredSession:
         origin=unpack_text(session.origin),
         person=unpack_text(session.person),
         visibility=Visibility.TEAM if session.shared else Visibility.PRIVATE,
+        alike=alike,
     )
 
 

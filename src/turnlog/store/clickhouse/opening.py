@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnlog.errors import StoreError
-from turnlog.store.clickhouse.cluster import create_cluster
+from turnlog.store.clickhouse.cluster import add_column, create_cluster
 from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.clickhouse.schema import ABOUT, TABLES, VIEWS
-from turnlog.store.clickhouse.session_schema import SUMMARIES, SUMMARISED, fill_summaries
+from turnlog.store.clickhouse.session_schema import SESSIONS, SUMMARIES, SUMMARISED, fill_summaries
 from turnlog.store.clickhouse.tables import Table, View, create_table, create_view
 from turnlog.store.control.interface import Control
 from turnlog.store.control.opening import open_control
@@ -45,22 +45,40 @@ class _Tables:
 
     def summarise_sessions(self, execute: Execute) -> None:
         """Add what lists look at, for the sessions that are there."""
+        self._add_column("series", [SESSIONS], [])  # which a summary has as well
         self._create([SUMMARIES], [SUMMARISED])
         self._engine.command(fill_summaries())
+
+    def add_series(self, execute: Execute) -> None:
+        """Let sessions say which series they are of; a sync fills it."""
+        self._add_column("series", [SESSIONS, SUMMARIES], [SUMMARISED])
+
+    def _add_column(self, name: str, tables: Sequence[Table], views: Sequence[View]) -> None:
+        cluster = self._engine.cluster
+        where = None if cluster is None else (cluster, self._find_database())
+        for statement in add_column(name, tables, views, where):
+            self._engine.command(statement)
+
+    def _find_database(self) -> str:
+        [(database,)] = self._engine.query("SELECT currentDatabase()")
+        return unpack_text(database)
 
     def _create(self, tables: Sequence[Table], views: Sequence[View]) -> None:
         engine, days = self._engine, self._retention_days
         if engine.cluster is None:
             statements = [*(create_table(table, days) for table in tables), *map(create_view, views)]
         else:
-            [(database,)] = engine.query("SELECT currentDatabase()")
             # All of them: what is there stays as it is.
-            statements = create_cluster(engine.cluster, unpack_text(database), days)
+            statements = create_cluster(engine.cluster, self._find_database(), days)
         for statement in statements:
             engine.command(statement)
 
 
-_STEPS = (_Tables.create_clickhouse_tables.__name__, _Tables.summarise_sessions.__name__)
+_STEPS = (
+    _Tables.create_clickhouse_tables.__name__,
+    _Tables.summarise_sessions.__name__,
+    _Tables.add_series.__name__,
+)
 STEPS = (create_control_tables.__name__, *_STEPS)
 """The names of all steps, as they are recorded."""
 

@@ -56,6 +56,7 @@ class Session(Struct, frozen=True, kw_only=True):
     model_keys: list[bytes] = []
     branches: list[bytes] = []
     branch_keys: list[bytes] = []
+    series: bytes | None = None
     row: bytes | None = None
     person: bytes | None = None
     chosen: bool | None = None
@@ -116,6 +117,7 @@ def with_summary(session: Session, row: SessionRow) -> Session:
         model_keys=list(map(_fold, row.models)),
         branches=list(map(pack_text, row.branches)),
         branch_keys=list(map(_fold, row.branches)),
+        series=pack_text(row.series),
         row=pack_row(row),
     )
 

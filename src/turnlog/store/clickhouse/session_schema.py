@@ -28,7 +28,7 @@ SESSIONS = Table(
         "first_time": SOME, "last_time": SOME, "messages": WHOLE, "prompts": WHOLE, "answers": WHOLE,
         "errors": WHOLE, "problems": WHOLE, "input_tokens": WHOLE, "output_tokens": WHOLE, "cost": TEXT,
         "models": "Array(String)", "model_keys": "Array(String)", "branches": "Array(String)",
-        "branch_keys": "Array(String)", "row": "Nullable(String)",
+        "branch_keys": "Array(String)", "series": TEXT, "row": "Nullable(String)",
         # who may see it: see `SessionAccess`
         "person": FEW_OR_NONE, "chosen": "Nullable(Bool)", "rule": TEXT, "shared": "Bool",
         # what people said about it: see `Marks`
@@ -53,7 +53,7 @@ _COPIED = (
     "owner", "write", "born", "key", "origin", "session_id", "told_id", "title", "title_key", "project",
     "project_key", "first_time", "last_time", "messages", "prompts", "answers", "errors", "problems",
     "input_tokens", "output_tokens", "cost", "models", "model_keys", "branches", "branch_keys", "person",
-    "shared", "name_key", "tags", "starred", "archived", "present",
+    "shared", "name_key", "tags", "starred", "archived", "present", "series",
 )  # fmt: skip
 """As `sessions` has them."""
 _APART = "e.models, e.branches, e.tags, ifNull(e.person, ''), e.origin"

@@ -32,6 +32,7 @@ class _Filter(ListFilter):
         "key": "convert_to(e.key, 'UTF8')",
         "session_id": "e.session_id",
         "told_id": "t.session_id",
+        "series": "t.series",
         "tags": "m.tags",
         "person": "convert_to(coalesce(x.person, ''), 'UTF8')",
         "origin": "e.origin",

@@ -15,7 +15,7 @@ from turnlog.store.packing import pack_text
 from turnlog.store.postgres.hook_spans import HOOK_SPANS
 from turnlog.store.rows import SessionRow
 
-__all__ = ["LIST_TABLES", "SUMMARY_COLUMNS", "pack_summary"]
+__all__ = ["LIST_TABLES", "SERIES_COLUMN", "SUMMARY_COLUMNS", "pack_summary"]
 
 LIST_TABLES = f"""
 CREATE TABLE summaries (               -- derived, one row a session; lists go over all months
@@ -67,9 +67,11 @@ CREATE TABLE absent_sessions (         -- those of which no file is outside any 
 {HOOK_SPANS}
 """
 
+SERIES_COLUMN = "ALTER TABLE summaries ADD COLUMN series bytea"
+
 SUMMARY_COLUMNS = (
     "session_id, title, title_key, project, project_key, first_time, last_time, messages, prompts, answers, "
-    "errors, problems, input_tokens, output_tokens, cost, models, model_keys, branches, branch_keys"
+    "errors, problems, input_tokens, output_tokens, cost, models, model_keys, branches, branch_keys, series"
 )
 """What `pack_summary` returns."""
 
@@ -81,7 +83,7 @@ def pack_summary(row: SessionRow) -> tuple[Any, ...]:
         _fold(row.project), row.first_time, row.last_time, row.messages, row.prompts, row.answers, row.errors,
         row.problems, row.input_tokens, row.output_tokens, _read_amount(row.cost),
         list(map(pack_text, row.models)), list(map(_fold, row.models)), list(map(pack_text, row.branches)),
-        list(map(_fold, row.branches)),
+        list(map(_fold, row.branches)), pack_text(row.series),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from turnlog.errors import CursorError
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
+    FEWEST_ALIKE,
     Cursor,
     Facets,
     ProjectOrder,
@@ -106,6 +107,7 @@ class Lists(Connected):
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
         cursor: str | None = None,
+        grouped: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
         where, values = build_filter(scope, asked)
@@ -113,25 +115,38 @@ class Lists(Connected):
         if cursor is not None:
             behind, more = _build_behind(decode_cursor(cursor, order), rank)
             values |= more
+        # Where nothing is grouped, nothing is of a series.
         query = f"""
         WITH {_MARKED}, listed AS MATERIALIZED (
-            SELECT t.session, {rank.value} AS rank, e.key {_LISTED} WHERE {where}
+            SELECT t.session, {rank.value} AS rank, e.key, t.series, x.person {_LISTED} WHERE {where}
+        ), alike AS MATERIALIZED (
+            SELECT session, count(*) OVER (PARTITION BY series, person) AS sessions, row_number() OVER (
+                PARTITION BY series, person ORDER BY rank {rank.direction} NULLS LAST, key
+            ) AS place FROM listed WHERE {"series IS NOT NULL" if grouped else "false"}
+        ), firsts AS MATERIALIZED (
+            SELECT session, sessions FROM alike WHERE place = 1 AND sessions >= {FEWEST_ALIKE}
+        ), hidden AS MATERIALIZED (
+            SELECT session FROM alike WHERE place > 1 AND sessions >= {FEWEST_ALIKE}
         ), page AS MATERIALIZED (
-            SELECT * FROM listed WHERE {behind} ORDER BY rank {rank.direction} NULLS LAST, key LIMIT %(limit)s
+            SELECT * FROM listed WHERE {behind} AND session NOT IN (SELECT session FROM hidden)
+            ORDER BY rank {rank.direction} NULLS LAST, key LIMIT %(limit)s
         )
-        SELECT whole.total, page.rank, {_STORED} FROM (SELECT count(*) AS total FROM listed) AS whole
-        LEFT JOIN page ON true LEFT JOIN summaries AS t ON t.session = page.session
+        SELECT (SELECT count(*) FROM listed), (SELECT count(*) FROM hidden), page.rank,
+            coalesce(firsts.sessions, 1), {_STORED}
+        FROM (SELECT) AS whole LEFT JOIN page ON true LEFT JOIN firsts ON firsts.session = page.session
+        LEFT JOIN summaries AS t ON t.session = page.session
         LEFT JOIN sessions AS e ON e.id = page.session LEFT JOIN {_OWNED} {_JOINED} {_TRANSCRIPT}
         ORDER BY page.rank {rank.direction} NULLS LAST, page.key
         """
         rows = self._ask(scope, select, query, {**values, "limit": limit + 1})
-        found = [(row[1], _unpack(row[2:])) for row in rows[:limit] if row[2] is not None]
+        found = [(row[2], _unpack(row[4:], row[3])) for row in rows[:limit] if row[4] is not None]
         follow = None
         if len(rows) > limit > 0:
             value, last = found[-1]
             value = unpack_text(value) if isinstance(value, bytes) else value
             follow = encode_cursor(Cursor(order, value, last.key))
-        return SessionPage(tuple(session for _, session in found), follow, rows[0][0])
+        total, hidden, *_ = rows[0]
+        return SessionPage(tuple(session for _, session in found), follow, total, total - hidden)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
@@ -176,7 +191,7 @@ def write_presence(connection: Connection, session: int, present: bool) -> None:
         connection.execute("INSERT INTO absent_sessions VALUES (%s) ON CONFLICT DO NOTHING", (session,))
 
 
-def _unpack(cells: Cells) -> StoredSession:
+def _unpack(cells: Cells, alike: int = 1) -> StoredSession:
     key, revision, folder, path, present, absent, copied_from, origin, person, shared, row, *marks = cells
     return StoredSession(
         key=key,
@@ -191,6 +206,7 @@ def _unpack(cells: Cells) -> StoredSession:
         origin=unpack_text(origin),
         person=person,
         visibility=Visibility.TEAM if shared else Visibility.PRIVATE,
+        alike=alike,
     )
 
 

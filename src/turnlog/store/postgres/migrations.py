@@ -19,7 +19,7 @@ from psycopg import Connection
 
 from turnlog.errors import NewerStoreError
 from turnlog.store.postgres.lease_schema import LEASE_TABLE
-from turnlog.store.postgres.list_schema import LIST_TABLES
+from turnlog.store.postgres.list_schema import LIST_TABLES, SERIES_COLUMN
 from turnlog.store.postgres.partitions import LOCKS, list_months, lock_tables, make_month
 from turnlog.store.postgres.people_schema import (
     CHANGE_AUDIENCES,
@@ -42,6 +42,7 @@ __all__ = [
     "add_change_audiences",
     "add_delivery_origins",
     "add_mark_authors",
+    "add_series",
     "add_tombstone_persons",
     "add_usage_audiences",
     "check_known",
@@ -119,6 +120,11 @@ def add_usage_audiences(connection: Connection) -> None:
     connection.execute(USAGE_AUDIENCES)
 
 
+def add_series(connection: Connection) -> None:
+    """Let sessions say which series they are of; a sync fills it."""
+    connection.execute(SERIES_COLUMN)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     create_list_tables,
@@ -131,10 +137,11 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_tombstone_persons,
     add_mark_authors,
     add_usage_audiences,
+    add_series,
 )
 
 
-ADDITIVE: frozenset[Migration] = frozenset()
+ADDITIVE: frozenset[Migration] = frozenset({add_series})
 """Those that programs from before them can live with: what these write without knowing of them is right, and
 what they read is what it was. A table that only new programs fill is such a step, or a column with a default;
 what has to be kept true by whoever writes is not."""

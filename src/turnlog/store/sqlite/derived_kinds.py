@@ -254,7 +254,7 @@ def _pack_session(row: SessionRow, to: PackContext) -> tuple[Any, ...]:
         to.owner, pack_text(row.session_id), row.title, title_key, pack_text(row.project), row.first_time,
         row.last_time, row.prompts, row.answers, row.calls, row.agents, row.lines, row.problems,
         row.input_tokens, row.output_tokens, row.cost, len(row.summary), compress(row.summary),
-        row.messages, row.errors, _join(row.models), _join(row.branches),
+        row.messages, row.errors, _join(row.models), _join(row.branches), row.series,
     )  # fmt: skip
 
 
@@ -262,14 +262,14 @@ def _unpack_session(cells: Cells, _: UnpackContext) -> SessionRow:
     (
         index, _source, _owner, session_id, title, _key, project, first_time, last_time, prompts, answers,
         calls, agents, lines, problems, input_tokens, output_tokens, cost, length, summary, messages, errors,
-        models, branches,
+        models, branches, series,
     ) = cells  # fmt: skip
     return SessionRow(
         index=index, session_id=unpack_text(session_id), title=title, project=unpack_text(project),
         first_time=first_time, last_time=last_time, prompts=prompts, answers=answers, calls=calls,
         agents=agents, lines=lines, problems=problems, input_tokens=input_tokens,
         output_tokens=output_tokens, cost=cost, summary=decompress(summary, length), messages=messages,
-        errors=errors, models=_split(models), branches=_split(branches),
+        errors=errors, models=_split(models), branches=_split(branches), series=series,
     )  # fmt: skip
 
 
@@ -279,7 +279,7 @@ SESSIONS: Kind[SessionRow] = Kind(
     columns=(
         "owner, session_id, title, title_key, project, first_time, last_time, prompts, answers, "
         "calls, agents, lines, problems, input_tokens, output_tokens, cost, summary_length, summary, "
-        "messages, errors, models, branches"
+        "messages, errors, models, branches, series"
     ),
     pack=_pack_session,
     unpack=_unpack_session,

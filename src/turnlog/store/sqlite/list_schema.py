@@ -6,7 +6,7 @@ looked through without reading them.
 
 from __future__ import annotations
 
-__all__ = ["LIST_TABLES"]
+__all__ = ["LIST_TABLES", "SERIES_COLUMN"]
 
 LIST_TABLES = """
 ALTER TABLE summaries ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
@@ -28,5 +28,14 @@ SELECT e.id FROM sessions AS e WHERE NOT EXISTS (
     SELECT 1 FROM sources AS s
     JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source = s.id)
     WHERE s.session = e.id AND p.present
+);
+"""
+
+SERIES_COLUMN = """
+ALTER TABLE summaries ADD COLUMN series TEXT;
+DROP INDEX summaries_listed;
+CREATE INDEX summaries_listed ON summaries (
+    owner, last_time, session, first_time, session_id, title_key, project, models, branches, messages, prompts,
+    answers, errors, problems, input_tokens, output_tokens, cost, series
 );
 """

@@ -17,6 +17,7 @@ from msgspec import json
 
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
+    FEWEST_ALIKE,
     Cursor,
     Facets,
     SessionFilter,
@@ -96,7 +97,13 @@ class Lists:
         return [self._unpack(row) for row in self._connection.execute(query, values)]
 
     def list_sessions(
-        self, scope: Scope, asked: SessionFilter, order: SessionOrder, limit: int, cursor: str | None
+        self,
+        scope: Scope,
+        asked: SessionFilter,
+        order: SessionOrder,
+        limit: int,
+        cursor: str | None,
+        grouped: bool,
     ) -> SessionPage:
         """Return a page of sessions."""
         where, values = _build_where(scope, asked)
@@ -105,22 +112,40 @@ class Lists:
         if cursor is not None:
             behind, more = _build_behind(decode_cursor(cursor, order), rank, direction)
             values |= more
+        # Where nothing is grouped, nothing is of a series.
         query = f"""
-        WITH page AS MATERIALIZED (
-            SELECT t.session, {rank} AS rank, e.key {_LISTED} WHERE {where} AND {behind}
+        WITH alike AS MATERIALIZED (
+            SELECT t.session, count(*) OVER (PARTITION BY t.series, x.person) AS sessions, row_number() OVER (
+                PARTITION BY t.series, x.person ORDER BY {rank} {direction} NULLS LAST, e.key
+            ) AS place {_LISTED} WHERE {where} AND {"t.series IS NOT NULL" if grouped else "false"}
+        ), firsts AS MATERIALIZED (
+            SELECT session, sessions FROM alike WHERE place = 1 AND sessions >= {FEWEST_ALIKE}
+        ), hidden AS MATERIALIZED (
+            SELECT session FROM alike WHERE place > 1 AND sessions >= {FEWEST_ALIKE}
+        ), page AS MATERIALIZED (
+            SELECT t.session, {rank} AS rank, e.key {_LISTED}
+            WHERE {where} AND {behind} AND t.session NOT IN (SELECT session FROM hidden)
             ORDER BY {rank} {direction} NULLS LAST, e.key LIMIT :limit
-        ), whole AS MATERIALIZED (SELECT count(*) AS total {_LISTED} WHERE {where})
-        SELECT whole.total, page.rank, {_STORED} FROM whole LEFT JOIN page ON true
+        ), whole AS MATERIALIZED (
+            SELECT count(*) AS total, (SELECT count(*) FROM hidden) AS hidden {_LISTED} WHERE {where}
+        )
+        SELECT whole.total, whole.hidden, page.rank,
+            coalesce(firsts.sessions, 1), {_STORED}
+        FROM whole LEFT JOIN page ON true LEFT JOIN firsts ON firsts.session = page.session
         LEFT JOIN summaries AS t ON t.session = page.session AND t.idx = 0
         LEFT JOIN sessions AS e ON e.id = page.session {_MARKS} {_ABSENT} {_ACCESS} {_PLACES}
         ORDER BY page.rank {direction} NULLS LAST, page.key
         """
         rows: list[Cells] = self._connection.execute(query, {**values, "limit": limit + 1}).fetchall()
-        found = [(row[1], self._unpack(row[2:])) for row in rows[:limit] if row[2] is not None]
+        found = [(row[2], self._unpack(row[4:], row[3])) for row in rows[:limit] if row[4] is not None]
         more_follow = len(rows) > limit > 0
         last = Cursor(order, found[-1][0], found[-1][1].key) if more_follow else None
+        total, hidden, *_ = rows[0]
         return SessionPage(
-            tuple(session for _, session in found), None if last is None else encode_cursor(last), rows[0][0]
+            tuple(session for _, session in found),
+            None if last is None else encode_cursor(last),
+            total,
+            total - hidden,
         )
 
     def list_projects(self, scope: Scope, text: str | None) -> list[StoredProject]:
@@ -157,7 +182,7 @@ class Lists:
             machines=count_facets(([unpack_text(origin)], found) for _, _, origin, found in whose),
         )
 
-    def _unpack(self, cells: Cells) -> StoredSession:
+    def _unpack(self, cells: Cells, alike: int = 1) -> StoredSession:
         key, revision, folder, path, present, absent, copied_from, origin, person, shared = cells[:_HEAD]
         marks, row = cells[_HEAD : _HEAD + len(MARK_COLUMNS)], cells[_HEAD + len(MARK_COLUMNS) :]
         return StoredSession(
@@ -173,6 +198,7 @@ class Lists:
             origin=unpack_text(origin),
             person=person,
             visibility=Visibility.TEAM if shared else Visibility.PRIVATE,
+            alike=alike,
         )
 
 
@@ -202,6 +228,9 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
         values["session"] = pack_text(asked.session)
         columns = ("e.key", "e.session_id", "t.session_id")
         yield f"({' OR '.join(_BEGINS.format(column=column, value=':session') for column in columns)})"
+    if asked.series is not None:
+        values["series"] = pack_text(asked.series)
+        yield "t.series = :series"
     if asked.name is not None:
         values["name"] = pack_text(asked.name.casefold())
         yield _BEGINS.format(column="m.name_key", value=":name")

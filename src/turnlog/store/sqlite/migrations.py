@@ -20,7 +20,7 @@ from turnlog.store.sqlite.feed_schema import FEED_TABLE
 from turnlog.store.sqlite.hook_calls import find_calls_of_hooks
 from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
 from turnlog.store.sqlite.hook_texts import index_deliveries
-from turnlog.store.sqlite.list_schema import LIST_TABLES
+from turnlog.store.sqlite.list_schema import LIST_TABLES, SERIES_COLUMN
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
 from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
@@ -33,6 +33,7 @@ __all__ = [
     "ADDITIVE",
     "MIGRATIONS",
     "Migration",
+    "add_series",
     "check_known",
     "create_backup_table",
     "create_hook_tables",
@@ -141,6 +142,11 @@ def separate_people(connection: apsw.Connection) -> None:
     connection.execute(PEOPLE_TABLES)
 
 
+def add_series(connection: apsw.Connection) -> None:
+    """Let sessions say which series they are of; a sync fills it."""
+    connection.execute(SERIES_COLUMN)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     create_hook_tables,
@@ -158,10 +164,11 @@ MIGRATIONS: tuple[Migration, ...] = (
     count_usage_versions,
     shorten_parents,
     separate_people,
+    add_series,
 )
 
 
-ADDITIVE: frozenset[Migration] = frozenset()
+ADDITIVE: frozenset[Migration] = frozenset({add_series})
 """Those that programs from before them can live with: what these write without knowing of them is right, and
 what they read is what it was."""
 

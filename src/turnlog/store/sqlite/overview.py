@@ -40,10 +40,11 @@ class Overview(Upkeep):
         order: SessionOrder = SessionOrder.NEWEST,
         limit: int = 100,
         cursor: str | None = None,
+        grouped: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
         with translate(self._path):
-            return self._ask(scope).lists.list_sessions(scope, asked, order, limit, cursor)
+            return self._ask(scope).lists.list_sessions(scope, asked, order, limit, cursor, grouped)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST

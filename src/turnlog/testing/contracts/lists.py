@@ -227,6 +227,58 @@ class ListContract(ContractBase):
             assert sorted(map(str, names)) == ["between", *(f"old-{number}" for number in range(6))]
             assert second.total == 7
 
+    def test_sessions_of_one_series_are_one_in_a_grouped_list(self, tmp_path: Path) -> None:
+        """If they are three or more: the first in the list's order stands for all that are listed."""
+        with self.opened(tmp_path) as store:
+            for number in range(4):
+                _add(store, f"n{number}", series="nightly", last_time=TIME + number, cost=str(4 - number))
+            for number in range(2):
+                _add(store, f"w{number}", series="weekly", last_time=TIME + 10 + number, cost="9")
+            for number in range(3):  # equal in all that they are ordered by: their keys decide
+                _add(
+                    store,
+                    f"e{number}",
+                    series="equal",
+                    title="same",
+                    first_time=None,
+                    last_time=None,
+                    cost=None,
+                )
+            _add(store, "typed", last_time=TIME + 5, cost="2")
+            for order in SessionOrder:
+                every = store.list_sessions(LOCAL, order=order)
+                assert (every.total, every.rows, {each.alike for each in every.sessions}) == (10, 10, {1})
+                whole = store.list_sessions(LOCAL, order=order, grouped=True)
+                assert (whole.total, whole.rows, whole.next) == (10, 5, None)
+                firsts: dict[str, StoredSession] = {}
+                for each in every.sessions:
+                    series = each.row.series
+                    firsts.setdefault(each.key if series in (None, "weekly") else str(series), each)
+                assert [each.key for each in whole.sessions] == [each.key for each in firsts.values()], order
+                alike = {each.row.series: each.alike for each in whole.sessions}
+                assert alike == {"nightly": 4, "weekly": 1, "equal": 3, None: 1}
+                for limit in (1, 2, 5):
+                    assert _walk(store, order, limit, grouped=True) == [*whole.sessions]
+            assert _ids(store, SessionFilter(series="nightly")) == "n0n1n2n3"
+            assert _ids(store, SessionFilter(series="night")) == ""
+            late = SessionFilter(since=TIME + 2)
+            assert {each.alike for each in store.list_sessions(LOCAL, late, grouped=True).sessions} == {1}
+            none = store.list_sessions(LOCAL, SessionFilter(text="nothing"), grouped=True)
+            assert (none.sessions, none.total, none.rows) == ((), 0, 0)
+
+    def test_a_series_that_grows_is_not_listed_twice(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            for number in range(3):
+                _add(store, f"run-{number}", series="nightly", last_time=TIME + 10 + number)
+                _add(store, f"typed-{number}", last_time=TIME + number)
+            first = store.list_sessions(LOCAL, limit=2, grouped=True)
+            _add(store, "run-3", series="nightly", last_time=TIME + 99)
+            second = store.list_sessions(LOCAL, limit=10, cursor=first.next, grouped=True)
+            names = [each.row.session_id for each in (*first.sessions, *second.sessions)]
+            assert names == ["run-2", "typed-2", "typed-1", "typed-0"]
+            again = store.list_sessions(LOCAL, limit=1, grouped=True)
+            assert (again.sessions[0].row.session_id, again.sessions[0].alike) == ("run-3", 4)
+
     def test_a_cursor_of_something_else_is_refused(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             for number in range(3):
@@ -305,13 +357,13 @@ def _ids(store: Store, asked: SessionFilter | None = None, order: SessionOrder |
     return "".join(sorted(ids) if order is None else ids)
 
 
-def _walk(store: Store, order: SessionOrder, limit: int) -> list[StoredSession]:
+def _walk(store: Store, order: SessionOrder, limit: int, *, grouped: bool = False) -> list[StoredSession]:
     """Return all sessions, page by page."""
     found: list[StoredSession] = []
     cursor: str | None = None
     for number in count():
-        page = store.list_sessions(LOCAL, order=order, limit=limit, cursor=cursor)
-        assert page.total == 11
+        page = store.list_sessions(LOCAL, order=order, limit=limit, cursor=cursor, grouped=grouped)
+        assert page.total == (10 if grouped else 11)
         assert number < 12
         found += page.sessions
         cursor = page.next

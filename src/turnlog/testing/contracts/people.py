@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from turnlog.errors import TakenMachineError
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind, Store
@@ -33,13 +35,23 @@ def link_to(key: str) -> Scope:
 
 
 def keep_of(
-    store: Store, person: str | None, name: str, *, count: int = 4, folder: str = "-work-project"
+    store: Store,
+    person: str | None,
+    name: str,
+    *,
+    count: int = 4,
+    folder: str = "-work-project",
+    series: str | None = None,
 ) -> str:
     """Keep a session of a person's machine, which is called after them; return its key."""
     origin = f"machine-of-{person}"
     store.note_machine(LOCAL, origin, person=person, host=f"host-{person}", user="user", at_ns=7)
     files = {f"{name}.jsonl": make_lines(count, session_id=name)}
     batch = make_batch(files, session_id=name, origin=origin, project_folder=folder)
+    if series is not None:
+        assert batch.derived is not None
+        derived = replace(batch.derived, session=replace(batch.derived.session, series=series))
+        batch = replace(batch, derived=derived)
     store.apply([batch])
     return batch.key
 
@@ -238,6 +250,25 @@ class PeopleContract(ContractBase):
             assert store.list_facets(EVE).machines == (("machine-of-bob", 1),)
             assert store.list_visible(ADA, [one, two, three, "nothing"]) == {one, two}
             assert store.list_visible(LOCAL, [one, three, "nothing"]) == {one, three}
+
+    def test_a_group_counts_what_its_viewer_sees_of_one_person(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            keys: dict[str, list[str]] = {}
+            for who in ("ada", "bob"):
+                keys[who] = [keep_of(store, who, f"{who}-{at}", series="nightly") for at in range(4)]
+            store.set_visibility(LOCAL, keys["bob"][:3], _TEAM)
+
+            def find(scope: Scope) -> dict[str | None, int]:
+                page = store.list_sessions(scope, grouped=True)
+                assert page.rows == len(page.sessions)
+                return {each.person: each.alike for each in page.sessions}
+
+            assert find(LOCAL) == {"ada": 4, "bob": 4}
+            assert find(ADA) == {"ada": 4, "bob": 3}
+            assert find(EVE) == {"bob": 3}
+            store.set_visibility(LOCAL, keys["bob"][:1], _PRIVATE)
+            page = store.list_sessions(EVE, grouped=True)
+            assert ([each.alike for each in page.sessions], page.total, page.rows) == ([1, 1], 2, 2)
 
     def test_who_could_see_a_session_or_can_now_is_told(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:

@@ -10,13 +10,26 @@ session and of its agents' files behind them.
 - Prompts are what people typed, queued prompts included. Slash commands and shell commands are counted apart.
 - An answer is one `message.id`, a sub-agent's, too; what the program wrote in a model's place is none.
 - Calls, tokens and money are the matter of `tools`, `usage` and `pricing`.
+
+A program that starts sessions again and again with one prompt (a cron job, CI, a loop around `claude -p`) makes
+a *series* of them, which lists show as one. A session belongs to a series if nobody but a program had a hand in
+it: every line that names an entrypoint names one of `AUTOMATIONS`, and there is one prompt or command, no more.
+Editors that run Claude Code through the SDK have these entrypoints, too, but people go on talking there.
+`promptSource` does not tell the two apart (prompts typed in VS Code say `sdk`), nor does `userType`. A session
+without any entrypoint, as older versions wrote them, belongs to none.
+
+Which series it is follows from the project and the prompt. What varies between runs does not count: blanks,
+numbers and dates, hexadecimal names of seven characters or more, UUIDs, and paths of temporary files. Of a
+prompt of more than 512 characters, its beginning and its end count.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -42,6 +55,20 @@ __all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary", "
 _UNKNOWN = "unknown"
 _COMPACTION = "compaction"  # the older dialects' word for it differs, and each step has its own
 _FAMILIES = {"subtype": "system/", "hook_event_name": "hook/"}
+
+AUTOMATIONS = frozenset({"sdk-cli", "sdk-py", "sdk-ts", "claude-code-github-action"})
+"""The entrypoints of programs: `claude -p`, the SDKs, and the action for GitHub."""
+_VARYING = re.compile(
+    r"(?:/private)?/(?:tmp|var/tmp|var/folders)/\S+"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|\b(?=[a-f]*[0-9])[0-9a-f]{7,}\b"
+    r"|[0-9]+",
+    re.IGNORECASE | re.ASCII,
+)
+"""What differs between prompts of one program."""
+_END, _SURE_END = 256, 200
+"""How much of a long prompt is looked at on either side, and how much of that counts: the rest is a margin for
+numbers of other lengths. A line of many megabytes is read without the middle of its texts."""
 
 
 class Counts(Struct, frozen=True, gc=False, kw_only=True):
@@ -104,6 +131,8 @@ class Summary(SessionState, frozen=True, gc=False, kw_only=True):
     """The first line of it, shortened."""
     last_prompt: str | None = None
     """The first line of it, shortened."""
+    series: str | None = None
+    """The same for all sessions of a project that programs started with the same prompt; None for others."""
 
 
 def build_summary(lines: Iterable[Line], *, folder: str = "", prices: Prices | None = None) -> Summary:
@@ -172,17 +201,18 @@ class SummaryFold:
         own = max(ids, key=ids.__getitem__, default=None)
         cwds = around.list_values(Feature.CWD)
         agents = tuple(dict.fromkeys((*around.list_values(Feature.AGENT), *calls.agents)))
+        project, entrypoints = project_name(cwds, self._folder) or None, around.list_values(Feature.ENTRYPOINT)
         bill = usage.build_bill()
         return Summary(
             **asdict(self._state.build()),
             id=own,
             other_ids=tuple(each for each in ids if each != own),
             title=self._titles.title,
-            project=project_name(cwds, self._folder) or None,
+            project=project,
             cwds=cwds,
             branches=around.list_values(Feature.BRANCH),
             versions=around.list_values(Feature.VERSION),
-            entrypoints=around.list_values(Feature.ENTRYPOINT),
+            entrypoints=entrypoints,
             models=tuple(dict.fromkeys((*self._tally.models, *usage.models))),
             first_time=around.first_time,
             last_time=around.last_time,
@@ -196,7 +226,22 @@ class SummaryFold:
             forked_from=around.forked_from,
             first_prompt=self._tally.first_prompt,
             last_prompt=self._tally.last_prompt,
+            series=self._find_series(project, entrypoints),
         )
+
+    def _find_series(self, project: str | None, entrypoints: Sequence[str]) -> str | None:
+        tally = self._tally
+        if not AUTOMATIONS.issuperset(entrypoints) or not entrypoints or tally.prompts + tally.commands != 1:
+            return None
+        prompt = tally.read_first_prompt()
+        parts = [prompt] if len(prompt) <= 2 * _END else [prompt[:_END], prompt[-_END:]]
+        same = [" ".join(_VARYING.sub("0", part).split()) for part in parts]
+        if len(same) > 1:
+            same = [same[0][:_SURE_END], same[1][-_SURE_END:]]
+        if not same[0]:
+            return None
+        words = "\0".join((project or "", *same))
+        return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def _tally_calls(self) -> CallTally:
         calls = self._own_calls if self._calls is None else self._calls

@@ -78,12 +78,16 @@ class Tally:
     @property
     def first_prompt(self) -> str | None:
         """The first line of the first prompt, shortened."""
-        return shorten_title(read_prompt(self._first_prompt).text, _LONGEST_PROMPT) or None
+        return shorten_title(self.read_first_prompt(), _LONGEST_PROMPT) or None
 
     @property
     def last_prompt(self) -> str | None:
         """The first line of what was typed last, or of what the program says was."""
         return shorten_title(read_prompt(self._last_prompt).text, _LONGEST_PROMPT) or None
+
+    def read_first_prompt(self) -> str:
+        """Return all of the first prompt, without tags and envelopes; empty if there is none."""
+        return read_prompt(self._first_prompt).text
 
     def add(self, line: Line) -> None:
         """Take the next line, unless it is a copy of one before."""
