@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from turnlog.cli.completing import complete_machines, complete_users
+from turnlog.cli.completing import complete_machines, complete_sessions, complete_users
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
 from turnlog.cli.machine_names import find_machines
@@ -16,7 +17,7 @@ from turnlog.cli.moments import parse_moment
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.rendering.sessions import build_sessions, render_sessions, render_sessions_csv
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.store.care import CaredStore
@@ -39,6 +40,7 @@ Examples:
   turnlog sessions --starred --tag bug
   turnlog sessions --person ben --visibility team
   turnlog sessions --only-here --limit 0 --csv > gone.csv
+  turnlog sessions --like 0f3c2a91           those that a program started with the same prompt
 """,
 )
 @click.argument("text", required=False)
@@ -83,6 +85,18 @@ Examples:
 @click.option("--errors/--no-errors", default=None, help="In which calls or requests failed, or none did.")
 @click.option("--problems/--no-problems", default=None, help="With something wrong in the data, or without.")
 @click.option(
+    "--like",
+    metavar="ID",
+    shell_complete=complete_sessions,
+    help="Those that a program started with the same prompt as this one, each on a row of its own.",
+)
+@click.option(
+    "--grouped/--ungrouped",
+    default=None,
+    help="Show three or more that a program started with the same prompt as one row, or every session. "
+    "Default: grouped; with --json, --csv or --like, ungrouped.",
+)
+@click.option(
     "--sort",
     type=click.Choice([order.value for order in SessionOrder]),
     default=SessionOrder.NEWEST.value,
@@ -109,12 +123,17 @@ def command(
     as_csv: bool,
     color: bool | None,
     pager: bool | None,
+    like: str | None,
+    grouped: bool | None,
     **asked: Any,
 ) -> None:
     """List the sessions of the archive.
 
     TEXT is a part of their titles, or of the names that you gave them. Those that were put away are left out,
     unless you ask for them. An id that is shown is enough for `turnlog show`.
+
+    Sessions that a program started again and again with the same prompt are one row, the first of them;
+    `--like` lists them all.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
@@ -122,7 +141,13 @@ def command(
     output = Output(settings, color, pager)
     with open_for(settings) as store:
         wanted = _build_filter(machines=_find_origins(store, asked.pop("machines")), **asked)
-        page = store.list_sessions(LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor)
+        if like is not None:
+            wanted = _find_alike(store, wanted, like)
+        if grouped is None:
+            grouped = like is None and not as_json and not as_csv
+        page = store.list_sessions(
+            LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
+        )
     if as_json:
         output.print_json(build_sessions(page))
     elif as_csv:
@@ -137,8 +162,13 @@ def command(
 def _say_more(page: SessionPage, as_json: bool) -> None:
     if not page.total:
         raise NothingFoundError("no such session is archived")
-    if page.next is not None and not as_json:
-        shown = f"{len(page.sessions):,} of {page.total:,} sessions"
+    if as_json:
+        return
+    if any(session.alike > 1 for session in page.sessions):
+        warn("sessions that a program started with the same prompt are one row; --like ID lists them")
+    if page.next is not None:
+        what = "sessions" if page.rows == page.total else f"rows with {page.total:,} sessions"
+        shown = f"{len(page.sessions):,} of {page.rows:,} {what}"
         warn(f"{shown}; --limit 0 lists all, --after {page.next} goes on")
 
 
@@ -165,6 +195,16 @@ def _build_filter(
         visibility=None if visibility is None else Visibility(visibility),
         **others,
     )
+
+
+def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
+    """Return a filter for the sessions like one."""
+    session, _ = find_session(store, prefix)
+    if session.row.series is None:
+        raise NothingFoundError(f"{prefix} was not started by a program, so no session counts as like it")
+    if wanted.persons and (session.person or "") not in wanted.persons:
+        raise NothingFoundError("no such session is archived")
+    return replace(wanted, series=session.row.series, persons=(session.person or "",))
 
 
 def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -68,6 +68,10 @@ def build_filter(
         bool | None,
         QueryParameter(description="Those in whose lines something is wrong or unknown, or the others."),
     ] = None,
+    series: Annotated[
+        str | None,
+        QueryParameter(max_length=100, description="Those of one series: `series` of a session in a list."),
+    ] = None,
     since: Annotated[
         str | None,
         QueryParameter(
@@ -94,6 +98,7 @@ def build_filter(
         only_here=only_here,
         errors=errors,
         problems=problems,
+        series=series,
         since=parse_moment("since", since),
         until=parse_moment("until", until),
     )

@@ -2994,6 +2994,10 @@ export interface components {
             readonly machine: string;
             /** @description Who sees it besides. */
             readonly visibility: components["schemas"]["Visibility"];
+            /** @description The same for all sessions of a project that programs started with the same prompt; null if a person had a hand in it. Those of one series and one person are a group. */
+            readonly series: string | null;
+            /** @description In a grouped list, how many sessions like this there are, itself included; else 1. */
+            readonly alike: number;
         };
         /**
          * SessionNote
@@ -3018,7 +3022,10 @@ export interface components {
          */
         readonly SessionPage: {
             readonly items: readonly components["schemas"]["SessionItem"][];
+            /** @description How many sessions there are in all pages. */
             readonly total: number;
+            /** @description How many items there are in all pages: fewer, where groups are one. */
+            readonly rows: number;
             /** @description Give it as `cursor` to go on; null at the end. */
             readonly next: string | null;
         };
@@ -4218,6 +4225,8 @@ export interface operations {
                 readonly errors?: boolean | null;
                 /** @description Those in whose lines something is wrong or unknown, or the others. */
                 readonly problems?: boolean | null;
+                /** @description Those of one series: `series` of a session in a list. */
+                readonly series?: string | null;
                 /** @description Something happened then or later: a date or a time, ISO 8601. */
                 readonly since?: string | null;
                 /** @description Something happened before: a date or a time, ISO 8601. */
@@ -4228,6 +4237,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Where to go on: `next` of the answer before. */
                 readonly cursor?: string | null;
+                /** @description Of three or more sessions that programs started with the same prompt, only the first. */
+                readonly grouped?: boolean;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4284,6 +4295,8 @@ export interface operations {
                 readonly errors?: boolean | null;
                 /** @description Those in whose lines something is wrong or unknown, or the others. */
                 readonly problems?: boolean | null;
+                /** @description Those of one series: `series` of a session in a list. */
+                readonly series?: string | null;
                 /** @description Something happened then or later: a date or a time, ISO 8601. */
                 readonly since?: string | null;
                 /** @description Something happened before: a date or a time, ISO 8601. */

@@ -47,8 +47,8 @@ _COLUMNS = (
 )
 
 
-_WHOSE = 2
-"""Where the column of persons stands, if there are any."""
+_BEHIND_TITLE = 2
+"""Where columns stand that only some lists have: persons, and how many sessions are like one."""
 
 
 class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
@@ -98,6 +98,10 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """Whether it cost more: answers were recorded before their end, or have no price."""
     is_estimate: bool
     """Whether some of it is priced as if served the standard way."""
+    series: str | None
+    """The same for all sessions of a project that programs started with the same prompt; null for others."""
+    alike: int
+    """With `--grouped`, how many sessions like this there are, itself included; else 1."""
 
 
 class _Totals(Struct, frozen=True, gc=False):
@@ -127,11 +131,13 @@ class SessionsDocument(Struct, frozen=True, gc=False):
     """What `--after` takes for the next page; null if this is the last."""
     total: int
     """How many sessions there are in all pages."""
+    rows: int
+    """How many rows there are in all pages: fewer, where groups are one."""
 
 
 def build_sessions(page: SessionPage) -> SessionsDocument:
     """Return a page as a document."""
-    return SessionsDocument(tuple(map(build_item, page.sessions)), page.next, page.total)
+    return SessionsDocument(tuple(map(build_item, page.sessions)), page.next, page.total, page.rows)
 
 
 def build_item(stored: StoredSession) -> SessionItem:
@@ -173,6 +179,8 @@ def build_item(stored: StoredSession) -> SessionItem:
         cost_usd=None if row.cost is None else Decimal(row.cost),
         is_floor=bool(costs.totals.incomplete) or any(each.cost is None for each in costs.model_totals),
         is_estimate=bool(costs.unpriced_terms),
+        series=row.series,
+        alike=stored.alike,
     )
 
 
@@ -184,11 +192,17 @@ def render_sessions(
     names = {} if width is None else shorten_ids((item.key, item.id) for item in items)
     home = None if width is None else expanduser("~")
     rows = [list(_cells(item, names.get(item.key), home, now)) for item in items]
-    if not any(item.person for item in items):  # nobody has said whose anything is: one person's archive
-        return render_table(_COLUMNS, rows, width, color=color)
-    for row, item in zip(rows, items, strict=True):
-        row.insert(_WHOSE, _whose_cell(item))
-    return render_table((*_COLUMNS[:_WHOSE], Column("person"), *_COLUMNS[_WHOSE:]), rows, width, color=color)
+    columns = [*_COLUMNS]
+    # If nobody has said whose anything is, it is one person's archive.
+    for is_shown, column, cell in (
+        (any(item.person for item in items), Column("person"), _whose_cell),
+        (any(item.alike > 1 for item in items), Column("like this", right=True), _alike_cell),
+    ):
+        if is_shown:
+            columns.insert(_BEHIND_TITLE, column)
+            for row, item in zip(rows, items, strict=True):
+                row.insert(_BEHIND_TITLE, cell(item))
+    return render_table(columns, rows, width, color=color)
 
 
 def render_sessions_csv(page: SessionPage) -> str:
@@ -247,3 +261,7 @@ def _cells(item: SessionItem, name: str | None, home: str | None, now: datetime 
 def _whose_cell(item: SessionItem) -> str:
     """Return whose a session is, with a mark if the team sees it."""
     return f"{clean_line(item.person or '')}{'+' if item.visibility is Visibility.TEAM else ''}"
+
+
+def _alike_cell(item: SessionItem) -> str:
+    return f"{item.alike:,} sessions" if item.alike > 1 else ""

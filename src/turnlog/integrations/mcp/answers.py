@@ -83,6 +83,10 @@ class Listed(Struct, frozen=True, gc=False, kw_only=True):
     last_at: datetime | None
     messages: int
     cost_usd: float | None
+    series: str | None
+    """The same for all sessions of a project that programs started with the same prompt."""
+    alike: int
+    """How many sessions like this there are, itself included; only this one is listed."""
     untrusted: str | None
     """Its title."""
 

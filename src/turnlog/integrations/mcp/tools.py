@@ -102,11 +102,14 @@ class ArchiveTools:
         self,
         project: Annotated[str | None, Field(max_length=500, description="A part of its path.")] = None,
         text: Annotated[str | None, Field(max_length=500, description="A part of the title.")] = None,
+        series: Annotated[
+            str | None, Field(max_length=100, description="Every session of one series, as a list tells it.")
+        ] = None,
         limit: Limit = 20,
         cursor: Cursor = None,
     ) -> str:
-        """List earlier sessions, the newest first."""
-        asked = SessionFilter(project=project, text=text)
+        """List earlier sessions, the newest first; those that a program started with one prompt are one."""
+        asked = SessionFilter(project=project, text=text, series=series)
         return _answer(lambda: self._list_sessions(asked, limit, cursor))
 
     def read_conversation(
@@ -172,7 +175,8 @@ class ArchiveTools:
         return Projects(projects=told, total=len(found))
 
     def _list_sessions(self, asked: SessionFilter, limit: int, cursor: str | None) -> Sessions:
-        page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor)
+        grouped = asked.series is None
+        page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor, grouped=grouped)
         return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
 
     def _read(self, name: str, asked: Asked, length: int) -> Conversation:
@@ -227,6 +231,8 @@ def _tell_session(stored: StoredSession) -> Listed:
         last_at=moment(row.last_time),
         messages=row.messages,
         cost_usd=dollars(row.cost),
+        series=row.series,
+        alike=stored.alike,
         untrusted=None if title is None else head_of(title),
     )
 

@@ -86,14 +86,20 @@ def list_sessions(
         str | None,
         QueryParameter(max_length=2000, description="Where to go on: `next` of the answer before."),
     ] = None,
+    grouped: Annotated[
+        bool,
+        QueryParameter(
+            description="Of three or more sessions that programs started with the same prompt, only the first."
+        ),
+    ] = False,
 ) -> SessionPage:
     """List sessions, the newest first unless asked otherwise."""
     last = store.find_last_change(visible)
-    page = store.list_sessions(visible, asked, order=sort, limit=limit, cursor=cursor)
+    page = store.list_sessions(visible, asked, order=sort, limit=limit, cursor=cursor, grouped=grouped)
     items = tuple(map(view_session, page.sessions, watch.find_states(page.sessions)))
     # What a session does changes also with the time, and when its process ends.
     check_unchanged(request, last, *(item.state for item in items))
-    return SessionPage(items=items, total=page.total, next=page.next)
+    return SessionPage(items=items, total=page.total, rows=page.rows, next=page.next)
 
 
 @get("/api/sessions/facets", dependencies=SESSION_FILTER, sync_to_thread=True)
@@ -119,7 +125,7 @@ def get_session_detail(
     last = store.find_last_change(visible)
     item = view_session(session, watch.find_state(session))
     if visit.caller.link is not None:  # strangers see what was said, and not by whom
-        item = replace(item, person=None, machine="")
+        item = replace(item, person=None, machine="", series=None)
     check_unchanged(request, session.key, last, item.state)
     return SessionDetail(
         session=item,

@@ -97,6 +97,11 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """Where it comes from; empty if that was never told."""
     visibility: Visibility
     """Who sees it besides."""
+    series: str | None
+    """The same for all sessions of a project that programs started with the same prompt; null if a person had a
+    hand in it. Those of one series and one person are a group."""
+    alike: int
+    """In a grouped list, how many sessions like this there are, itself included; else 1."""
 
 
 class Facet(Struct, frozen=True, gc=False, kw_only=True):
@@ -122,5 +127,8 @@ class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
 
     items: tuple[SessionItem, ...]
     total: int
+    """How many sessions there are in all pages."""
+    rows: int
+    """How many items there are in all pages: fewer, where groups are one."""
     next: str | None
     """Give it as `cursor` to go on; None at the end."""

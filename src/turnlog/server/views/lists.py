@@ -67,6 +67,8 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         person=stored.person,
         machine=stored.origin,
         visibility=stored.visibility,
+        series=row.series,
+        alike=stored.alike,
     )
 
 
