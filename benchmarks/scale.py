@@ -144,39 +144,42 @@ def render(seen: Measured, need: Need, months: int) -> Iterator[str]:
     yield ""
     yield from _table(
         ("measured", ""),
-        ("raw bytes of a message", f"{seen.raw_bytes / seen.messages:,.0f}"),
+        ("raw bytes per message", f"{seen.raw_bytes / seen.messages:,.0f}"),
         ("bytes of its rows in ClickHouse, all tables and indexes", f"{seen.row_bytes / seen.messages:,.0f}"),
         ("bytes of it in blobs", f"{seen.blob_bytes / seen.messages:,.0f}"),
-        ("bytes of a session in the control database", f"{seen.control_bytes / seen.sessions:,.0f}"),
-        ("CPU to take in a MB, turnlog and the engine", f"{seen.ingest_cpu_seconds / megabytes:.2f} s"),
-        ("messages taken in a second, one process", f"{seen.messages / seen.ingest_seconds:,.0f}"),
-        ("inserts, and commits of the control database, for a write", _pair(seen)),
+        ("bytes per session in the control database", f"{seen.control_bytes / seen.sessions:,.0f}"),
+        ("CPU to ingest 1 MB, turnlog and the engine", f"{seen.ingest_cpu_seconds / megabytes:.2f} s"),
+        ("messages ingested per second, one process", f"{seen.messages / seen.ingest_seconds:,.0f}"),
+        ("inserts and control database commits per write", _pair(seen)),
         (f"usage by day over {seen.usage_messages:,} messages", f"{seen.usage_seconds:.2f} s"),
         (f"the newest 100 of {seen.list_sessions:,} sessions", f"{seen.list_seconds:.2f} s"),
-        ("cores that these took", f"{seen.usage_cores}"),
+        ("cores used for these", f"{seen.usage_cores}"),
         (f"search in {seen.search_messages:,} messages, p50", f"{seen.search_p50_ms:.0f} ms"),
         ("… p95", f"{seen.search_p95_ms:.0f} ms"),
     )
     yield ""
-    yield f"What follows for {need.developers:,} developers, kept for {months} months:"
+    yield f"For {need.developers:,} developers, with data kept for {months} months, this means:"
     yield ""
     yield from _table(
         ("computed", ""),
-        ("written in a month", f"{_size(need.raw_month)}, {need.messages_month / 1e6:,.0f} million messages"),
+        ("written per month", f"{_size(need.raw_month)}, {need.messages_month / 1e6:,.0f} million messages"),
         ("rows, one copy", _size(need.rows_kept)),
         (f"rows, {REPLICAS} replicas", _size(need.rows_kept * REPLICAS)),
         ("blobs", _size(need.blobs_kept)),
         ("control database", _size(need.control_kept)),
-        ("taken in, on average in working hours", f"{need.average_rate:,.1f} MB/s"),
-        (f"taken in at the busiest time ({PEAK} times that)", f"{need.peak_rate:,.1f} MB/s"),
+        ("ingest rate, average in working hours", f"{need.average_rate:,.1f} MB/s"),
+        (f"ingest rate at peak ({PEAK} times that)", f"{need.peak_rate:,.1f} MB/s"),
         ("cores for that", f"{math.ceil(need.ingest_cores):,}"),
         (f"shards by disk ({SHARD_TB:.0f} TB, {FILLED:.0%} full)", f"{need.shards_by_disk}"),
         (f"shards by CPU (half of {SHARD_CORES} cores)", f"{need.shards_by_cores}"),
         ("**cluster**", f"**{need.shards} shards with {REPLICAS} replicas: {need.shards * REPLICAS} servers**"),
-        ("writes a second at the busiest time", f"{need.writes_per_second:,.0f}"),
-        ("inserts a second, if each is a write of its own", f"{need.inserts_per_second:,.0f}"),
-        (f"machines in one write, for {INSERTS} inserts a second and table", f"{need.grouped}"),
-        ("commits of the control database a second, if each is its own", f"{need.commits_per_second:,.0f}"),
+        ("writes per second at peak", f"{need.writes_per_second:,.0f}"),
+        ("inserts per second, if writes are not combined", f"{need.inserts_per_second:,.0f}"),
+        (f"machines per write, for {INSERTS} inserts per second and table", f"{need.grouped}"),
+        (
+            "commits of the control database per second, if writes are not combined",
+            f"{need.commits_per_second:,.0f}",
+        ),
         (f"usage by day over {need.messages_kept / 1e9:,.1f} billion messages", f"{need.usage_seconds:.1f} s"),
         (f"the newest 100 of {need.sessions_kept / 1e6:,.0f} million sessions", f"{need.list_seconds:.1f} s"),
     )

@@ -27,12 +27,12 @@ def test_the_command_prints_the_table() -> None:
 
 def test_the_table_has_a_row_for_each_rule() -> None:
     head, dashes, *rows = render_table().splitlines()
-    assert head == "| Rule | Where the spec says so | What has to be so | Why | Severity |"
+    assert head == "| Rule | Section of the spec | Requirement | Why | Severity |"
     assert dashes == "| --- | --- | --- | --- | --- |"
     assert len(rows) == len(RULES)
     assert rows[0] == (
         "| `line-malformed` | any line | A line is one JSON object, in UTF-8 | "
-        "Nothing can be made of a line that is none. | error: all |"
+        "Anything else cannot be read. | error: all |"
     )
     unique = next(row for row in rows if "000-1-unique-uuid" in row)
     assert unique.endswith("| error: spec-000; warning: spec-003; note: claude-code |")

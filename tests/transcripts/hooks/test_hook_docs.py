@@ -27,7 +27,7 @@ def test_the_tables_have_a_row_for_each_event() -> None:
     assert head == "| Event | Group | Label | Context | Tool | State |"
     assert [row.split(" | ")[0] for row in rows] == [f"| `{name}`" for name in EVENTS] + ["| any other"]
     assert rows[2] == (
-        "| `PreToolUse` | `autonomous` | `Running {tool_name}` or `Running a tool` | `tool_input`, as it is | "
+        "| `PreToolUse` | `autonomous` | `Running {tool_name}` or `Running a tool` | `tool_input`, unchanged | "
         "`tool_name` | autonomous; a question or a plan needs you |"
     )
     assert len(render_notifications().splitlines()) == 2 + len(NOTIFICATIONS) + 2

@@ -34,10 +34,10 @@ def _render_events(rows: list[tuple[str, EventRule]]) -> Iterator[str]:
     yield "| Event | Group | Label | Context | Tool | State |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, rule in rows:
-        group = "by its type" if name == "`Notification`" else _render_group(rule.group, rule.shown)
+        group = "depends on its type" if name == "`Notification`" else _render_group(rule.group, rule.shown)
         label = " or ".join(f"`{text}`" for text in (rule.label, rule.otherwise) if text) or "its name"
         context = (
-            f"`{rule.whole}`, as it is" if rule.whole else ", ".join(f"`{field}`" for field in rule.context)
+            f"`{rule.whole}`, unchanged" if rule.whole else ", ".join(f"`{field}`" for field in rule.context)
         )
         tool = "`tool_name`" if rule.tool else ""
         yield f"| {name} | {group} | {label} | {context} | {tool} | {rule.change.value} |"
@@ -51,4 +51,4 @@ def _render_notifications(rows: list[tuple[str, NotificationRule]]) -> Iterator[
 
 
 def _render_group(group: str | None, shown: bool) -> str:
-    return ("" if group is None else f"`{group}`") if shown else "kept, but no event"
+    return ("" if group is None else f"`{group}`") if shown else "kept, but not an event"

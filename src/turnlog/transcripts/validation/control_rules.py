@@ -35,7 +35,7 @@ REQUEST_FORM = _rule(
     "§6.1",
     Severity.ERROR,
     "A control_request has a request_id, and a request with a subtype",
-    "The id is what the answer names, and the subtype says what is asked.",
+    "The response refers to the id, and the subtype says what is requested.",
 )
 KNOWN_REQUEST = _rule(
     "6.1-known-request",
@@ -56,56 +56,56 @@ UNIQUE_REQUEST = _rule(
     "§6.1",
     Severity.WARNING,
     "A request_id is not used again while its request is open",
-    "Nobody could tell which of the two is answered.",
+    "It would be unclear which of the two a response answers.",
 )
 RESPONSE_FORM = _rule(
     "6.2-response-form",
     "§6.2",
     Severity.ERROR,
     "A control_response names its request, and has either a result or an error",
-    "The spec has them flat; today's versions nest them and add a subtype. Both are read.",
+    "The spec's form is flat; current versions nest it and add a subtype. Both are read.",
 )
 CORRELATED = _rule(
     "6.2-correlated",
     "§6.2",
     Severity.NOTE,
     "A control_response answers a request that is open",
-    "The request may be on the other side of the capture.",
+    "The request may be missing from the capture.",
 )
 ANSWERED = _rule(
     "6.2-answered",
     "§6.2",
     Severity.NOTE,
-    "A request is answered or withdrawn in the end",
-    "The answer may be on the other side of the capture.",
+    "Every request is eventually answered or cancelled",
+    "The response may be missing from the capture.",
 )
 REPLY = _rule(
     "6.2-reply",
     "§6.2",
     Severity.WARNING,
-    "The result has the form that its request asks for",
-    "Whoever asked cannot read it otherwise. A hook's answer is one such result.",
+    "The result has the form that its request calls for",
+    "Otherwise the requester cannot read it. A hook's output is such a result.",
 )
 CANCEL = _rule(
     "6.3-cancel",
     "§6.3",
     Severity.NOTE,
     "A control_cancel_request names a request that is open",
-    "There is nothing to withdraw otherwise.",
+    "Otherwise there is nothing to cancel.",
 )
 PERMISSION_RESULT = _rule(
     "7.2-permission-result",
     "§7.2, PermissionResult",
     Severity.ERROR,
-    "The answer to `can_use_tool` says allow, deny or ask, in the form of each",
+    "The response to `can_use_tool` says allow, deny or ask, each in its own form",
     "Without it the tool does not run.",
 )
 PERMISSION_UPDATE = _rule(
     "7.2-permission-update",
     "§7.2, PermissionUpdate",
     Severity.WARNING,
-    "A change of permissions says where it is kept, and what it changes",
-    "It changes nothing otherwise.",
+    "A permission update says where it is stored, and what it changes",
+    "Otherwise it changes nothing.",
 )
 HOOK_EVENT = declare(
     "001-7.2-hook-event",

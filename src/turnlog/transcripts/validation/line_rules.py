@@ -20,63 +20,63 @@ _MALFORMED = declare(
     "line-malformed",
     "",
     "A line is one JSON object, in UTF-8",
-    "Nothing can be made of a line that is none.",
+    "Anything else cannot be read.",
     error=ALL,
 )
 _GLUED = declare(
     "line-glued",
     "",
-    "There is one object on a line",
-    "Two writers at once glue objects together; readers that expect one lose both.",
+    "A line has only one object",
+    "Two writers at once can join objects on one line; readers that expect one object lose both.",
     warning=ALL,
 )
 _BAD_TEXT = declare(
     "line-bad-text",
     "",
-    "Strings are text",
-    "Half a surrogate pair, bytes that are not UTF-8 and byte-order marks make strict readers refuse the line.",
+    "Strings are valid text",
+    "Strict readers refuse lines with lone surrogates, bytes that are not UTF-8, or byte-order marks.",
     warning=ALL,
 )
 _TORN = declare(
     "line-torn",
     "",
-    "The last line is whole",
-    "It may still be written to; in a file that is not, the rest of it is lost.",
+    "The last line is complete",
+    "The file may still be being written; if it is not, the rest of the line is lost.",
     note=ALL,
 )
 _UNKNOWN_TYPE = declare(
     "line-unknown-type",
     "",
     "Types, subtypes and blocks are known",
-    "New versions bring new ones every few weeks. They are kept, and shown as unknown.",
+    "New versions add some every few weeks. They are kept, and shown as unknown.",
     note=ALL,
 )
 _UNKNOWN_FIELD = declare(
     "line-unknown-field",
     "",
     "Fields are known",
-    "New versions bring new ones. They are kept, but not interpreted.",
+    "New versions add some. They are kept, but not interpreted.",
     note=ALL,
 )
 _UNKNOWN_VALUE = declare(
     "line-unknown-value",
     "",
-    "Values of closed sets are known",
-    "New versions bring new ones. They are kept as they stand.",
+    "Values of enums are known",
+    "New versions add some. They are kept unchanged.",
     note=ALL,
 )
 _WRONG_TYPE = declare(
     "line-wrong-type",
     "",
-    "Fields hold values of their type",
-    "A field that holds anything else reads as if it were absent.",
+    "Fields have values of the right type",
+    "A field with any other value reads as if it were absent.",
     warning=ALL,
 )
 _MISSING_FIELD = declare(
     "line-missing-field",
     "",
-    "What a thing is meaningless without is there",
-    "Without it the object, or the whole line, reads as unknown.",
+    "Mandatory fields are present",
+    "Without them the object, or the whole line, reads as unknown.",
     warning=ALL,
 )
 

@@ -43,7 +43,7 @@ class Rule(Struct, frozen=True, gc=False, kw_only=True):
     """The spec that asks for it; empty where it is about any line."""
     section: str
     title: str
-    """What has to be so."""
+    """The requirement."""
     why: str
     severities: tuple[tuple[Dialect, Severity], ...]
     """The dialects it applies to, and how serious it is to break it there."""

@@ -42,8 +42,8 @@ _OWN = (Dialect.SPEC_000,)
 UNIQUE_UUID = declare(
     "000-1-unique-uuid",
     "Integrity Rules, 1",
-    "A uuid names one message of its session",
-    "Parents are named by uuid. Claude Code writes a line again when it resumes; the first one counts.",
+    "A uuid identifies one message of its session",
+    "Parents are identified by uuid. Claude Code repeats lines when it resumes; the first one counts.",
     error=_OWN,
     warning=STORED,
     note=CODE,
@@ -52,15 +52,15 @@ ISO_TIME = declare(
     "000-2-iso-timestamp",
     "Integrity Rules, 2",
     "Timestamps are in ISO 8601",
-    "Anything else cannot be told from a number of seconds or milliseconds, and is shown as no time at all.",
+    "Anything else could be a number of seconds or milliseconds, and is shown as no time at all.",
     error=_OWN,
     warning=(*STORED, *CODE),
 )
 PARENT_EXISTS = declare(
     "000-3-parent-exists",
     "Integrity Rules, 3",
-    "A parent is a message of the file, or null",
-    "Without its parent a message starts a thread of its own. Parents of real lines can be in another file.",
+    "A parent is a message in the file, or null",
+    "Without its parent a message starts a new thread. In real files the parent can be in another file.",
     error=_OWN,
     note=CODE,
 )
@@ -68,7 +68,7 @@ STRUCTURE = declare(
     "000-4-structure",
     "Integrity Rules, 4",
     "A message has the structure of its type",
-    "A field that belongs to another type, or has another form, is not read.",
+    "A field that belongs to another type, or has another form, is ignored.",
     error=_OWN,
 )
 TOOL_FIELDS = declare(
@@ -82,8 +82,8 @@ TOOL_FIELDS = declare(
 SIDECHAIN = declare(
     "000-6-sidechain",
     "Integrity Rules, 6",
-    "What follows a message of a sidechain is in the sidechain",
-    "A sidechain's user is Claude; without the flag it is taken for the human. Only its answer leads back.",
+    "Messages that follow a sidechain message are in the sidechain",
+    "A sidechain's user is Claude; without the flag it is mistaken for the human. Only its answer leads back.",
     error=_OWN,
     note=CODE,
 )
@@ -91,36 +91,36 @@ REQUIRED_FIELDS = declare(
     "000-F1-required-fields",
     "Field Requirements",
     "A message has a type, a uuid, a timestamp and a session; a compaction a message, too",
-    "They say which message it is, when it was sent and where it belongs.",
+    "They identify the message, and say when it was sent and where it belongs.",
     error=_OWN,
     note=CODE,
 )
 _USER_MESSAGE = declare(
     "000-F2-user-message",
     "Field Requirements, user",
-    "A user message has a text, unless it is a command",
-    "The spec has no mark for commands, so a message without a text may be one.",
+    "A user message has text, unless it is a command",
+    "The spec does not mark commands, so a message without text may be one.",
     warning=_OWN,
 )
 _SYSTEM_MESSAGE = declare(
     "000-F3-system-message",
     "Field Requirements, system",
-    "A system message has a text",
-    "It is all that it has to say.",
+    "A system message has text",
+    "The text is its only content.",
     warning=_OWN,
 )
 _METADATA = declare(
     "000-F4-compacted-metadata",
     "Field Requirements, compact_system",
     "A finished compaction has its statistics",
-    "They say how much of the conversation is left.",
+    "They say how much of the conversation was kept.",
     error=_OWN,
 )
 _CONTENTS = declare(
     "000-S1-subtype-contents",
     "Assistant Messages, System Messages: Subtypes",
-    "A subtype has what its row of the table says",
-    "Readers that go by the flag, and readers that go by the subtype, would show it differently.",
+    "A message has the fields that the table lists for its subtype",
+    "Otherwise readers that go by the flag and readers that go by the subtype show it differently.",
     warning=_OWN,
 )
 

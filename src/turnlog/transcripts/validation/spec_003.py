@@ -34,29 +34,29 @@ PARENT_GIVEN = declare(
     "003-1-parent-given",
     "Message Validation, 1",
     "A message has a parent, unless it starts a conversation",
-    "Only the user starts one: an answer without a parent answers nothing.",
+    "Only the user starts one; an answer without a parent has nothing to answer.",
     error=STORED,
 )
 PARENT_IN_SESSION = declare(
     "003-2-parent-in-session",
     "Message Validation, 2",
-    "A parent is a message of the same session",
-    "A thread belongs to one session. Real sessions that go on from another one name its messages.",
+    "A parent is a message in the same session",
+    "A thread belongs to one session. Real sessions that continue another one refer to its messages.",
     error=STORED,
     note=CODE,
 )
 TOOL_SIDECHAIN = declare(
     "003-3-tool-sidechain",
     "Message Validation, 3",
-    "Tool messages are marked as sidechain",
-    "Without the mark they stand in the main flow.",
+    "Tool messages are marked as sidechain messages",
+    "Without the mark they appear in the main conversation.",
     error=STORED,
 )
 RESULT_PARENT = declare(
     "003-4-result-parent",
     "Message Validation, 4",
     "The parent of a tool result is a tool use",
-    "That is how a result is found under its call. In spec 000's dialect the order is a guess in its place.",
+    "This is how a result is found under its call. In spec 000's dialect the order stands in as a guess.",
     error=STORED,
     note=(Dialect.SPEC_000,),
 )
@@ -64,22 +64,22 @@ TOOL_CHILDREN = declare(
     "003-5-tool-children",
     "Message Validation, 5",
     "An answer that calls tools has tool messages as children, in files that have any",
-    "Calls that were not taken out of their message are missing in the sidechain panel.",
+    "Calls that were not extracted from their message are missing from the sidechain panel.",
     warning=(*STORED, *CODE),
 )
 NO_CYCLES = declare(
     "003-C1-no-cycles",
     "Consistency Checks, 1",
-    "Parents do not lead round in a circle",
-    "Who follows them never gets to the start.",
+    "Parents do not form a cycle",
+    "Following them never reaches the start.",
     error=STORED,
     warning=(*CODE, Dialect.SPEC_000),
 )
 ORPHANED_TOOL = declare(
     "003-C2-orphaned-tool",
     "Consistency Checks, 2",
-    "Tool messages hang where they belong: a tool use under its answer, a result under its call",
-    "An orphan is shown by itself, or not at all. `turnlog migrate` corrects parents of the older structure.",
+    "Tool messages are in their place: a tool use under its answer, a result under its call",
+    "An orphan is shown by itself, or not at all. `turnlog migrate` corrects parents in the older structure.",
     error=STORED,
     warning=(Dialect.SPEC_000,),
 )

@@ -38,22 +38,22 @@ REQUIRED_FIELDS_004 = declare(
 UNIQUE_UUID_004 = declare(
     "004-2-unique-uuid",
     "Validation Rules, 2",
-    "A uuid names one message of its session",
-    "Parents are named by uuid.",
+    "A uuid identifies one message of its session",
+    "Parents are identified by uuid.",
     error=_OWN,
 )
 PARENTS = declare(
     "004-3-parents",
     "Validation Rules, 3",
-    "Parents are messages of the session, and do not lead round in a circle",
-    "Together they form the conversation, which is a graph without cycles.",
+    "Parents are messages in the session, and do not form a cycle",
+    "Together they form the conversation, which is an acyclic graph.",
     error=_OWN,
 )
 CORRELATION = declare(
     "004-4-tool-correlation",
     "Validation Rules, 4",
-    "A tool result names a call that came before it",
-    "The id is the definitive way to match the two. In real files results can come first, or alone.",
+    "A tool result refers to an earlier call",
+    "The id is the definitive way to match the two. In real files results can come first, or without a call.",
     error=_OWN,
     note=CODE,
 )
@@ -61,7 +61,7 @@ SIDECHAIN_MARKER = declare(
     "004-5-sidechain-marker",
     "Validation Rules, 5",
     "Messages of a sidechain have `isSidechain: true`",
-    "A sidechain's human is Claude; without the mark it is taken for the person. Only its answer leads back.",
+    "A sidechain's human is Claude; without the mark it is mistaken for the user. Only its answer leads back.",
     error=_OWN,
 )
 CONTENT = declare(
@@ -82,15 +82,15 @@ IMAGES = declare(
 FIELD_TYPES = declare(
     "004-F1-field-types",
     "Field Definitions; Optional Fields",
-    "Fields have the type that the table gives; a timestamp is a number, in Unix milliseconds",
-    "A field that holds anything else is not read.",
+    "Fields have the type that the table gives; a timestamp is a number of Unix milliseconds",
+    "A field with any other value is ignored.",
     error=_OWN,
 )
 _VERSION = declare(
     "004-F2-version",
     "Field Definitions, version",
-    "A message says which version wrote it, unless it is a special one",
-    "It helps to find out why a file looks as it does.",
+    "A message says which version wrote it, unless it is a special message",
+    "It helps to explain why a file looks the way it does.",
     note=_OWN,
 )
 

@@ -54,15 +54,15 @@ _KNOWN_TYPE = declare_stream(
     "3-known-type",
     "§3, §4.1, §5.1",
     Severity.WARNING,
-    "The type and the subtype are ones of the union",
-    "The spec makes any other an error; newer versions add some, which are kept and shown as unknown.",
+    "The type and the subtype belong to the union",
+    "The spec calls any other an error; newer versions add some, which are kept and shown as unknown.",
 )
 _SYSTEM_SUBTYPE = declare_stream(
     "5.1-system-subtype",
     "§5.1",
     Severity.ERROR,
     "A system message has a subtype",
-    "It alone tells what the message is.",
+    "Nothing else says what the message is.",
 )
 
 STREAM_RULES = (_KNOWN_TYPE, _SYSTEM_SUBTYPE, *CONVERSATION_RULES, *SESSION_RULES, *NOTICE_RULES)

@@ -42,21 +42,21 @@ _BASE_FIELDS = declare_stream(
     "§4.2",
     Severity.WARNING,
     "A message has a uuid and a session_id",
-    "They say which message it is and where it belongs. Hosts may leave out the uuid of what they send.",
+    "They identify the message and say where it belongs. Hosts may leave out the uuid of messages they send.",
 )
 _UUID_FORM = declare_stream(
     "4.2-uuid-form",
     "§4.2",
     Severity.NOTE,
     "A uuid has the form of RFC 4122",
-    "Strict readers refuse any other.",
+    "Strict readers refuse any other form.",
 )
 _ASSISTANT = declare_stream(
     "4.3-assistant",
     "§4.3",
     Severity.ERROR,
     "An assistant message has a message and a parent_tool_use_id, which is null for the main agent",
-    "The id alone tells whose answer it is.",
+    "Only the id says which agent answered.",
 )
 MESSAGE_FIELDS = declare_stream(
     "4.4-message-fields",
@@ -70,41 +70,41 @@ _USAGE = declare_stream(
     "§4.4, §4.7",
     Severity.WARNING,
     "Usage has all four counters, and none is null",
-    "A counter that is missing counts as zero, and the cost comes out too low.",
+    "A missing counter counts as zero, and the cost comes out too low.",
 )
 BLOCK_FIELDS = declare_stream(
     "4.4-block-fields",
     "§4.4",
     Severity.ERROR,
     "A block has the fields of its type: text; id, name and input; thinking",
-    "Without them it says nothing, and a call cannot be matched with its result.",
+    "Without them it has no content, and a call cannot be matched with its result.",
 )
 _BLOCK_ORDER = declare_stream(
     "4.4-block-order",
     "§4.4",
     Severity.NOTE,
     "Thinking comes before text, and text before tool uses",
-    "Models that think between calls do otherwise; the order of the blocks counts.",
+    "Models that think between calls use another order; the order of the blocks counts.",
 )
 _STREAM_EVENT = declare_stream(
     "4.5-stream-event",
     "§4.5",
     Severity.ERROR,
     "A stream_event has an event in the API's form, and a parent_tool_use_id",
-    "Otherwise the answer in the making cannot be put together.",
+    "Otherwise the partial answer cannot be assembled.",
 )
 _USER = declare_stream(
     "4.6-user",
     "§4.6",
     Severity.ERROR,
     "A user message has a message with role and content, and a parent_tool_use_id",
-    "It says what was asked or answered, and in whose conversation.",
+    "They say what was asked or answered, and in which conversation.",
 )
 BLOCK_SURPLUS = declare_stream(
     "5.2-block-surplus",
     "§5.2",
     Severity.WARNING,
-    "A block has no field of another type of block",
+    "A block has no fields of other block types",
     "The API refuses such a block when the conversation is sent again.",
 )
 

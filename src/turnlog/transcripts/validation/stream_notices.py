@@ -34,27 +34,27 @@ _STATUS = declare_stream(
     "§4.9",
     Severity.ERROR,
     "A status message has a status, which may be null",
-    "Null says that the program is no longer busy; nothing says nothing.",
+    "Null means that Claude Code is no longer busy; a missing status means nothing.",
 )
 _COMPACTION = declare_stream(
     "4.10-compact-boundary",
     "§4.10",
     Severity.ERROR,
-    "A compact_boundary says what triggered it, and how many tokens there were",
+    "A compact_boundary says what triggered it, and how many tokens there were before",
     "What came before it was summarized.",
 )
 _HOOK_FIELDS = declare_stream(
     "4.11-hook-fields",
     "§4.11",
     Severity.WARNING,
-    "A hook message names the hook and its event; progress has its output, a response its outcome, too",
-    "The id ties the messages of one run together. Early versions have none.",
+    "A hook message names the hook and its event; progress also has its output, and a response its outcome",
+    "The id links the messages of one run. Early versions have none.",
 )
 HOOK_LIFECYCLE = declare_stream(
     "4.11-hook-lifecycle",
     "§4.11",
     Severity.NOTE,
-    "A hook starts before it progresses or responds, and responds in the end",
+    "A hook starts before it reports progress or responds, and responds in the end",
     "A capture may start late or end early.",
 )
 _TOOL_PROGRESS = declare_stream(
@@ -68,15 +68,15 @@ _AUTH_STATUS = declare_stream(
     "4.13-auth-status",
     "§4.13",
     Severity.ERROR,
-    "An auth_status says whether a login is under way, and what it printed",
-    "That is all it is for.",
+    "An auth_status says whether a login is in progress, and what it printed",
+    "It has no other content.",
 )
 _TASK = declare_stream(
     "4.14-task-notification",
     "§4.14",
     Severity.ERROR,
     "A task_notification names the task, how it ended, where its output is, and a summary",
-    "It is the only news of a task in the background.",
+    "It is the only notice that a background task has ended.",
 )
 _FILES = declare_stream(
     "4.15-files-persisted",
@@ -89,8 +89,8 @@ _SUMMARY = declare_stream(
     "4.16-tool-use-summary",
     "§4.16",
     Severity.ERROR,
-    "A tool_use_summary has a summary, and the calls that it sums up",
-    "It stands for them.",
+    "A tool_use_summary has a summary, and the calls that it summarizes",
+    "It is shown in their place.",
 )
 
 NOTICE_RULES = (

@@ -29,56 +29,56 @@ _RESULT_FIELDS = declare_stream(
     "§4.7",
     Severity.WARNING,
     "A result has its times, turns, cost, usage, stop reason and denials",
-    "They are the account of the turn. Early versions have no stop reason.",
+    "They summarize the turn. Early versions have no stop reason.",
 )
 _SUCCESS = declare_stream(
     "4.7-result-success",
     "§4.7",
     Severity.ERROR,
-    "A result of success has `result`, and no `errors`",
-    "It is the answer that the caller waits for.",
+    "A successful result has `result`, and no `errors`",
+    "It is the answer that the caller is waiting for.",
 )
 _ERROR = declare_stream(
     "4.7-result-error",
     "§4.7",
     Severity.ERROR,
-    "A result of an error has `errors`, and neither `result` nor `structured_output`",
+    "An error result has `errors`, and neither `result` nor `structured_output`",
     "They say what went wrong.",
 )
 _IS_ERROR = declare_stream(
     "4.7-is-error",
     "§4.7",
     Severity.NOTE,
-    "`is_error` is true of errors, and false of success",
-    "Real versions report an API error as a success that is an error: both have to be looked at.",
+    "`is_error` is true for errors, and false for success",
+    "Claude Code reports an API error as a success with `is_error: true`, so both have to be checked.",
 )
 _MODEL_USAGE = declare_stream(
     "4.7-model-usage",
     "§4.7",
     Severity.WARNING,
     "The usage of a model has all its counters, its cost and its limits",
-    "It is the program's own account of what was spent.",
+    "It is Claude Code's own record of what was spent.",
 )
 _DENIALS = declare_stream(
     "4.7-permission-denials",
     "§4.7",
     Severity.ERROR,
     "A denial names the tool, the call and its input",
-    "Otherwise nobody knows what was not allowed.",
+    "Otherwise nobody knows what was denied.",
 )
 _INIT_FIELDS = declare_stream(
     "4.8-init-fields",
     "§4.8",
     Severity.WARNING,
     "An init message says what the session runs with: version, model, directory, mode, tools, servers and more",
-    "Versions that know no skills or plugins leave those out.",
+    "Versions without skills or plugins leave those out.",
 )
 INIT_FIRST = declare_stream(
     "4.8-init-first",
     "§4.8",
     Severity.NOTE,
     "A session starts with an init message",
-    "A capture that starts later does not say what the session runs with.",
+    "A capture that starts later does not show how the session was set up.",
 )
 _SERVERS = declare_stream(
     "4.8-mcp-servers",

@@ -43,7 +43,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 def render_table() -> str:
     """Return the table of all rules in Markdown, with a line break at its end."""
-    heads = ("Rule", "Where the spec says so", "What has to be so", "Why", "Severity")
+    heads = ("Rule", "Section of the spec", "Requirement", "Why", "Severity")
     rows = [heads, tuple("---" for _ in heads), *map(_cells, RULES)]
     return "".join(_ROW.format(" | ".join(cells)) + "\n" for cells in rows)
 
