@@ -19,7 +19,7 @@ export class ApiError extends Error {
 /** No answer came: the server is not there, or not yet again. */
 export class ServerGoneError extends Error {
   constructor(cause: unknown) {
-    super("The server does not answer.", { cause });
+    super("The server is not responding.", { cause });
     this.name = "ServerGoneError";
   }
 }
@@ -30,6 +30,6 @@ export async function readError(response: Response): Promise<ApiError> {
     const { error } = (await response.json()) as ErrorDocument;
     return new ApiError(response.status, error.code, error.message, error.details);
   } catch {
-    return new ApiError(response.status, "unknown", `The server answered ${response.status}.`);
+    return new ApiError(response.status, "unknown", `The server responded with ${response.status}.`);
   }
 }

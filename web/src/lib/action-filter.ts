@@ -23,7 +23,7 @@ export const STATES = {
   waiting: "Waits for you",
   rejected: "Turned down",
   unresolved: "No result",
-  note: "Without outcome",
+  note: "No outcome",
 } as const;
 export type ActionState = keyof typeof STATES;
 

@@ -5,7 +5,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long" });
 const DAY_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric" });
 
 export interface Day {
-  /** `2025-11-29`, or the empty string if no time is known. */
+  /** `2025-11-29`, or the empty string if time unknown. */
   readonly key: string;
   readonly name: string;
   readonly detail: string;
@@ -19,7 +19,7 @@ export function dayKey(date: Date): string {
 
 /** `Today · Saturday 29 November`, `Thursday · 27 November`, `12 March 2024 · Tuesday`. */
 export function describeDay(time: string | null, now: Date): Day {
-  if (time === null) return { key: "", name: "Some time", detail: "no time is known" };
+  if (time === null) return { key: "", name: "Undated", detail: "time unknown" };
   const date = new Date(time);
   const key = dayKey(date);
   const weekday = WEEKDAY.format(date);

@@ -1,10 +1,10 @@
 /** What of sessions is given out, and in which form. Pure. */
 
 export const FORMATS = {
-  html: ["HTML", "One page that needs nothing else: foldable, searchable, light and dark."],
-  md: ["Markdown", "For GitHub: prompts as quotations, calls folded."],
-  json: ["JSON", "Documents, one for each message, call and result."],
-  jsonl: ["JSONL", "The transcript’s own lines, each whole."],
+  html: ["HTML", "A self-contained page: collapsible, searchable, light and dark."],
+  md: ["Markdown", "For GitHub: prompts as quotes, calls collapsed."],
+  json: ["JSON", "One document for each message, call and result."],
+  jsonl: ["JSONL", "The transcript’s own lines, each complete."],
   csv: ["CSV", "A row for each message, call and note."],
 } as const;
 export type ExportFormat = keyof typeof FORMATS;
@@ -83,6 +83,6 @@ export const TAKEN_OUT: Readonly<Record<string, readonly [one: string, many: str
   "home-directory": ["home directory", "home directories"],
   "user-name": ["user name", "user names"],
   "account-id": ["account id", "account ids"],
-  word: ["word of yours", "words of yours"],
+  word: ["word of your own", "words of your own"],
   base64: ["encoded secret", "encoded secrets"],
 };

@@ -104,7 +104,7 @@ export function formatDate(time: string | null, now = new Date()): string {
 
 /** Everything about a moment, for titles. */
 export function formatMoment(time: string | null): string {
-  return time === null ? "no time is known" : MOMENT.format(new Date(time));
+  return time === null ? "time unknown" : MOMENT.format(new Date(time));
 }
 
 /** `64 kB`. */

@@ -30,7 +30,7 @@ const MODES: Readonly<Record<string, string>> = {
   acceptEdits: "accepts edits",
   plan: "plans only",
   bypassPermissions: "never asks",
-  dontAsk: "never asks, denies the rest",
+  dontAsk: "never asks, denies everything else",
   auto: "decides by itself",
 };
 

@@ -1,7 +1,7 @@
 /** How people are spoken of. */
 
 export const ROLES = {
-  admin: ["Admin", "sees everything, which is recorded, and looks after people, rules and the archive"],
+  admin: ["Admin", "sees everything, which is recorded, and manages people, rules and the archive"],
   member: ["Member", "has sessions, and sees what others share"],
   viewer: ["Viewer", "sees what others share, and changes nothing"],
 } as const;
@@ -13,11 +13,11 @@ const LONGEST_NAME = 64;
 
 /** What is wrong with a name for a new user; null: nothing that can be told here. */
 export function misnamed(name: string): string | null {
-  if (name === "") return "Somebody who is added needs a name.";
+  if (name === "") return "Enter a user name.";
   if (name.length > LONGEST_NAME) return `A name has at most ${LONGEST_NAME} characters.`;
   return NAME.test(name)
     ? null
-    : "A name has small letters, digits, dots, dashes and underscores, and begins with a letter.";
+    : "A name has lower-case letters, digits, dots, dashes and underscores, and begins with a letter.";
 }
 
 /** `Ben Okri (ben)`, or `ben` alone. */

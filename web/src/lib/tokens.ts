@@ -8,13 +8,13 @@ const PREFIXES = { personal: "tlp_", machine: "tlm_", link: "tls_" } as const;
 export function misfit(given: string): string | null {
   const token = given.trim();
   if (token === "") return "Paste your token here.";
-  if (/\s/.test(token)) return "A token has no blanks in it: paste the token alone.";
+  if (/\s/.test(token)) return "A token has no spaces in it: paste only the token.";
   if (token.startsWith(PREFIXES.machine))
-    return "This is a machine’s token: it lets a machine push sessions, and nobody in. You need a personal one, which begins with tlp_.";
+    return "This is a machine token, which only lets a machine push sessions. You need a personal token, which begins with tlp_.";
   if (token.startsWith(PREFIXES.link))
-    return "This belongs to a link to one session: open the link’s whole address instead.";
+    return "This is part of a link to one session: open the link’s full address instead.";
   if (token.startsWith(PREFIXES.personal) && token.length !== PREFIXES.personal.length + SECRET)
-    return `A personal token has ${PREFIXES.personal.length + SECRET} characters, and this has ${token.length}: it was cut, or something was added.`;
+    return `A personal token has ${PREFIXES.personal.length + SECRET} characters, and this has ${token.length}: it is incomplete, or something was added.`;
   return null;
 }
 
@@ -31,12 +31,12 @@ export function pushSteps(server: string, secret: string): readonly Step[] {
   const push = `turnlog push --to ${server} --token-file ${FILE}${open ? " --insecure" : ""}`;
   return [
     { what: "Keep the token where only you can read it", command: `(umask 077; echo '${secret}' > ${FILE})` },
-    { what: "Push what there is, to see that it works", command: `${push} --once` },
+    { what: "Push what there is, to check that it works", command: `${push} --once` },
     // A service takes encrypted lines only.
     open
-      ? { what: "Go on with what is written, until interrupted", command: push }
+      ? { what: "Keep pushing new data, until interrupted", command: push }
       : {
-          what: "Keep it pushing, also after a restart",
+          what: "Keep it running, even after a restart",
           command: `turnlog service install --push ${server} --token-file ${FILE}`,
         },
   ];
@@ -45,9 +45,9 @@ export function pushSteps(server: string, secret: string): readonly Step[] {
 /** What to know about an address before it is used from another machine; null: nothing. */
 export function warnOfAddress(server: string): string | null {
   if (isLoopback(new URL(server).hostname))
-    return "This is the server’s address on its own machine. On another one, put the name there by which it reaches the server.";
+    return "This is the server’s address on its own machine. On another machine, replace it with the name under which that machine reaches the server.";
   return isOpenLine(server)
-    ? "The line to this server is not encrypted: whoever listens can read the token and the sessions."
+    ? "The connection to this server is not encrypted: anyone listening can read the token and the sessions."
     : null;
 }
 

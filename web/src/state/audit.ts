@@ -8,13 +8,13 @@ export type Part = { readonly text: string } | { readonly person: string } | { r
 
 /** What is recorded, by the name that it has in a filter. */
 export const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
-  looked: "Looked at a session",
+  looked: "Viewed a session",
   found: "Found in a search",
   exported: "Exported",
-  "link-created": "Link made",
+  "link-created": "Link created",
   "link-revoked": "Link revoked",
   "link-opened": "Link opened",
-  "visibility-changed": "Shared, or not any more",
+  "visibility-changed": "Sharing changed",
   "rule-changed": "Rule changed",
   forgotten: "Session deleted",
   "logged-in": "Logged in",
@@ -23,29 +23,29 @@ export const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "user-changed": "Account changed",
   "user-disabled": "Account disabled",
   "user-enabled": "Account enabled",
-  "token-created": "Token made",
+  "token-created": "Token created",
   "token-revoked": "Token revoked",
   "machine-assigned": "Machine assigned",
 };
 
 /** What somebody did, with `session` and `person` where those stand. */
 const DEEDS: Readonly<Record<AuditEntry["action"], string>> = {
-  looked: "looked at {session}",
+  looked: "viewed {session}",
   found: "found passages of {session}",
   exported: "exported {session}",
-  "link-created": "made a link to {session}",
+  "link-created": "created a link to {session}",
   "link-revoked": "revoked a link to {session}",
   "link-opened": "opened a link to {session}",
   "visibility-changed": "changed who sees {session}",
-  "rule-changed": "changed a rule for projects",
-  forgotten: "deleted {session} for good",
+  "rule-changed": "changed a project rule",
+  forgotten: "permanently deleted {session}",
   "logged-in": "logged in",
   "logged-out": "logged out",
   "user-added": "added {person}",
   "user-changed": "changed the account of {person}",
   "user-disabled": "disabled {person}",
   "user-enabled": "enabled {person}",
-  "token-created": "made a token for {person}",
+  "token-created": "created a token for {person}",
   "token-revoked": "revoked a token of {person}",
   "machine-assigned": "assigned a machine",
 };
@@ -53,8 +53,8 @@ const DEEDS: Readonly<Record<AuditEntry["action"], string>> = {
 /** Deeds of people on their own account name nobody. */
 const OWN: Readonly<Record<string, string>> = {
   "user-changed": "changed their own account",
-  "token-created": "made a token",
-  "token-revoked": "revoked a token of their own",
+  "token-created": "created a token",
+  "token-revoked": "revoked one of their own tokens",
 };
 
 /** The sentence of an entry; what a newer server records goes by its own name. */
@@ -87,8 +87,8 @@ function sessionParts(session: string | null, person: string | null, who: string
 const DETAILS: Readonly<Record<string, string>> = {
   team: "now shared with the team",
   private: "now private",
-  "by the rules: team": "as the rules say: shared with the team",
-  "by the rules: private": "as the rules say: private",
+  "by the rules: team": "by the rules: shared with the team",
+  "by the rules: private": "by the rules: private",
 };
 
 /** What is said besides the sentence. */

@@ -178,7 +178,7 @@ export function describeWhy(card: BoardCard): string {
     case "idle":
     case "turn_ended":
     case null:
-      return "Waits for your next prompt";
+      return "Waiting for your next prompt";
   }
 }
 
@@ -187,7 +187,7 @@ function describePermission(tool: string | null): string {
   if (COMMANDS.has(tool)) return "Asks to run a command";
   if (EDITS.has(tool)) return "Asks to change a file";
   if (READS.has(tool)) return "Asks to read a file";
-  if (WEB.has(tool)) return "Asks to go to the web";
+  if (WEB.has(tool)) return "Asks to access the web";
   return "Asks to use a tool";
 }
 

@@ -15,12 +15,13 @@ export function choiceOf({ chosen }: Pick<Access, "chosen">): Choice {
 
 /** Who sees it now, and why, in a sentence. */
 export function describeAccess({ chosen, rule, visibility, person }: Access, me: string | null): string {
-  const who = visibility === "team" ? "The whole team sees it" : `Only ${nameOf(person, me)} and admins see it`;
+  const owner = person === null ? "" : `${person === me ? "you" : person} and `;
+  const who = visibility === "team" ? "The whole team sees it" : `Only ${owner}admins see it`;
   if (chosen !== null) {
-    if (person === null) return `${who}: it was said so.`;
-    return person === me ? `${who}: you said so.` : `${who}: ${person} said so.`;
+    if (person === null) return `${who}: this was chosen for it.`;
+    return person === me ? `${who}: your choice.` : `${who}: ${person}’s choice.`;
   }
-  return rule === null ? `${who}: no rule fits its project.` : `${who}, by the rule ${rule}.`;
+  return rule === null ? `${who}: no rule matches its project.` : `${who}, by the rule ${rule}.`;
 }
 
 /** Shortly, for a line in a list of facts. */
@@ -30,14 +31,9 @@ export function describeVisibility({ visibility }: { readonly visibility?: Acces
 
 /** What leaving it to the rules means. */
 export function describeRule({ rule, chosen, visibility }: Access): string {
-  if (rule === null) return "No rule fits its project: it is private.";
+  if (rule === null) return "No rule matches its project: it is private.";
   const says = chosen === null ? `: ${visibility === "team" ? "the team sees it" : "it is private"}` : "";
   return `The rule ${rule} decides${says}.`;
-}
-
-function nameOf(person: string | null, me: string | null): string {
-  if (person === null) return "nobody in particular";
-  return person === me ? "you" : person;
 }
 
 export type LinkState = "open" | "expired" | "revoked";
@@ -60,7 +56,7 @@ export function describeLink(link: ShareLink, now: number): string {
   const until = {
     open: `until ${formatDate(link.expires_at)}`,
     expired: `expired ${formatDate(link.expires_at)}`,
-    revoked: `ended ${formatDate(link.revoked_at)}`,
+    revoked: `revoked ${formatDate(link.revoked_at)}`,
   }[stateOf(link, now)];
   const opened = link.opened === 0 ? "never opened" : `opened ${formatCounted(link.opened, "time")}`;
   return [link.created_by === null ? null : `by ${link.created_by}`, until, opened]

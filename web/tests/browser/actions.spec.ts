@@ -52,7 +52,7 @@ test("categories, outcome, tool and length narrow it down, and stand in the addr
   await page.getByLabel("Longer than").selectOption("1000");
   await expect(rows(page)).toHaveCount(3);
   await page.getByLabel("Longer than").selectOption("300000");
-  await expect(page.getByText("No action is like that.")).toBeVisible();
+  await expect(page.getByText("No actions match.")).toBeVisible();
   await page.getByRole("button", { name: "Show all actions" }).click();
   await expect(heading).toHaveText("Action log 20 actions");
   await page.getByRole("button", { name: "Slowest first" }).click();

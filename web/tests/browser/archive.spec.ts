@@ -29,8 +29,8 @@ test("forgetting says first what goes, asks, and can be allowed again", async ({
   const kept = page.getByRole("region", { name: "Deleted by Claude Code, kept here" });
   await kept.getByRole("button", { name: "Forget…" }).first().click();
   const dialog = page.getByRole("dialog", { name: "Forget this session?" });
-  await expect(dialog).toContainText("3 files (128 kB) and 4 deliveries of hooks");
-  await expect(dialog).toContainText("It exists nowhere else: it would be gone for good.");
+  await expect(dialog).toContainText("3 files (128 kB) and 4 hook deliveries");
+  await expect(dialog).toContainText("It exists nowhere else and would be lost for good.");
   await expect(dialog).toContainText("/mnt/backup/turnlog-2026-11-01.db");
   await expect(page).toHaveURL(/\/problems\?forget=/);
   await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -39,7 +39,7 @@ test("forgetting says first what goes, asks, and can be allowed again", async ({
 
   await kept.getByRole("button", { name: "Forget…" }).first().click();
   await dialog.getByRole("button", { name: "Forget it" }).click();
-  await expect(page.getByText(/is forgotten\.$/)).toBeVisible();
+  await expect(page.getByText(/has been forgotten\.$/)).toBeVisible();
   await expect(dialog).toHaveCount(0);
   const forgotten = page.getByRole("region", { name: "Forgotten" });
   await forgotten.getByRole("button", { name: "Allow again" }).click();
@@ -50,8 +50,8 @@ test("forgetting says first what goes, asks, and can be allowed again", async ({
 test("restoring shows the files, then writes them", async ({ page, fixture }) => {
   await page.goto("/problems");
   await page.getByRole("button", { name: "Restore…" }).first().click();
-  const dialog = page.getByRole("dialog", { name: "Give this session back to Claude Code?" });
-  await expect(dialog).toContainText("It writes 1 file, byte for byte as they were");
+  const dialog = page.getByRole("dialog", { name: "Restore this session for Claude Code?" });
+  await expect(dialog).toContainText("This writes 1 file, byte for byte as before");
   await expect(dialog.locator("code")).toContainText("/home/ada/.claude/projects/x/");
   expect(fixture.care.deeds).toEqual([]);
   await dialog.getByRole("button", { name: "Write the files" }).click();
@@ -72,7 +72,7 @@ test("a check shows how far it is, and how it ended", async ({ page }) => {
   await page.getByRole("button", { name: "Check everything" }).click();
   await expect(page.getByRole("progressbar")).toBeVisible();
   await expect(page.getByText(/of 60 sessions/)).toBeVisible();
-  await expect(page.getByText(/All of it is as it should be/)).toBeVisible();
+  await expect(page.getByText(/Everything is as it should be/)).toBeVisible();
   await expect(page.getByRole("progressbar")).toHaveCount(0);
 });
 
@@ -86,16 +86,16 @@ test("what a check found is listed", async ({ page, fixture }) => {
     ],
   };
   await page.goto("/problems");
-  await expect(page.getByText("201 things disagree.")).toBeVisible();
+  await expect(page.getByText("201 differences found.")).toBeVisible();
   await expect(page.getByText("/x/<b>.jsonl")).toBeVisible();
   await expect(page.getByText("and 200 more")).toBeVisible();
 });
 
-test("what Claude Code deletes soon says what is not kept yet", async ({ page }) => {
+test("what Claude Code deletes soon says what is not archived yet", async ({ page }) => {
   await page.goto("/problems");
   const soon = page.getByRole("region", { name: "About to be deleted by Claude Code" });
   await expect(soon).toContainText("Claude Code deletes sessions after 30 days.");
-  await expect(soon).toContainText("12 kB not kept yet");
+  await expect(soon).toContainText("12 kB not archived yet");
 });
 
 test.describe("with nothing wrong", () => {
@@ -104,7 +104,7 @@ test.describe("with nothing wrong", () => {
     fixture.care.flawed = [];
     await page.goto("/problems");
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("No problems.");
-    await expect(page.getByText("Nothing to look after.")).toBeVisible();
+    await expect(page.getByText("Nothing needs attention.")).toBeVisible();
   });
 });
 

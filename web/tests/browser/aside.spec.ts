@@ -114,7 +114,7 @@ test("a session that only hooks told of says so, and shows what they told", asyn
   ]);
   await page.goto("/sessions/only-heard");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Look around");
-  await expect(page.getByText("Only hooks have told of this session so far.")).toBeVisible();
+  await expect(page.getByText("So far, only hooks have reported this session.")).toBeVisible();
   await page.getByRole("button", { name: /SessionStart/ }).click();
   await expect(page.getByText('"source": "startup"')).toBeVisible();
   await expect(page.getByRole("link", { name: "Action log" }).last()).toHaveAttribute(

@@ -11,7 +11,7 @@ test("a look at somebody else’s session is there, for both", async ({ page, te
 
   await enter("ben");
   await page.goto("/audit?action=looked");
-  const entry = page.getByRole("listitem").filter({ hasText: "vera looked at a session of ben" });
+  const entry = page.getByRole("listitem").filter({ hasText: "vera viewed a session of ben" });
   await entry.first().getByRole("link", { name: "a session" }).click();
   await expect(page).toHaveURL(`/sessions/${team.keys.benShared}`);
   await expect(page.getByRole("heading", { name: SESSIONS.benShared.title }).first()).toBeVisible();
@@ -24,14 +24,14 @@ test("filters stand in the address, and can be taken away", async ({ page, enter
   await page.goto("/audit");
   await page.getByLabel("Who did it").selectOption("ben");
   await expect(page).toHaveURL("/audit?who=ben");
-  await page.getByLabel("What was done").selectOption("Shared, or not any more");
+  await page.getByLabel("What was done").selectOption("Sharing changed");
   await expect(page).toHaveURL("/audit?who=ben&action=visibility-changed");
   await expect(page.getByText(/^ben changed who sees a session/).first()).toBeVisible();
   await page.getByRole("button", { name: "Only what concerns this session" }).first().click();
   await expect(page).toHaveURL(/\/audit\?who=ben&action=visibility-changed&session=\w+$/);
   await page.getByLabel("What was done").selectOption("Session deleted");
-  await expect(page.getByText("Nothing of that kind is recorded.")).toBeVisible();
-  await page.getByRole("button", { name: "Take all filters away" }).click();
+  await expect(page.getByText("No entries match.")).toBeVisible();
+  await page.getByRole("button", { name: "Clear all filters" }).click();
   await expect(page).toHaveURL("/audit");
   await expect(page.getByRole("listitem").first()).toBeVisible();
 });
@@ -52,7 +52,7 @@ test("earlier entries come by scrolling", async ({ page, team, enter }) => {
   await expect(entries).toHaveCount(40);
   await page.mouse.wheel(0, 20_000);
   await expect(entries).toHaveCount(45);
-  await expect(page.getByRole("button", { name: "Earlier ones" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Earlier entries" })).toHaveCount(0);
 });
 
 test("what is about nobody else is all that a member sees", async ({ page, enter }) => {

@@ -243,5 +243,5 @@ test("what cannot be loaded is told, and what is there stays", async ({ page, fi
 
 test("a session in which nothing was said says so", async ({ page }) => {
   await page.goto(`/sessions/${SILENT}`);
-  await expect(page.getByText("Nothing was said here.")).toBeVisible();
+  await expect(page.getByText("This session has no messages.")).toBeVisible();
 });

@@ -27,8 +27,8 @@ test("what would be taken out is told, and the whole file is given", async ({ pa
   await dialog.getByRole("button", { name: "Markdown" }).click();
   await dialog.getByLabel("Thinking").uncheck();
   await dialog.getByLabel("From turn").fill("2");
-  await dialog.getByLabel("Words of yours to take out").fill("Falcon, acme");
-  await expect(dialog.getByRole("row", { name: "2 words of yours" })).toContainText("Falcon, acme");
+  await dialog.getByLabel("Your own words to remove").fill("Falcon, acme");
+  await expect(dialog.getByRole("row", { name: "2 words of your own" })).toContainText("Falcon, acme");
   const [file] = await Promise.all([
     page.waitForEvent("download"),
     dialog.getByRole("button", { name: "Export", exact: true }).click(),
@@ -50,8 +50,8 @@ test("what would be taken out is told, and the whole file is given", async ({ pa
 test("without redaction it says what that means", async ({ page }) => {
   const dialog = await openDialog(page);
   await dialog.getByLabel("Secrets, and who and where you are").uncheck();
-  await expect(dialog.getByText("Nothing is taken out.")).toBeVisible();
-  await expect(dialog.getByLabel("Words of yours to take out")).toBeDisabled();
+  await expect(dialog.getByText("Nothing is removed.")).toBeVisible();
+  await expect(dialog.getByLabel("Your own words to remove")).toBeDisabled();
   await dialog.getByRole("button", { name: "JSONL" }).click();
   await expect(dialog.getByLabel("Thinking")).toBeDisabled();
 });
@@ -63,7 +63,7 @@ test("a file that breaks off is not given", async ({ page, fixture, expected }) 
   let downloads = 0;
   page.on("download", () => (downloads += 1));
   await dialog.getByRole("button", { name: "Export", exact: true }).click();
-  await expect(dialog.getByText("The server does not answer.")).toBeVisible();
+  await expect(dialog.getByText("The server is not responding.")).toBeVisible();
   expect(downloads).toBe(0);
   fixture.exports.breaking = false;
   await Promise.all([

@@ -28,9 +28,9 @@ test("a stranger reads one session as it grows, without secrets, until the link 
   await expect(shows).toContainText("3 messages");
   await expect(shows).toContainText("1 token");
   await dialog.getByRole("textbox", { name: "Without" }).fill("Marlowe");
-  await expect(shows).toContainText("1 word of yours");
-  await dialog.getByRole("combobox", { name: "Good for" }).selectOption("1 day");
-  await dialog.getByRole("button", { name: "Make the link" }).click();
+  await expect(shows).toContainText("1 word of your own");
+  await dialog.getByRole("combobox", { name: "Valid for" }).selectOption("1 day");
+  await dialog.getByRole("button", { name: "Create the link" }).click();
   const address = await dialog.getByRole("textbox", { name: "The link’s address" }).inputValue();
   expect(address).toMatch(/\/s\/tls_[\w-]{43}$/);
 
@@ -61,19 +61,19 @@ test("a stranger reads one session as it grows, without secrets, until the link 
   await expect(dialog.getByText(/opened 1 time/)).toBeVisible({ timeout: 30_000 });
 
   // Ended: at once, and nothing of it stays.
-  await dialog.getByRole("button", { name: "End it" }).click();
-  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link does not work any more.");
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link no longer works.");
   await expect(stranger.locator("body")).not.toContainText("lens");
   await expect(stranger).toHaveTitle("turnlog");
-  await expect(dialog.getByText(/^by ben, ended/)).toBeVisible();
+  await expect(dialog.getByText(/^by ben, revoked/)).toBeVisible();
   expect(await findViolations(stranger)).toEqual([]);
   await stranger.reload();
-  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link does not work any more.");
+  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link no longer works.");
   await stranger.setViewportSize({ width: 390, height: 844 });
   expect(await widthOf(stranger)).toBe(390);
   // As one that never was.
   await stranger.goto(`${origin}${pathname.slice(0, -4)}nope`);
-  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link does not work any more.");
+  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link no longer works.");
   await context.close();
 });
 
@@ -98,15 +98,15 @@ test("a link ends with its session, which says before what goes with it", async 
   await page.getByRole("button", { name: "Share…" }).click();
   await page.getByRole("button", { name: "Delete it…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete this session?" });
-  await expect(dialog).toContainText("It takes 1 file");
+  await expect(dialog).toContainText("This removes 1 file");
   await expect(dialog).toContainText("ends 1 link to it");
   const sure = dialog.getByRole("button", { name: "Delete it for good" });
   await expect(sure).toBeDisabled();
-  await dialog.getByRole("textbox", { name: "Type delete to agree" }).fill("delete");
+  await dialog.getByRole("textbox", { name: "Type delete to confirm" }).fill("delete");
   await sure.click();
   await expect(page).toHaveURL("/sessions");
   await expect(page.getByText("Mend the ferry timetable").first()).toBeVisible();
   await expect(page.getByText(session.title)).toHaveCount(0);
-  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link does not work any more.");
+  await expect(stranger.getByRole("heading", { level: 1 })).toHaveText("This link no longer works.");
   await context.close();
 });

@@ -42,11 +42,11 @@ test("what is wrong with a token is said, and the next one counts", async ({ pag
   await page.goto("/usage");
   const told = page.getByRole("alert");
   await logIn(page, `tlm_${"x".repeat(43)}`);
-  await expect(told).toContainText("This is a machine’s token");
+  await expect(told).toContainText("This is a machine token");
   await logIn(page, team.tokens.ben.slice(0, -1));
   await expect(told).toContainText("has 47 characters, and this has 46");
   await logIn(page, `tlp_${"x".repeat(43)}`);
-  await expect(told).toContainText("Nobody is let in by this token");
+  await expect(told).toContainText("This token is not valid");
   await expect(field(page)).toHaveAttribute("aria-invalid", "true");
   await logIn(page, team.tokens.vera);
   await expect(page.getByRole("button", { name: "Account: vera" })).toBeVisible();
@@ -62,7 +62,7 @@ test("a cookie that ends in the middle of work costs nothing that was typed", as
   expected.push(REFUSED, /Failed to load/);
   await enter("ada");
   await page.goto("/people?add");
-  const dialog = page.getByRole("dialog", { name: "Add somebody" });
+  const dialog = page.getByRole("dialog", { name: "Add someone" });
   await dialog.getByLabel("Full name").fill("Somebody half typed");
   await dialog.getByLabel("Name", { exact: true }).fill("cyd");
   const again = page.getByRole("dialog", { name: "Log in again" });
@@ -78,7 +78,7 @@ test("a cookie that ends in the middle of work costs nothing that was typed", as
   await expect(again).toHaveCount(0);
   await expect(dialog.getByLabel("Full name")).toHaveValue("Somebody half typed");
   await dialog.getByRole("button", { name: "Add" }).click();
-  await expect(page.getByText("cyd is added.")).toBeVisible();
+  await expect(page.getByText("cyd was added.")).toBeVisible();
 });
 
 test("another person who logs in again sees nothing of the one before", async ({

@@ -163,7 +163,7 @@ test("a session of which only hooks have told is shown, but there is nothing to 
   fixture.cards = [buildCard(Date.now(), { session_id: id, key: id, title: null, turns: 0 })];
   await page.goto("/mission-control");
   const only = card(page, "Session 5f3c2a10");
-  await expect(only).toContainText("its file is not here yet");
+  await expect(only).toContainText("its file is not archived yet");
   await expect(only.getByRole("link")).toHaveCount(0);
   await page.keyboard.press("j");
   await expect(page.locator("article.at")).toHaveCount(1);
@@ -232,8 +232,8 @@ test.describe("being told", () => {
       webhooks: [{ url: "https://hooks.example/turnlog", on: ["waits", "ends"] }],
     };
     await page.goto("/mission-control");
-    await page.getByRole("button", { name: "More ways to be told" }).click();
-    const sheet = page.getByRole("dialog", { name: "How you are told" });
+    await page.getByRole("button", { name: "More notifications" }).click();
+    const sheet = page.getByRole("dialog", { name: "Notifications" });
     await expect(sheet).toContainText("https://hooks.example/turnlog when one starts to wait or ends");
     await sheet.getByRole("button", { name: "Send a test" }).click();
     await expect(sheet).toContainText("desktop arrived");
@@ -299,7 +299,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.goto(path);
       await card(page, "Strike out sailings").waitFor();
       expect(await findViolations(page)).toEqual([]);
-      await page.getByRole("button", { name: "More ways to be told" }).click();
+      await page.getByRole("button", { name: "More notifications" }).click();
       await page.getByText("config.toml").waitFor();
       expect(await findViolations(page)).toEqual([]);
     });

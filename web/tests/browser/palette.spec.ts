@@ -73,7 +73,7 @@ test("nothing found is said, and Escape gives the focus back", async ({ page }) 
   const button = page.getByRole("button", { name: /Search or jump to/ });
   await button.click();
   await page.getByRole("combobox", FIELD).fill("@zzzzqqq");
-  await expect(page.getByText("Nothing is called that.")).toBeVisible();
+  await expect(page.getByText("No matches.")).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(button).toBeFocused();

@@ -52,7 +52,7 @@ test("edited prompts can be switched, by buttons and by key", async ({ page }) =
   const flow = flowOf(page);
   await expect(flow).toContainText("Answer to “Use fathoms.”");
   await expect(flow).not.toContainText("Answer to “Use feet.”");
-  await page.getByRole("button", { name: "Branch before" }).click();
+  await page.getByRole("button", { name: "Previous branch" }).click();
   await expect(flow).toContainText("Answer to “Use metres.”");
   await expect(flow).not.toContainText("Answer to “Use fathoms.”");
   await expect(page.locator(".fork")).toContainText("2 of 3");

@@ -6,23 +6,23 @@ test("an admin adds somebody, makes their token, and they come in", async ({ pag
   await enter("ada");
   await page.goto("/sessions");
   await page.getByRole("navigation", { name: "Pages" }).first().getByRole("link", { name: "People" }).click();
-  await page.getByRole("button", { name: "Add somebody" }).click();
-  const adding = page.getByRole("dialog", { name: "Add somebody" });
+  await page.getByRole("button", { name: "Add someone" }).click();
+  const adding = page.getByRole("dialog", { name: "Add someone" });
   await adding.getByLabel("Name", { exact: true }).fill("Dora!");
   await adding.getByRole("button", { name: "Add" }).click();
-  await expect(adding.getByRole("alert")).toContainText("small letters");
+  await expect(adding.getByRole("alert")).toContainText("lower-case letters");
   await adding.getByLabel("Name", { exact: true }).fill("dora");
   await adding.getByLabel("Full name").fill("Dora Quill");
   await adding.getByLabel("Role").selectOption("member");
   await adding.getByRole("button", { name: "Add" }).click();
   await expect(page).toHaveURL("/people?person=dora");
-  await expect(page.getByText("dora is added.")).toBeVisible();
+  await expect(page.getByText("dora was added.")).toBeVisible();
 
   const tokens = page.getByRole("region", { name: "Tokens of dora" });
   await tokens.getByRole("button", { name: "New token…" }).click();
   const making = page.getByRole("dialog", { name: "New token" });
   await making.getByLabel("Label").fill("browser");
-  await making.getByRole("button", { name: "Make it" }).click();
+  await making.getByRole("button", { name: "Create" }).click();
   const once = page.getByRole("dialog", { name: "This is shown only once" });
   const secret = (await once.locator("code").first().textContent()) ?? "";
   expect(secret).toMatch(/^tlp_[\w-]{43}$/);
@@ -48,8 +48,8 @@ test("a machine’s token comes with what to type there", async ({ page, team, e
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Machine" }).click();
   await dialog.getByLabel("Label").fill("desk");
-  await dialog.getByLabel("Good for").selectOption("A year");
-  await dialog.getByRole("button", { name: "Make it" }).click();
+  await dialog.getByLabel("Valid for").selectOption("A year");
+  await dialog.getByRole("button", { name: "Create" }).click();
   const commands = dialog.locator("code");
   const secret = (await commands.first().textContent()) ?? "";
   expect(secret).toMatch(/^tlm_/);
@@ -68,8 +68,8 @@ test("a machine’s token comes with what to type there", async ({ page, team, e
   const tokens = page.getByRole("region", { name: "Tokens of ben" });
   await tokens.getByRole("button", { name: "Revoke desk" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(page.getByText("“desk” is revoked.")).toBeVisible();
-  await tokens.getByText("1 token of before").click();
+  await expect(page.getByText("“desk” was revoked.")).toBeVisible();
+  await tokens.getByText("1 old token").click();
   await expect(tokens.getByText(/^revoked/)).toBeVisible();
 });
 
@@ -82,17 +82,17 @@ test("disabling says first what ends, and does it", async ({ page, team, enter }
   await page.getByLabel("Full name").fill("Emil Sand");
   await page.getByLabel("Role").selectOption("viewer");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByText("emil is changed.")).toBeVisible();
+  await expect(page.getByText("emil was changed.")).toBeVisible();
   await page.getByRole("button", { name: "Disable…" }).click();
   const dialog = page.getByRole("dialog", { name: "Disable emil?" });
   await expect(dialog.getByRole("listitem")).toHaveText([/^1 personal token/, /^1 machine token/, /^0 links/]);
   await dialog.getByRole("button", { name: "Disable", exact: true }).click();
-  await expect(page.getByText("emil is disabled.")).toBeVisible();
+  await expect(page.getByText("emil has been disabled.")).toBeVisible();
   const row = page.getByRole("listitem").filter({ hasText: "Emil Sand" }).first();
   await expect(row.locator(".pe-user")).toContainText("disabled");
   await page.getByRole("button", { name: "Enable" }).click();
   await expect(row.locator(".pe-user")).toContainText("viewer");
-  await expect(page.getByRole("region", { name: "Tokens of emil" })).toContainText("2 tokens of before");
+  await expect(page.getByRole("region", { name: "Tokens of emil" })).toContainText("2 old tokens");
 });
 
 test("a rule says how many sessions it concerns before it is set", async ({ page, team, enter }) => {
@@ -103,10 +103,10 @@ test("a rule says how many sessions it concerns before it is set", async ({ page
   const rules = page.getByRole("region", { name: /^Rules for projects/ });
   await rules.getByLabel("Pattern").fill("letters");
   await rules.getByRole("button", { name: "Set the rule…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Have these sessions shared?" });
-  await expect(dialog).toContainText(`The team sees ${sessions} session`);
+  const dialog = page.getByRole("dialog", { name: "Share these sessions?" });
+  await expect(dialog).toContainText(`The team will see ${sessions} session`);
   await dialog.getByRole("button", { name: "Set it" }).click();
-  await expect(page.getByText(`The rule for letters is set; that changed ${sessions} session`)).toBeVisible();
+  await expect(page.getByText(`The rule for letters was set; ${sessions} session`)).toBeVisible();
   const rule = rules.getByRole("listitem").filter({ hasText: "letters" });
   await expect(rule).toHaveText(/letters.*shared/);
   await rules.getByRole("button", { name: "Remove the rule letters" }).click();
@@ -123,8 +123,11 @@ test("a machine is given to somebody, and back", async ({ page, enter }) => {
     .filter({ hasText: "(ada)" });
   await expect(machine).toContainText(/\d sessions?/);
   for (const [person, said] of [
-    ["vera", "become vera’s, with all that comes from it later. ada sees only what is shared of them."],
-    ["ada", "become ada’s"],
+    [
+      "vera",
+      "will belong to vera, and so will everything it pushes later. ada will see only those that are shared.",
+    ],
+    ["ada", "will belong to ada"],
   ] as const) {
     await machine.getByRole("button", { name: /^Assign/ }).click();
     const dialog = page.getByRole("dialog", { name: "Whose machine is this?" });
@@ -141,7 +144,7 @@ test("a member sees names, their own account and no more", async ({ page, enter 
   await expect(page.getByText("Ada Brook")).toBeVisible();
   await expect(page.getByText("ada@example.org")).toHaveCount(0);
   await expect(page.locator("details")).toHaveCount(1);
-  for (const name of ["Add somebody", "Set the rule…", "Disable…", /^Assign/, /^Remove/])
+  for (const name of ["Add someone", "Set the rule…", "Disable…", /^Assign/, /^Remove/])
     await expect(page.getByRole("button", { name })).toHaveCount(0);
   await page.locator("summary").click();
   await expect(page).toHaveURL("/people?person=ben");
@@ -185,7 +188,7 @@ aloneTest("without accounts nothing is there of it but how to begin", async ({ p
   await alone(page.getByRole("link", { name: "People" })).toHaveCount(0);
   await alone(page.getByRole("button", { name: /^Account/ })).toHaveCount(0);
   await page.goto("/problems");
-  await page.getByRole("link", { name: "Become a team" }).click();
+  await page.getByRole("link", { name: "Set up a team" }).click();
   await alone(page).toHaveURL("/people");
   await alone(page.getByRole("heading", { level: 1 })).toHaveText("This archive is yours alone.");
   await alone(page.getByText("turnlog users add NAME --role admin --token")).toBeVisible();

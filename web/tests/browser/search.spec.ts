@@ -31,7 +31,7 @@ test("Enter lands on the exact message, also inside a folded call; back leads to
   await expect(page.locator("details.call[open]").filter({ hasText: "def plan(day" }).first()).toBeVisible();
   await page.goBack();
   await expect(page.locator(".hit").first()).toBeVisible();
-  await expect(page.getByRole("button", { name: "Take away kind tool-output" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Remove kind tool-output" })).toBeVisible();
 });
 
 test("the preview is the conversation around the hit, with its call opened", async ({ page }) => {
@@ -59,7 +59,7 @@ test("a filter is completed, stands as a token, and goes by keyboard", async ({ 
   await field.pressSequentially("Re");
   await expect(values.getByRole("option").first()).toHaveText(/Read/);
   await field.press("Tab");
-  const token = page.getByRole("button", { name: "Take away tool Read" });
+  const token = page.getByRole("button", { name: "Remove tool Read" });
   await expect(token).toBeVisible();
   await expect(field).toHaveValue("sailing ");
   await expect.poll(() => asked(fixture.requests).at(-1)).toBe("tool:Read sailing ");
@@ -86,7 +86,7 @@ test("values are chosen with arrows, and Escape shuts them", async ({ page }) =>
   await expect(field).toHaveAttribute("aria-expanded", "false");
   await field.pressSequentially("pro");
   await field.press("Enter");
-  await expect(page.getByRole("button", { name: "Take away kind prompt" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Remove kind prompt" })).toBeVisible();
 });
 
 test("facets toggle the same tokens, and count when all hits are there", async ({ page }) => {
@@ -96,10 +96,10 @@ test("facets toggle the same tokens, and count when all hits are there", async (
     .getByRole("button", { name: /^Prompts/ });
   await expect(prompts).toHaveText(/\d+$/);
   await prompts.click();
-  await expect(page.getByRole("button", { name: "Take away kind prompt" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Remove kind prompt" })).toBeVisible();
   await expect(prompts).toHaveAttribute("aria-pressed", "true");
   await prompts.click();
-  await expect(page.getByRole("button", { name: "Take away kind prompt" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Remove kind prompt" })).toHaveCount(0);
 });
 
 test("what is not understood is told, with its place", async ({ page, expected }) => {
@@ -108,7 +108,7 @@ test("what is not understood is told, with its place", async ({ page, expected }
   const error = page.locator(".qerr");
   await expect(error).toContainText("Expected is: to be one of error, sidechain, got broken");
   await expect(error.locator("u")).toHaveText("broken");
-  await expect(page.getByRole("button", { name: "Take away is broken" })).toHaveClass(/wrong/);
+  await expect(page.getByRole("button", { name: "Remove is broken" })).toHaveClass(/wrong/);
   const field = page.getByRole("combobox", { name: "Search everything" });
   await expect(field).toHaveAttribute("aria-invalid", "true");
   await field.press("Backspace");
@@ -169,7 +169,7 @@ test("hostile text in titles and snippets stays text", async ({ page, fixture })
 test("nothing found is said, and a failing server can be asked again", async ({ page, fixture, expected }) => {
   expected.push(/500/);
   await page.goto("/search?q=nowhereatall");
-  await expect(page.getByText("Nothing says that.")).toBeVisible();
+  await expect(page.getByText("No matches.")).toBeVisible();
   fixture.failing = 500;
   await page.goto("/search?q=sailing");
   await expect(page.getByRole("alert")).toContainText("Something is broken.");
@@ -181,7 +181,7 @@ test("nothing found is said, and a failing server can be asked again", async ({ 
 test("the empty page shows what can be asked", async ({ page }) => {
   await page.goto("/search");
   await page.getByRole("button", { name: /tool:Bash is:error/ }).click();
-  await expect(page.getByRole("button", { name: "Take away is error" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Remove is error" })).toBeVisible();
   await expect(page).toHaveURL(/q=tool%3ABash\+is%3Aerror/);
 });
 

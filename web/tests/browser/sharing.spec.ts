@@ -8,7 +8,7 @@ test("whoever may not change it is told who sees it, and why", async ({ page, te
   await expect(page.getByRole("button", { name: "Star" })).toHaveCount(0);
   await page.getByRole("button", { name: "Share…" }).click();
   const dialog = page.getByRole("dialog", { name: "Share" });
-  await expect(dialog).toContainText("The whole team sees it: ben said so.");
+  await expect(dialog).toContainText("The whole team sees it: ben’s choice.");
   await expect(dialog).toContainText("Only ben and admins can change that.");
   await expect(dialog.getByRole("radio")).toHaveCount(0);
   await expect(dialog.getByRole("button")).toHaveText(["Done"]);

@@ -46,7 +46,7 @@ test("a browser that is not let in learns how to get in", async ({ page, fixture
   expected.push(/401/);
   fixture.failing = 401;
   await page.goto("/sessions");
-  await expect(page.getByText("This browser is not let in.")).toBeVisible();
+  await expect(page.getByText("This browser has no access.")).toBeVisible();
 });
 
 test("a failing server is told, and can be asked again", async ({ page, fixture, expected }) => {

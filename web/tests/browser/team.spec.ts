@@ -18,7 +18,7 @@ async function choose(page: Page, name: string): Promise<void> {
   const dialog = page.getByRole("dialog", { name: "Share" });
   await dialog.getByRole("radio", { name }).click(); // it is checked when the server has said so
   await expect(dialog.getByRole("status").first()).toContainText(
-    name === "Private" ? "Only you and admins see it: you said so." : "The whole team sees it: you said so.",
+    name === "Private" ? "Only you and admins see it: your choice." : "The whole team sees it: your choice.",
   );
 }
 
@@ -46,7 +46,7 @@ test("a session is seen by nobody else, then by all, then by nobody else again, 
   await expect(reader.getByRole("alert")).toBeVisible();
   expect(await reader.getByRole("main").innerText()).toBe(unknown);
   await reader.goto("/search?q=herons");
-  await expect(reader.getByText("Nothing says that.")).toBeVisible();
+  await expect(reader.getByText("No matches.")).toBeVisible();
   await reader.goto("/mission-control");
   await expect(reader.getByRole("main")).toBeVisible();
   await expect(reader.getByText(session.title)).toHaveCount(0);
@@ -56,7 +56,9 @@ test("a session is seen by nobody else, then by all, then by nobody else again, 
   // He shares it: it comes to those who look.
   await page.goto(`/sessions/${session.key}`);
   await page.getByRole("button", { name: "Share…" }).click();
-  await expect(page.getByRole("dialog")).toContainText("Only you and admins see it: no rule fits its project.");
+  await expect(page.getByRole("dialog")).toContainText(
+    "Only you and admins see it: no rule matches its project.",
+  );
   await choose(page, "Share with the team");
   await expect(list.getByText(session.title).first()).toBeVisible();
   await expect(list.getByRole("row", { name: new RegExp(session.title) })).toContainText("ben");

@@ -15,7 +15,7 @@ test("one number, what is uncertain about it, and what is left of the block", as
   await expect(page.getByRole("heading", { level: 1 })).toContainText(
     `≥${formatExact(parseMoney(total.cost_usd))}`,
   );
-  const short = page.getByRole("region", { name: "In short" });
+  const short = page.getByRole("region", { name: "Summary" });
   await expect(short).toContainText("recorded before their end, so output and cost are a floor");
   await expect(short).toContainText("of glm-5 have no known price and are not in the cost");
   await expect(short).toContainText("Claude Code’s own count to the cent for 1 session of the 2");

@@ -16,7 +16,7 @@ const ENTRY: AuditEntry = {
 const say = (part: Partial<AuditEntry>) => textOf(sentenceOf({ ...ENTRY, ...part }));
 
 test("a look says who, at whose session", () => {
-  expect(say({})).toBe("ada looked at a session of ben");
+  expect(say({})).toBe("ada viewed a session of ben");
   expect(sentenceOf(ENTRY)).toContainEqual({ session: "s-1" });
   expect(say({ action: "exported", person: null })).toBe("ada exported a session");
 });
@@ -29,9 +29,9 @@ test("whoever has no name is the operator, or a stranger with a link", () => {
 });
 
 test("deeds on one’s own account and sessions name nobody twice", () => {
-  expect(say({ who: "ben", action: "token-created", session: null })).toBe("ben made a token");
+  expect(say({ who: "ben", action: "token-created", session: null })).toBe("ben created a token");
   expect(say({ who: "ben", action: "visibility-changed" })).toBe("ben changed who sees a session");
-  expect(say({ action: "token-created", session: null })).toBe("ada made a token for ben");
+  expect(say({ action: "token-created", session: null })).toBe("ada created a token for ben");
 });
 
 test("sessions that are not named one by one", () => {

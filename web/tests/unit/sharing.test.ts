@@ -41,21 +41,24 @@ const LINK: ShareLink = {
 
 describe("who sees a session", () => {
   test("is said with the reason", () => {
-    expect(describeAccess(ACCESS, "ben")).toBe("Only you and admins see it: no rule fits its project.");
+    expect(describeAccess(ACCESS, "ben")).toBe("Only you and admins see it: no rule matches its project.");
     expect(describeAccess({ ...ACCESS, rule: "*/site", visibility: "team" }, "ada")).toBe(
       "The whole team sees it, by the rule */site.",
     );
     expect(describeAccess({ ...ACCESS, chosen: "private", rule: "*/site" }, "ada")).toBe(
-      "Only ben and admins see it: ben said so.",
+      "Only ben and admins see it: ben’s choice.",
     );
     expect(describeAccess({ ...ACCESS, person: null, chosen: "team", visibility: "team" }, "ada")).toBe(
-      "The whole team sees it: it was said so.",
+      "The whole team sees it: this was chosen for it.",
+    );
+    expect(describeAccess({ ...ACCESS, person: null }, "ada")).toBe(
+      "Only admins see it: no rule matches its project.",
     );
   });
   test("is left to the rules until somebody says so", () => {
     expect(choiceOf(ACCESS)).toBe("rules");
     expect(choiceOf({ chosen: "team" })).toBe("team");
-    expect(describeRule(ACCESS)).toBe("No rule fits its project: it is private.");
+    expect(describeRule(ACCESS)).toBe("No rule matches its project: it is private.");
     expect(describeRule({ ...ACCESS, rule: "/srv/*", visibility: "team" })).toBe(
       "The rule /srv/* decides: the team sees it.",
     );
@@ -97,7 +100,7 @@ describe("links", () => {
     expect(describeLink({ ...LINK, created_by: null, opened: 2 }, NOW)).toMatch(
       /^until 20 Nov.*, opened 2 times$/,
     );
-    expect(describeLink({ ...LINK, revoked_at: "2026-11-16T11:00:00Z" }, NOW)).toContain("ended 16 Nov");
+    expect(describeLink({ ...LINK, revoked_at: "2026-11-16T11:00:00Z" }, NOW)).toContain("revoked 16 Nov");
   });
   test("leave out words, but no single letters", () => {
     expect(linkWords("Marlowe, x, the lamp ,Marlowe,")).toEqual(["Marlowe", "the lamp"]);

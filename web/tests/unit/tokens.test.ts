@@ -13,10 +13,10 @@ test("what a token is not good for is told before anybody is asked", () => {
   expect(misfit(`  tlp_${SECRET}\n`)).toBeNull();
   expect(misfit("the-server's-own")).toBeNull();
   expect(misfit(" ")).toContain("Paste");
-  expect(misfit(`tlm_${SECRET}`)).toContain("machine’s token");
+  expect(misfit(`tlm_${SECRET}`)).toContain("machine token");
   expect(misfit(`tls_${SECRET}`)).toContain("link");
   expect(misfit(`tlp_${SECRET.slice(1)}`)).toContain("has 47 characters, and this has 46");
-  expect(misfit(`token: tlp_${SECRET}`)).toContain("no blanks");
+  expect(misfit(`token: tlp_${SECRET}`)).toContain("no spaces");
 });
 
 test("what to type on a machine: encrypted, a service does it; in the clear it has to be said", () => {

@@ -28,7 +28,7 @@ export function useActionKeys({ rows, filter, onChange, onTurns }: KeyOptions): 
     };
     return [
       { keys: "j", label: "next action", group: "move", hinted: true, run: move(1) },
-      { keys: "k", label: "action before", group: "move", hinted: true, run: move(-1) },
+      { keys: "k", label: "previous action", group: "move", hinted: true, run: move(-1) },
       ...CATEGORY_NAMES.map((category, n) => ({
         keys: String((n + 1) % 10),
         label: `show or hide ${CATEGORIES[category].toLowerCase()}`,

@@ -31,7 +31,7 @@ export function ChooseSession() {
       <div className="al-in al-choose">
         <h1>Action log</h1>
         <p className="lead">
-          Every call and event of a session, with how long it took and what came of it. Of which one?
+          Every call and event of a session, with how long it took and how it ended. Which session?
         </p>
         <label className="find">
           <Icon name="grep" className="i-s" />
@@ -57,7 +57,7 @@ export function ChooseSession() {
         )}
         {query.isSuccess && sessions.length === 0 && (
           <p className="nobody">
-            {wanted === "" ? "There are no sessions yet." : "No session is called like that."}
+            {wanted === "" ? "There are no sessions yet." : "No session has that title."}
           </p>
         )}
         <ul>

@@ -77,7 +77,7 @@ function Log({ session }: { readonly session: string }) {
         />
         <Categories filter={filter} counts={state.counts} onChange={change} />
         <OverviewPlot spans={state.overview} failed={state.failed} live={live} />
-        {error && <Notice title="The file could not be made." detail={error.message} />}
+        {error && <Notice title="The file could not be created." detail={error.message} />}
         {state.error && (
           <Notice title="The actions could not be loaded." detail={state.error.message}>
             <button type="button" onClick={() => void log.retry()}>
@@ -141,10 +141,10 @@ function Nothing({ session, filter, onChange }: NothingProps) {
   const narrowed = actionsPath(session, filter) !== actionsPath(session, { ...NO_ACTION_FILTER, off: [] });
   return (
     <div className="none" role="status">
-      <b>{narrowed ? "No action is like that." : "Nothing was done here."}</b>
+      <b>{narrowed ? "No actions match." : "There are no actions here."}</b>
       {narrowed ? (
         <>
-          <p>Every filter has to fit. Take one away, or all of them.</p>
+          <p>All filters must match. Remove one, or clear them all.</p>
           <Button
             onClick={() => {
               onChange({ ...NO_ACTION_FILTER, off: [] });

@@ -57,7 +57,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
       {typed !== undefined && (
         <p className="type">
           <label htmlFor={id}>
-            Type <b>{typed}</b> to agree
+            Type <b>{typed}</b> to confirm
           </label>
           <input
             id={id}

@@ -28,16 +28,16 @@ export function ForgetDialog({ subject, onDone, onClose }: DialogProps) {
       verb="Forget it"
       onClose={onClose}
       onDone={() => {
-        onDone(`“${subject.title}” is forgotten.`);
+        onDone(`“${subject.title}” has been forgotten.`);
       }}
       describe={(would) => (
         <>
           <p>
-            It takes {formatCounted(would.files, "file")} ({formatBytes(would.bytes)})
+            This removes {formatCounted(would.files, "file")} ({formatBytes(would.bytes)})
             {would.deliveries > 0 &&
-              ` and ${formatCounted(would.deliveries, "delivery", "deliveries")} of hooks`}{" "}
-            out of the archive, and is not archived again until you allow it.{" "}
-            {would.outside.length === 0 && <b>It exists nowhere else: it would be gone for good.</b>}
+              ` and ${formatCounted(would.deliveries, "hook delivery", "hook deliveries")}`}{" "}
+            from the archive. The session is not archived again until you allow it.{" "}
+            {would.outside.length === 0 && <b>It exists nowhere else and would be lost for good.</b>}
           </p>
           {would.outside.length > 0 && (
             <>
@@ -47,7 +47,7 @@ export function ForgetDialog({ subject, onDone, onClose }: DialogProps) {
           )}
           {would.backups.length + would.unknown_backups.length > 0 && (
             <>
-              <p>Backups that have it, or may, are not touched:</p>
+              <p>Backups that contain it, or may contain it, are not changed:</p>
               <Paths paths={[...would.backups, ...would.unknown_backups]} />
             </>
           )}
@@ -62,7 +62,7 @@ const SHOWN_PATHS = 8;
 export function RestoreDialog({ subject, onDone, onClose }: DialogProps) {
   return (
     <Confirm<Restoring>
-      title="Give this session back to Claude Code?"
+      title="Restore this session for Claude Code?"
       subject={subject.title}
       queryKey={["restore", subject.key]}
       act={(dryRun) => restoreSession(subject.key, dryRun)}
@@ -76,12 +76,12 @@ export function RestoreDialog({ subject, onDone, onClose }: DialogProps) {
         <>
           <p>
             {written.length === 0
-              ? "All of its files are where they were; nothing would be written."
-              : `It writes ${formatCounted(written.length, "file")}, byte for byte as they were:`}
+              ? "All of its files are in place; nothing needs to be written."
+              : `This writes ${formatCounted(written.length, "file")}, byte for byte as before:`}
           </p>
           <Paths paths={written} />
           {kept.length > 0 && written.length > 0 && (
-            <p>{formatCounted(kept.length, "file")} that exist there stay as they are.</p>
+            <p>{formatCounted(kept.length, "existing file")} will not be changed.</p>
           )}
         </>
       )}

@@ -93,7 +93,7 @@ function Flaws({ session, title, onForget }: FlawsProps) {
   const { data, error } = useQuery(problemsQuery(session.key));
   return (
     <div className="ar-flaws">
-      {error && <Notice title="They could not be listed." detail={error.message} />}
+      {error && <Notice title="The problems could not be listed." detail={error.message} />}
       {!data && !error && <Skeleton rows={3} shape="turn" />}
       <ul>
         {data?.items.map((problem, at) => (
@@ -106,7 +106,7 @@ function Flaws({ session, title, onForget }: FlawsProps) {
           </li>
         ))}
         {data?.next != null && (
-          <li className="quiet">and more; the first {formatCount(data.items.length)} are shown</li>
+          <li className="quiet">and more; only the first {formatCount(data.items.length)} are shown</li>
         )}
       </ul>
       <p className="acts-row">
@@ -186,7 +186,7 @@ export function Soon({ sessions }: { readonly sessions: readonly EndangeredSessi
             {session.archived ? (
               session.project !== null && baseName(session.project)
             ) : (
-              <span className="wait">{formatBytes(session.missing_bytes)} not kept yet</span>
+              <span className="wait">{formatBytes(session.missing_bytes)} not archived yet</span>
             )}
           </span>
           <span className="meta num" title={formatMoment(session.deletes_at)}>

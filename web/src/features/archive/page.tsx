@@ -32,7 +32,7 @@ export function ArchivePage() {
       {data ? (
         <Report report={data} />
       ) : error ? (
-        <Notice title="The archive could not be looked at." detail={error.message}>
+        <Notice title="The archive could not be read." detail={error.message}>
           <button type="button" onClick={() => void refetch()}>
             Try again
           </button>
@@ -53,12 +53,12 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
   const onlyHere = useQuery({ ...onlyHereQuery(), enabled: report.only_here > 0 }).data?.items ?? [];
   const [deed, setDeed] = useDeed();
   const [said, announce] = useState("");
-  // Not what a dialog asked for: it is about what is not there any more.
+  // Not what a dialog asked for: it is about what is no longer there.
   const refresh = () => client.invalidateQueries({ predicate: ({ queryKey }) => !ASKED.has(queryKey[0]) });
   const lift = useMutation({
     mutationFn: liftTombstone,
     onSuccess: () => {
-      announce("It may be archived again, by the next sync that finds it.");
+      announce("It can be archived again, by the next sync that finds it.");
     },
     onSettled: refresh,
   });
@@ -92,7 +92,7 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
             <Section
               title="What validation found"
               count={report.flawed_total}
-              note="Lines that are broken, or of a kind that turnlog does not know. They are kept as they came."
+              note="Lines that are broken, or of a kind that turnlog does not know. They are kept unchanged."
             >
               <Flawed sessions={report.flawed} onForget={onForget} />
             </Section>
@@ -133,7 +133,7 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
           )}
           {report.flawed_total + report.only_here + report.deleted_soon_total === 0 && (
             <div className="none">
-              <b>Nothing to look after.</b>
+              <b>Nothing needs attention.</b>
               <p>Every line was understood, and every file is still where Claude Code wrote it.</p>
             </div>
           )}
@@ -185,8 +185,8 @@ function describeRest({ only_here: here, deleted_soon_total: soon }: ArchiveOver
 function describeSoon({ retention_days: days, not_archived: lost }: ArchiveOverview): string {
   const rule = `Claude Code deletes sessions after ${formatCount(days)} days.`;
   return lost === 0
-    ? `${rule} There is nothing to do: all of these are kept here.`
-    : `${rule} ${formatCount(lost)} of these ${lost === 1 ? "is" : "are"} not kept here yet: run turnlog sync.`;
+    ? `${rule} You don’t have to do anything: all of these are kept here.`
+    : `${rule} ${formatCount(lost)} of these ${lost === 1 ? "is" : "are"} not archived yet: run turnlog sync.`;
 }
 
 function Facts({ report }: { readonly report: ArchiveOverview }) {
@@ -207,7 +207,7 @@ function Facts({ report }: { readonly report: ArchiveOverview }) {
           </dd>
         </div>
         <div>
-          <dt>Place</dt>
+          <dt>Location</dt>
           <dd>
             {report.place === null ? (
               "in memory"
@@ -222,14 +222,14 @@ function Facts({ report }: { readonly report: ArchiveOverview }) {
           <dd>
             {report.backups.length === 0 ? (
               <>
-                none; <code>turnlog backup</code> makes one
+                none; <code>turnlog backup</code> creates one
               </>
             ) : (
               <ul>
                 {report.backups.map((backup) => (
                   <li key={backup.path} title={backup.path}>
                     {formatDate(backup.at)},{" "}
-                    {backup.size === null ? "not there any more" : formatBytes(backup.size)}
+                    {backup.size === null ? "no longer there" : formatBytes(backup.size)}
                   </li>
                 ))}
               </ul>
@@ -251,7 +251,7 @@ function People() {
       <dd>
         {me.team ? "a team; " : "yours alone; "}
         <Link className="btn-link" href={peoplePath()}>
-          {me.team ? "People" : "Become a team"}
+          {me.team ? "People" : "Set up a team"}
         </Link>
       </dd>
     </div>

@@ -50,9 +50,9 @@ export function Verify({ job }: { readonly job: VerifyJob | null }) {
         </Button>
       </header>
       <p className="quiet">
-        Every session is read from the archived bytes and derived again; what disagrees is listed here.
+        Every session is read from the archived bytes and derived again; any differences are listed here.
       </p>
-      {start.isError && <Notice title="It did not start." detail={start.error.message} />}
+      {start.isError && <Notice title="The check did not start." detail={start.error.message} />}
       {job && <Job job={job} />}
     </section>
   );
@@ -65,7 +65,7 @@ function Job({ job }: { readonly job: VerifyJob }) {
         <>
           <progress
             className="meterbar"
-            aria-label="Sessions that were checked"
+            aria-label="Sessions checked"
             value={job.done}
             max={Math.max(1, job.total)}
           />
@@ -77,20 +77,20 @@ function Job({ job }: { readonly job: VerifyJob }) {
       <p role="status" className="verdict">
         {job.state === "clean" && (
           <>
-            <span className="st st-done" aria-hidden="true" /> All of it is as it should be
+            <span className="st st-done" aria-hidden="true" /> Everything is as it should be
             {job.ended_at != null && `, on ${formatDate(job.ended_at)} at ${formatClock(job.ended_at)}`}.
           </>
         )}
         {job.state === "found" && (
           <span className="fail">
-            <span className="st st-fail" aria-hidden="true" /> {formatCounted(job.found, "thing")} disagree. Run{" "}
-            <code>turnlog verify --repair</code>.
+            <span className="st st-fail" aria-hidden="true" /> {formatCounted(job.found, "difference")} found.
+            Run <code>turnlog verify --repair</code>.
           </span>
         )}
         {job.state === "failed" && (
           <span className="fail">
-            <span className="st st-fail" aria-hidden="true" /> The check broke off:{" "}
-            {job.message ?? "no reason was told"}
+            <span className="st st-fail" aria-hidden="true" /> The check stopped early:{" "}
+            {job.message ?? "no reason was given"}
           </span>
         )}
       </p>

@@ -20,7 +20,7 @@ export function Filters({ me, state, onChange }: FiltersProps) {
     <div className="us-bar au-bar" role="group" aria-label="Filters">
       <Pick
         label="Who did it"
-        all="By anybody"
+        all="By anyone"
         value={state.who}
         options={users.map((name) => [name, `By ${name}`])}
         onChange={(who) => {
@@ -30,7 +30,7 @@ export function Filters({ me, state, onChange }: FiltersProps) {
       {me.is_admin && (
         <Pick
           label="Whom it concerns"
-          all="Concerning anybody"
+          all="Concerning anyone"
           value={state.person}
           options={users.map((name) => [name, `Concerning ${name}`])}
           onChange={(person) => {
@@ -55,7 +55,7 @@ export function Filters({ me, state, onChange }: FiltersProps) {
             onChange({ session: null });
           }}
         >
-          <span className="sr">Take away </span>
+          <span className="sr">Remove </span>
           <span>One session</span>
           <Icon name="x" />
         </button>

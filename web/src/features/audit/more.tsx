@@ -29,7 +29,7 @@ export function More({ waiting, onMore }: MoreProps) {
   return (
     <div ref={end} className="au-more">
       <Button disabled={waiting} onClick={onMore}>
-        {waiting ? "Reading on…" : "Earlier ones"}
+        {waiting ? "Loading…" : "Earlier entries"}
       </Button>
     </div>
   );

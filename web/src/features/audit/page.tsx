@@ -51,14 +51,14 @@ function Audit({ me }: { readonly me: Me }) {
           Audit.{" "}
           <span>
             {me.is_admin
-              ? "Who looked at whose sessions, and who changed what. Nothing here is ever changed."
-              : "What you did, and what others did with what is yours."}
+              ? "Who viewed whose sessions, and who changed what. Entries are never changed."
+              : "What you did, and what others did with your sessions and account."}
           </span>
         </h1>
       </header>
       <Filters me={me} state={state} onChange={change} />
       {query.error && (
-        <Notice title="The audit could not be read." detail={query.error.message}>
+        <Notice title="The audit log could not be loaded." detail={query.error.message}>
           <button type="button" onClick={() => void query.refetch()}>
             Try again
           </button>
@@ -67,11 +67,11 @@ function Audit({ me }: { readonly me: Me }) {
       {query.isPending && <Skeleton rows={8} shape="turn" />}
       {pages && days.length === 0 && (
         <div className="none">
-          <b>{narrowed ? "Nothing of that kind is recorded." : "Nothing is recorded yet."}</b>
+          <b>{narrowed ? "No entries match." : "Nothing has been recorded yet."}</b>
           <p>
             {narrowed
-              ? "Other filters may have something."
-              : "Looking at somebody else’s session is, and so is every change."}
+              ? "Try other filters."
+              : "Viewing somebody else’s session is recorded, and so is every change."}
           </p>
           {narrowed && (
             <Button
@@ -79,7 +79,7 @@ function Audit({ me }: { readonly me: Me }) {
                 change(WHOLE_AUDIT);
               }}
             >
-              Take all filters away
+              Clear all filters
             </Button>
           )}
         </div>

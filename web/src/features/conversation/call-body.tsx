@@ -29,7 +29,7 @@ export function CallBody({ call, agent = false }: { readonly call: Call; readonl
     <div className="in">
       {!agent && <Input call={call} />}
       {call.result && <Result call={call} result={call.result} />}
-      {!call.result && call.state === "placeholder" && <p className="meta">It still runs.</p>}
+      {!call.result && call.state === "placeholder" && <p className="meta">Still running.</p>}
     </div>
   );
 }
@@ -66,7 +66,7 @@ function Result({ call, result }: { readonly call: Call; readonly result: CallRe
   if (well && (call.changes_file || SAID_BEFORE.has(call.name) || stepsOf(call).length > 0)) return null;
   const images = result.images.map((image) => (
     <figure key={image.href} className="block pic">
-      <Picture href={image.href} alt={`Answer of ${call.name}`} />
+      <Picture href={image.href} alt={`Output of ${call.name}`} />
       {!SHARED && (
         <figcaption className="meta">{image.media_type}, from this archive, never fetched</figcaption>
       )}
@@ -99,7 +99,7 @@ function Answer({ call, result, bare, well }: AnswerProps) {
   const files = well ? filesOf(call) : null;
   if (files) return <Output text={files.join("\n")} note={note} />;
   if (!stripTerminal(result.text).trim()) {
-    return bare ? null : <p className="meta">It answered nothing.</p>;
+    return bare ? null : <p className="meta">No output.</p>;
   }
   if (well && PROSE.has(call.name)) {
     return (
@@ -120,13 +120,13 @@ function Rest({ result }: { readonly result: CallResult }) {
   if (result.offloaded) {
     return (
       <a className="morebar" href={result.offloaded.href} target="_blank" rel="noopener noreferrer">
-        The whole answer is a file of {formatBytes(result.offloaded.size)}:{" "}
+        The full output is in a file of {formatBytes(result.offloaded.size)}:{" "}
         {showControls(result.offloaded.name)}
       </a>
     );
   }
   if (!result.truncated) return null;
   return (
-    <p className="morebar">Cut here, of {formatCounted(result.length, "character")}; the raw line has all.</p>
+    <p className="morebar">Truncated, {formatCounted(result.length, "character")} in full; see the raw line.</p>
   );
 }

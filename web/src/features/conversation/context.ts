@@ -61,7 +61,7 @@ export const ConversationProvider = Context.Provider;
 
 export function useConversation(): Conversation {
   const conversation = useContext(Context);
-  if (!conversation) throw new Error("A row stands outside of a conversation.");
+  if (!conversation) throw new Error("This row is not inside a conversation.");
   return useMemo(() => ({ ...ALONE, ...conversation }), [conversation]);
 }
 

@@ -93,9 +93,9 @@ export function useConversationKeys(options: KeyOptions): void {
     };
     return [
       { keys: "j", label: "next message", group: "message", hinted: true, run: move(1) },
-      { keys: "k", label: "message before", group: "message", hinted: true, run: move(-1) },
+      { keys: "k", label: "previous message", group: "message", hinted: true, run: move(-1) },
       { keys: "J", label: "next turn", group: "turn", hinted: true, run: moveTurn(1) },
-      { keys: "K", label: "turn before", group: "turn", hinted: true, run: moveTurn(-1) },
+      { keys: "K", label: "previous turn", group: "turn", hinted: true, run: moveTurn(-1) },
       {
         keys: "o",
         label: "open or fold",

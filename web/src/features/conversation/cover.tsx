@@ -56,7 +56,7 @@ export function Cover({ detail, onStar, onExport, onShare }: CoverProps) {
               <IconButton
                 icon="star"
                 className="star"
-                label={marks.starred ? "Take the star away" : "Star"}
+                label={marks.starred ? "Remove the star" : "Star"}
                 aria-pressed={marks.starred}
                 onClick={onStar}
               />
@@ -79,10 +79,7 @@ export function Cover({ detail, onStar, onExport, onShare }: CoverProps) {
           name="Size"
           value={`${formatCounted(detail.messages, "message")}, ${formatCounted(session.calls, "call")}`}
         />
-        <Fact
-          name="Cost"
-          value={session.cost_usd === null ? "no price is known" : formatMoney(session.cost_usd)}
-        />
+        <Fact name="Cost" value={session.cost_usd === null ? "price unknown" : formatMoney(session.cost_usd)} />
         {session.only_here && <Fact name="File" value="deleted by Claude Code, kept here" />}
       </dl>
       {marks.tags.length > 0 && (
@@ -116,7 +113,7 @@ function WhoseIt({ session }: { readonly session: SessionDetail["session"] }) {
   if (nameOf === null) return null;
   return (
     <>
-      <dt>Whose</dt>
+      <dt>Owner</dt>
       <dd>
         <Link href={sessionsPath({ ...NO_FILTER, person: person ?? "" })}>
           {showControls(personName(person))}

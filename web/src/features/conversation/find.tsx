@@ -108,7 +108,7 @@ export function FindBar({ session, sought, onSeek, reading, onGo, onClose }: Fin
       </span>
       <IconButton
         icon="left"
-        label="Hit before"
+        label="Previous hit"
         disabled={places.length === 0}
         onClick={() => {
           step(-1);

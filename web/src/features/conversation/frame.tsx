@@ -129,9 +129,9 @@ export function PhoneTabs({ news, onTurns, onFind, onEnd, onSidechain }: PhoneTa
 export function Silent({ total }: { readonly total: number }) {
   return (
     <div className="none">
-      <b>{total === 0 ? "Nothing was said here." : "Nothing to see at this level."}</b>
+      <b>{total === 0 ? "This session has no messages." : "Nothing to show at this level."}</b>
       {total === 0 ? (
-        <p>The file of this session holds only the program’s own notes.</p>
+        <p>The file of this session contains only Claude Code’s own records.</p>
       ) : (
         <Button
           onClick={() => {

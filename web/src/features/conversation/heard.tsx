@@ -43,8 +43,8 @@ export function Heard({ session, onRetry, otherwise }: HeardProps) {
     <main id="main" className="heard" tabIndex={-1}>
       <h1>{showControls(promptIn(hooks) ?? "A session without files")}</h1>
       <p className="lead">
-        Only hooks have told of this session so far. Its transcript has not been archived: it may not be written
-        yet, lie where turnlog does not look, or be gone.
+        So far, only hooks have reported this session. Its transcript has not been archived: it may not have
+        been written yet, may be somewhere turnlog does not look, or may have been deleted.
       </p>
       <p className="meta">
         {formatCounted(hooks.length, "hook event")}, {formatMoment(hooks[0]?.at ?? null)} to{" "}

@@ -160,7 +160,7 @@ function Troubles({ page: { target, conversation } }: PartProps) {
     return (
       <Notice
         title="That message is not here."
-        detail="It may stand in another session; this is the beginning of the one that was asked for."
+        detail="It may be in another session; this is the beginning of the one you asked for."
       />
     );
   }

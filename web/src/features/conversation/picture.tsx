@@ -7,6 +7,6 @@ interface PictureProps {
 
 /** A picture of the conversation. Nobody can take secrets out of one, so a link shows none. */
 export function Picture({ href, alt }: PictureProps) {
-  if (SHARED) return <p className="meta">A picture, which links do not show.</p>;
+  if (SHARED) return <p className="meta">An image, which links do not show.</p>;
   return <img className="shot" src={href} alt={alt} loading="lazy" decoding="async" />;
 }

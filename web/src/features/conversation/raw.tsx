@@ -65,7 +65,7 @@ export function RawDialog({ session, message, announce, onClose }: RawProps) {
       </div>
       <div className="raw-lines">
         {query.isPending && <Skeleton rows={4} shape="message" />}
-        {query.isError && <Notice title="It could not be read." detail={query.error.message} />}
+        {query.isError && <Notice title="It could not be loaded." detail={query.error.message} />}
         {lines.map((line, at) => (
           <Output key={at} text={indent(line)} wrap language="json" />
         ))}

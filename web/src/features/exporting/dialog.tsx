@@ -35,7 +35,7 @@ export function ExportDialog({ sessions, turns = 0, branches = [], onDone, onClo
   ).toString();
   const preview = usePreview(query);
   const { state, start, stop } = useExport((name) => {
-    onDone(`${name} is written`);
+    onDone(`${name} was saved`);
     dialog.current?.close();
   });
   useEffect(() => {
@@ -121,7 +121,7 @@ function Format({
 }
 
 const PARTS = [
-  ["tool_output", "What tools answered"],
+  ["tool_output", "Tool output"],
   ["thinking", "Thinking"],
   ["agents", "Sub-agents"],
 ] as const;
@@ -217,8 +217,8 @@ function Redaction({ options, onChange }: PartProps) {
       </label>
       <input
         type="text"
-        aria-label="Words of yours to take out"
-        placeholder="Words of yours, with commas between them"
+        aria-label="Your own words to remove"
+        placeholder="Your own words, separated by commas"
         autoComplete="off"
         spellCheck={false}
         maxLength={2000}

@@ -27,23 +27,25 @@ interface PreviewProps {
 
 export function Preview({ preview, redact }: PreviewProps) {
   return (
-    <section className="taken" aria-label="What is taken out" aria-busy={preview === undefined}>
+    <section className="taken" aria-label="What is removed" aria-busy={preview === undefined}>
       {preview === undefined ? (
         <Skeleton rows={2} shape="turn" />
       ) : !redact ? (
         <p>
-          <b>Nothing is taken out.</b> Whoever gets the file reads all that stands in it, keys and passwords
-          too.
+          <b>Nothing is removed.</b> Anyone who gets the file can read everything in it, including keys and
+          passwords.
         </p>
       ) : preview.taken_out.length === 0 ? (
-        <p>Nothing in it looks like a secret, or says who or where you are. Read it all the same.</p>
+        <p>
+          Nothing in it looks like a secret, or says who or where you are. Check it before you share it anyway.
+        </p>
       ) : (
         <Taken preview={preview} />
       )}
       {preview !== undefined && (
         <p className="meta">
           <bdi>{showControls(preview.name)}</bdi>, {formatBytes(preview.size)}
-          {preview.sessions > 1 && " before it is packed"}
+          {preview.sessions > 1 && " before compression"}
         </p>
       )}
     </section>
@@ -53,7 +55,7 @@ export function Preview({ preview, redact }: PreviewProps) {
 function Taken({ preview }: { readonly preview: ExportPreview }) {
   return (
     <table>
-      <caption className="sr">What is taken out</caption>
+      <caption className="sr">What is removed</caption>
       <thead className="sr">
         <tr>
           <th>Kind</th>

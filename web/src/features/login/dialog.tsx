@@ -38,7 +38,7 @@ export function LoginDialog() {
       }}
     >
       <h2 id="relogin-title">Log in again</h2>
-      <p className="subject">This browser was logged out. What you see and what you typed stays as it is.</p>
+      <p className="subject">This browser was logged out. What you see and what you typed is still here.</p>
       <LoginForm next="/login/done" stays />
     </dialog>
   );
@@ -51,7 +51,7 @@ export function LoginElsewhere() {
       <h1>
         <b>You are logged in.</b>
       </h1>
-      <p>Close this tab, and go on in the one that you came from.</p>
+      <p>Close this tab and continue in the one you came from.</p>
     </main>
   );
 }

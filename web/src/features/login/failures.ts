@@ -2,14 +2,15 @@
 
 const FAILURES: Readonly<Record<string, string>> = {
   denied: "The provider did not let you in, or you cancelled there. Try again, or use a token.",
-  expired: "That took too long, or was begun in another browser. Try again.",
+  expired: "That took too long, or was started in another browser. Try again.",
   unknown:
     "The provider knows you, but there is no account for you here. An admin can add one with your e-mail address.",
-  unverified: "The provider does not say that your e-mail address is yours. Confirm it there, or use a token.",
-  domain: "Your e-mail address is not of a domain that is let in here.",
-  refused: "What the provider said could not be trusted. Try again, or use a token; the server’s log says why.",
+  unverified: "The provider has not verified your e-mail address. Verify it there, or use a token.",
+  domain: "The domain of your e-mail address is not allowed here.",
+  refused:
+    "The provider’s response could not be verified. Try again, or use a token; the server’s log says why.",
   disabled: "Your account here is disabled. An admin can enable it.",
-  unreachable: "The provider does not answer. Try again in a moment, or use a token.",
+  unreachable: "The provider is not responding. Try again in a moment, or use a token.",
 };
 
 /** The sentence for `/login?error=…`; null if nothing went wrong. */
@@ -18,5 +19,5 @@ export function failureOf(search: string): string | null {
   if (code === null) return null;
   return Object.hasOwn(FAILURES, code)
     ? (FAILURES[code] ?? null)
-    : "Logging in at the provider did not work. Try again, or use a token.";
+    : "Logging in with the provider did not work. Try again, or use a token.";
 }

@@ -79,8 +79,8 @@ export function LoginForm({ next, stays = false, failure = null }: LoginFormProp
       <p id={`${id}-where`} className="meta">
         {!stays && (
           <>
-            An admin makes your first token, on the page People or with <code>turnlog tokens create</code>;
-            further ones you make yourself.{" "}
+            An admin creates your first token, on the People page or with <code>turnlog tokens create</code>;
+            you can create more yourself.{" "}
           </>
         )}
         This browser then stays logged in for 30 days, or until you log out.
@@ -95,8 +95,8 @@ function nameProvider(label: string): string {
 }
 
 function explain(error: Error): string {
-  if (!(error instanceof ApiError)) return "The server does not answer. Try again in a moment.";
+  if (!(error instanceof ApiError)) return "The server is not responding. Try again in a moment.";
   if (error.status === 401)
-    return "Nobody is let in by this token: it was mistyped, it was revoked, its time is over, or its account is disabled.";
+    return "This token is not valid: it was mistyped, has been revoked, has expired, or its account is disabled.";
   return error.message;
 }

@@ -30,7 +30,7 @@ export function LoginPage() {
         <p className="lead">
           {next === "/"
             ? "This is a team’s archive."
-            : "This is a team’s archive. You get to where you wanted to go."}
+            : "This is a team’s archive. After logging in you get to the page you wanted."}
         </p>
         <LoginForm next={next} failure={isLogin(path) ? failureOf(search) : null} />
       </div>

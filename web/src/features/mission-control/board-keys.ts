@@ -45,8 +45,8 @@ export function useBoardKeys(groups: readonly BoardGroup[]): BoardKeys {
     };
     return [
       { keys: "j", label: "next card", group: "card", hinted: true, run: move(1, 0) },
-      { keys: "k", label: "card before", group: "card", hinted: true, run: move(-1, 0) },
-      { keys: "h", label: "column before", group: "column", hinted: true, run: move(0, -1) },
+      { keys: "k", label: "previous card", group: "card", hinted: true, run: move(-1, 0) },
+      { keys: "h", label: "previous column", group: "column", hinted: true, run: move(0, -1) },
       { keys: "l", label: "next column", group: "column", hinted: true, run: move(0, 1) },
       {
         keys: "Enter",
@@ -76,7 +76,7 @@ function focusCard(session: string): void {
 async function copyText(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
-    return "The command that resumes it is copied";
+    return "The command that resumes it was copied";
   } catch {
     return "The browser did not allow copying";
   }

@@ -58,9 +58,9 @@ export const Card = memo(function Card({ card, current, mixed, project, team }: 
             </span>
           )}
           {card.turns > 0 && <span>{formatCounted(card.turns, "turn")}</span>}
-          {!isReadable(card) && <span>its file is not here yet</span>}
+          {!isReadable(card) && <span>its file is not archived yet</span>}
           {card.cost_usd !== null && <span>{formatMoney(card.cost_usd)}</span>}
-          {card.process === "gone" && <span className="fail">its program is gone</span>}
+          {card.process === "gone" && <span className="fail">its process has ended</span>}
         </span>
         <Gauge tokens={card.context_tokens} limit={card.context_limit} compactsAt={card.compacts_at} />
       </div>

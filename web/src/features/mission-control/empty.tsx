@@ -13,7 +13,8 @@ export function NothingLive() {
       <div>
         <h1>Nothing is running.</h1>
         <p className="lead">
-          As soon as a session of Claude Code starts, it appears here: what it does, when it needs you, and why.
+          As soon as a Claude Code session starts, it appears here: what it is doing, when it needs you, and
+          why.
         </p>
         <dl className="places">
           <div>
@@ -22,7 +23,7 @@ export function NothingLive() {
               Its files
             </dt>
             <dd>
-              {data?.sync.phase === "off" ? "not read: turnlog serves without syncing" : "read as they grow"}
+              {data?.sync.phase === "off" ? "not read: turnlog is running without sync" : "read as they grow"}
             </dd>
           </div>
           <div>
@@ -32,10 +33,10 @@ export function NothingLive() {
             </dt>
             <dd>
               {installed === true ? (
-                "installed: waits are told at once"
+                "installed: waiting sessions are reported at once"
               ) : (
                 <>
-                  <code>turnlog hooks install</code> tells of waits at once
+                  <code>turnlog hooks install</code> reports waiting sessions at once
                 </>
               )}
             </dd>

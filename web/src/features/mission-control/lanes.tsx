@@ -35,7 +35,9 @@ export function Lanes({ board, shown }: LanesProps) {
       <header>
         <h2 id="lanes-title">The last three hours</h2>
         {board.waited_ms >= 1000 && (
-          <span className="meta">you kept sessions waiting {formatDuration(board.waited_ms)} in all today</span>
+          <span className="meta">
+            sessions have waited for you {formatDuration(board.waited_ms)} in total today
+          </span>
         )}
         <span className="grow" />
         <span className="meta lg">

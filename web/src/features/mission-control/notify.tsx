@@ -38,10 +38,10 @@ export function NotifyControls({ onOpen }: { readonly onOpen: () => void }) {
     <div className="tell">
       <Button className="btn-bare" aria-pressed={on} disabled={permission === "missing"} onClick={toggle}>
         <Icon name="bell" />
-        {permission === "denied" ? "The browser forbids telling you" : "Tell me when one starts to wait"}
+        {permission === "denied" ? "The browser blocks notifications" : "Tell me when one starts to wait"}
         {on && <Icon name="check" className="i-s" />}
       </Button>
-      <IconButton icon="more" label="More ways to be told" onClick={onOpen} />
+      <IconButton icon="more" label="More notifications" onClick={onOpen} />
     </div>
   );
 }
@@ -57,7 +57,7 @@ export function NotifySheet({ open, onClose }: { readonly open: boolean; readonl
   return (
     <dialog ref={dialog} className="sheet" aria-labelledby="notify-title" onClose={onClose}>
       <header>
-        <h2 id="notify-title">How you are told</h2>
+        <h2 id="notify-title">Notifications</h2>
         <IconButton icon="x" label="Close" onClick={onClose} />
       </header>
       {open && <Settings />}
@@ -81,8 +81,8 @@ function Settings() {
       </dl>
       {error && <Notice title="The settings could not be read." detail={error.message} />}
       <p className="meta">
-        What the server does by itself stands in <code>config.toml</code>, under <code>[notifications]</code>.
-        It is never changed from here.
+        The server’s own notifications are set in <code>config.toml</code>, under <code>[notifications]</code>.
+        They cannot be changed from here.
       </p>
       <div className="acts">
         <Button
@@ -94,7 +94,7 @@ function Settings() {
         >
           Send a test
         </Button>
-        {targets === 0 && data && <span className="meta">There is nobody to send it to.</span>}
+        {targets === 0 && data && <span className="meta">There is nowhere to send it.</span>}
       </div>
       <div role="status">{test.data && <Results sent={test.data} />}</div>
       {test.error && <Notice title="The test could not be sent." detail={test.error.message} />}
@@ -104,8 +104,8 @@ function Settings() {
 
 function describeBrowser(on: boolean, permission: Permission): string {
   if (permission === "missing") return "cannot show notifications";
-  if (permission === "denied") return "was told not to show notifications of this page";
-  return on ? "tells you when one starts to wait" : "off";
+  if (permission === "denied") return "blocks notifications from this page";
+  return on ? "notifies you when a session starts to wait" : "off";
 }
 
 function Configured({ settings }: { readonly settings: Notifications }) {
@@ -114,7 +114,7 @@ function Configured({ settings }: { readonly settings: Notifications }) {
     <>
       <div>
         <dt>The server’s desktop</dt>
-        <dd>{settings.desktop ? `tells when one ${when(settings.on)}` : "off"}</dd>
+        <dd>{settings.desktop ? `notifies when a session ${when(settings.on)}` : "off"}</dd>
       </div>
       {settings.webhooks.length === 0 ? (
         <div>
@@ -126,7 +126,7 @@ function Configured({ settings }: { readonly settings: Notifications }) {
           <div key={hook.url}>
             <dt>Webhook</dt>
             <dd>
-              <code>{showControls(hook.url)}</code> when one {when(hook.on)}
+              <code>{showControls(hook.url)}</code> when a session {when(hook.on)}
             </dd>
           </div>
         ))

@@ -93,8 +93,8 @@ function Live({ board, cards: all }: { readonly board: Board; readonly cards: re
       </div>
       {byFilesAlone > 0 && (
         <p className="mc-hint meta">
-          {byFilesAlone === 1 ? "One of these is" : `${byFilesAlone} of these are`} judged by the file alone;{" "}
-          <code>turnlog hooks install</code> tells at once when a session waits, and why.
+          {byFilesAlone === 1 ? "One of these is" : `${byFilesAlone} of these are`} inferred from the file
+          alone; <code>turnlog hooks install</code> reports at once when a session waits, and why.
         </p>
       )}
       <Lanes board={board} shown={cards === all ? null : cards} />
@@ -124,7 +124,7 @@ function Owners({ cards, state, onChange }: OwnersProps) {
     <>
       <Pick
         label="Person"
-        all="Everybody"
+        all="Everyone"
         options={persons}
         value={state.person}
         onPick={(person) => {
@@ -174,7 +174,7 @@ function Column({ group, current, team }: ColumnProps) {
         {kind === "needs_you" && cards.length > 1 && <span className="meta">longest first</span>}
       </h2>
       {cards.length === 0 && (
-        <p className="nobody">{kind === "needs_you" ? "Nobody waits for you." : "None."}</p>
+        <p className="nobody">{kind === "needs_you" ? "No session is waiting for you." : "None."}</p>
       )}
       {cards.map((card) =>
         card.column === "done" ? (

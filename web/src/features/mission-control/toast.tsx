@@ -31,7 +31,7 @@ export function WaitToast() {
       dismiss();
       navigate(placeOf(card));
     };
-    return [{ keys: "n", label: "go to the one that waits", run: go }];
+    return [{ keys: "n", label: "go to the session that is waiting", run: go }];
   }, [shown, card, dismiss, navigate]);
   useKeys(table);
   return (

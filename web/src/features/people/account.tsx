@@ -29,7 +29,7 @@ export function Account({ user, me, onDone }: AccountProps) {
   const enabling = useMutation({
     mutationFn: () => enableUser(user.name),
     onSuccess: () => {
-      onDone(`${user.name} may come in again, with a new token or by the provider.`);
+      onDone(`${user.name} can log in again, with a new token or through the provider.`);
     },
   });
   return (
@@ -87,7 +87,7 @@ function Details({ user, me, onDone }: AccountProps) {
     mutationFn: () => changeUser(user.name, change),
     onSuccess: () => {
       setChange({});
-      onDone(`${user.name} is changed.`);
+      onDone(`${user.name} was changed.`);
     },
   });
   const role: Role = change.role ?? user.role;
@@ -145,7 +145,7 @@ function Details({ user, me, onDone }: AccountProps) {
           </Field>
         </>
       )}
-      {saving.error && <Notice title="It was not changed." detail={saving.error.message} />}
+      {saving.error && <Notice title="The account was not changed." detail={saving.error.message} />}
       <p className="acts-row">
         <Button type="submit" className="btn-s" disabled={Object.keys(change).length === 0 || saving.isPending}>
           Save
@@ -157,7 +157,7 @@ function Details({ user, me, onDone }: AccountProps) {
               setChange({});
             }}
           >
-            Leave it
+            Discard{" "}
           </Button>
         )}
       </p>

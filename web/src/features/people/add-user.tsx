@@ -34,7 +34,7 @@ export function AddUser({ onDone, onClose }: AddUserProps) {
   };
   const wrong = tried ? misnamed(user.name) : null;
   return (
-    <Dialog dialog={dialog} title="Add somebody" onClose={onClose}>
+    <Dialog dialog={dialog} title="Add someone" onClose={onClose}>
       <form
         className="fields"
         noValidate
@@ -48,7 +48,7 @@ export function AddUser({ onDone, onClose }: AddUserProps) {
           name="Name"
           hint={
             wrong === null ? (
-              "As they are called here. It never changes, and nobody else ever gets it."
+              "The user name. It never changes, and is never given to anyone else."
             ) : (
               <span className="fail" role="alert">
                 {wrong}
@@ -86,7 +86,7 @@ export function AddUser({ onDone, onClose }: AddUserProps) {
             />
           )}
         </Field>
-        <Field name="E-mail" hint="By which they are known when they first log in at a provider.">
+        <Field name="E-mail" hint="Identifies them at their first login through a provider.">
           {(ties) => (
             <input
               {...ties}

@@ -27,25 +27,25 @@ export function DisableDialog({ user, onDone, onClose }: DisableDialogProps) {
       verb="Disable"
       onClose={onClose}
       onDone={() => {
-        onDone(`${user.name} is disabled.`);
+        onDone(`${user.name} has been disabled.`);
       }}
       describe={({ personal, machine, links }) => (
         <>
-          <p>They are logged out everywhere, at once. With that end:</p>
+          <p>They are logged out everywhere at once. This also ends:</p>
           <ul className="ends">
             <li>{formatCounted(personal, "personal token")}</li>
             <li>
               {formatCounted(machine, "machine token")}
-              {machine > 0 && ": what these machines write is no longer pushed"}
+              {machine > 0 && ": these machines can no longer push"}
             </li>
             <li>
-              {formatCounted(links, "link")} that they made
-              {links > 0 && ": whoever has one sees nothing any more"}
+              {formatCounted(links, "link")} that they created
+              {links > 0 && ": these no longer show anything"}
             </li>
           </ul>
           <p>
-            Their sessions stay, and are shared as before. Enabling them again brings back neither tokens nor
-            links.
+            Their sessions stay, and are shared as before. Enabling the account again does not bring back tokens
+            or links.
           </p>
         </>
       )}

@@ -33,14 +33,15 @@ export function Machines({ me, users, onDone }: MachinesProps) {
         <h2 id="machines-title">Machines {data && <span className="n">{formatCount(data.length)}</span>}</h2>
       </header>
       <p className="quiet">
-        Sessions are the person’s whose machine they come from.
-        {!me.is_admin && " You see your own machines, and those of sessions that are shared."}
+        Sessions belong to the owner of the machine they come from.
+        {!me.is_admin && " You see your own machines, and those of shared sessions."}
       </p>
       {error && <Notice title="The machines could not be listed." detail={error.message} />}
       {!data && !error && <Skeleton rows={2} shape="turn" />}
       {data?.length === 0 && (
         <p className="pe-none">
-          None has pushed anything yet. Make a machine token in an account: it comes with what to type there.
+          No machine has pushed anything yet. Create a machine token in an account: it comes with the commands
+          to run there.
         </p>
       )}
       <ul className="ar-list">
@@ -87,7 +88,7 @@ export function Machines({ me, users, onDone }: MachinesProps) {
 function Last({ at }: { readonly at: string }) {
   const ago = useClock((now) => formatAgo(now - Date.parse(at)));
   return (
-    <span className="meta num" title={`Something last came from it ${formatMoment(at)}`}>
+    <span className="meta num" title={`Last pushed ${formatMoment(at)}`}>
       {ago}
     </span>
   );
@@ -118,7 +119,7 @@ function AssignDialog({ machine, users, onDone, onClose }: AssignDialogProps) {
           assigning.mutate(undefined, {
             onSuccess: ({ sessions }) => {
               onDone(
-                `${name} is ${person === "" ? "nobody’s" : `${person}’s`} now, with ${formatCounted(sessions, "session")}.`,
+                `${name} now belongs to ${person === "" ? "nobody" : person}, with ${formatCounted(sessions, "session")}.`,
               );
               close();
             },
@@ -159,8 +160,8 @@ function AssignDialog({ machine, users, onDone, onClose }: AssignDialogProps) {
 
 function describe(machine: Machine, person: string): string {
   const sessions = formatCounted(machine.sessions, "session");
-  const from = machine.person === null ? "" : ` ${machine.person} sees only what is shared of them.`;
+  const from = machine.person === null ? "" : ` ${machine.person} will see only those that are shared.`;
   return person === ""
-    ? `${sessions} become nobody’s: only admins see those that are not shared.${from}`
-    : `${sessions} become ${person}’s, with all that comes from it later.${from}`;
+    ? `${sessions} will have no owner: only admins see those that are not shared.${from}`
+    : `${sessions} will belong to ${person}, and so will everything it pushes later.${from}`;
 }

@@ -37,7 +37,7 @@ export function NewTokenDialog({ user, onDone, onClose }: NewTokenDialogProps) {
           user={user}
           onMade={(token) => {
             setMade(token);
-            onDone(`“${token.token.label}” is made.`);
+            onDone(`“${token.token.label}” was created.`);
           }}
           onClose={close}
         />
@@ -51,8 +51,9 @@ const KINDS: readonly (readonly [TokenKind, string])[] = [
   ["machine", "Machine"],
 ];
 const MEANS: Readonly<Record<TokenKind, string>> = {
-  personal: "Lets its user in, in a browser or in programs, as themselves.",
-  machine: "Lets one machine push its user’s sessions, and nothing else. The first that uses it is the one.",
+  personal: "Logs its user in, in a browser or in programs.",
+  machine:
+    "Lets one machine push its user’s sessions, and nothing else. It works only for the first machine that uses it.",
 };
 const TERMS = { "": "Until it is revoked", "7": "A week", "30": "30 days", "90": "90 days", "365": "A year" };
 
@@ -86,7 +87,7 @@ function Wish({ user, onMade, onClose }: WishProps) {
         <Segments label="Kind" options={kinds} value={kind} onChange={setKind} />
         <p className="meta">{MEANS[kind]}</p>
       </div>
-      <Field name="Label" hint="By which you know it again: where it is used.">
+      <Field name="Label" hint="A name to recognize it by, such as where it is used.">
         {(ties) => (
           <input
             {...ties}
@@ -101,7 +102,7 @@ function Wish({ user, onMade, onClose }: WishProps) {
           />
         )}
       </Field>
-      <Field name="Good for">
+      <Field name="Valid for">
         {(ties) => (
           <select
             {...ties}
@@ -118,11 +119,11 @@ function Wish({ user, onMade, onClose }: WishProps) {
           </select>
         )}
       </Field>
-      {making.error && <Notice title="No token was made." detail={making.error.message} />}
+      {making.error && <Notice title="No token was created." detail={making.error.message} />}
       <footer>
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" className="btn-solid" disabled={making.isPending}>
-          Make it
+          Create{" "}
         </Button>
       </footer>
     </form>
@@ -137,12 +138,12 @@ function Secret({ made, onClose }: { readonly made: NewToken; readonly onClose: 
       <Copied name="Token" text={made.secret} />
       {made.token.kind === "personal" ? (
         <p>
-          Hand it over where nobody else reads along. With it, {made.token.user} logs in at{" "}
-          <code>{server}/login</code>, and lets programs in by <code>Authorization: Bearer</code>.
+          Pass it on over a private channel. {made.token.user} uses it to log in at <code>{server}/login</code>,
+          and programs send it as <code>Authorization: Bearer</code>.
         </p>
       ) : (
         <>
-          <p>Type this on that machine, where turnlog is installed:</p>
+          <p>Run this on that machine, where turnlog is installed:</p>
           <ol>
             {pushSteps(server, made.secret).map(({ what, command }) => (
               <li key={command}>
@@ -174,7 +175,7 @@ function Copied({ name, text }: { readonly name: string; readonly text: string }
         label={`Copy: ${name}`}
         onClick={() => {
           void copyText(text).then((done) => {
-            setSaid(done ? "copied" : "The browser did not allow copying: mark it instead.");
+            setSaid(done ? "copied" : "The browser did not allow copying: select it instead.");
           });
         }}
       />

@@ -58,7 +58,7 @@ function Team({ me }: { readonly me: Me }) {
             }}
           >
             <Icon name="person" className="i-s" />
-            Add somebody
+            Add someone
           </Button>
         )}
       </header>
@@ -96,7 +96,7 @@ function Team({ me }: { readonly me: Me }) {
       {adds && me.is_admin && (
         <AddUser
           onDone={(name) => {
-            say(`${name} is added. Now make a token that lets them in.`);
+            say(`${name} was added. Now create a token for them to log in with.`);
             navigate(peoplePath({ person: name }), { replace: true });
           }}
           onClose={() => {

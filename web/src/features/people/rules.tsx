@@ -39,8 +39,8 @@ export function Rules({ me, onDone }: RulesProps) {
         </h2>
       </header>
       <p className="quiet">
-        Who sees a session of which its person has not said so. Without a rule it is private. The longest
-        pattern that fits counts.
+        Who sees a session whose owner has not chosen. Without a rule it is private. The longest matching
+        pattern wins.
       </p>
       {error && <Notice title="The rules could not be listed." detail={error.message} />}
       {!data && !error && <Skeleton rows={2} shape="turn" />}
@@ -102,7 +102,7 @@ function NewRule({ onWish }: { readonly onWish: (wish: Wish) => void }) {
     >
       <Field
         name="Pattern"
-        hint="Of the project’s path, with * for anything; without a slash, of its last part."
+        hint="Matches the project’s path, with * for anything; without a slash, only its last part."
       >
         {(ties) => (
           <input
@@ -149,7 +149,13 @@ function RuleDialog({ wish, onDone, onClose }: RuleDialogProps) {
   const { pattern, visibility } = wish;
   return (
     <Confirm<Concerned>
-      title={visibility === null ? "Remove this rule?" : `Have these sessions ${SEEN[visibility]}?`}
+      title={
+        visibility === null
+          ? "Remove this rule?"
+          : visibility === "team"
+            ? "Share these sessions?"
+            : "Make these sessions private?"
+      }
       subject={showControls(pattern)}
       queryKey={["weigh-rule", pattern, visibility]}
       act={(dryRun) => setRule(pattern, visibility, dryRun)}
@@ -159,8 +165,8 @@ function RuleDialog({ wish, onDone, onClose }: RuleDialogProps) {
         const counted = formatCounted(sessions, "session");
         onDone(
           visibility === null
-            ? `The rule for ${pattern} is gone; that changed ${counted}.`
-            : `The rule for ${pattern} is set; that changed ${counted}.`,
+            ? `The rule for ${pattern} was removed; ${counted} changed.`
+            : `The rule for ${pattern} was set; ${counted} changed.`,
         );
       }}
       describe={({ sessions }) => <p>{describe(sessions, visibility)}</p>}
@@ -169,12 +175,12 @@ function RuleDialog({ wish, onDone, onClose }: RuleDialogProps) {
 }
 
 function describe(sessions: number, visibility: Visibility | null): string {
-  const later = " It counts for sessions to come, too.";
-  if (sessions === 0) return `No session that is there changes by that.${visibility === null ? "" : later}`;
+  const later = " It also applies to future sessions.";
+  if (sessions === 0) return `No existing session changes.${visibility === null ? "" : later}`;
   const counted = formatCounted(sessions, "session");
   if (visibility === null)
-    return `For ${counted} the next rule counts that fits, or none: others see them, or don’t, by that.`;
+    return `For ${counted}, the next matching rule decides who sees them; without one they are private.`;
   return visibility === "team"
-    ? `The team sees ${counted} that it does not see now.${later} What persons said of their own sessions still counts.`
-    : `The team no longer sees ${counted}.${later} What persons said of their own sessions still counts.`;
+    ? `The team will see ${counted} that it does not see now.${later} Owners’ own choices still come first.`
+    : `The team will no longer see ${counted}.${later} Owners’ own choices still come first.`;
 }

@@ -46,7 +46,7 @@ export function Tokens({ user, me, onDone }: TokensProps) {
       {error && <Notice title="The tokens could not be listed." detail={error.message} />}
       {!data && !error && <Skeleton rows={2} shape="turn" />}
       {data && good.length === 0 && (
-        <p className="quiet">None is good. Without one, only a provider’s login lets {user.name} in.</p>
+        <p className="quiet">No valid tokens. Without one, {user.name} can log in only through a provider.</p>
       )}
       <ul>
         {good.map((token) => (
@@ -57,7 +57,7 @@ export function Tokens({ user, me, onDone }: TokensProps) {
         <details className="ended">
           <summary>
             <Icon name="right" className="chev" />
-            {formatCounted(ended.length, "token")} of before
+            {formatCounted(ended.length, "old token")}
           </summary>
           <ul>
             {ended.map((token) => (
@@ -104,7 +104,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
         {token.revoked_at !== null
           ? `revoked ${formatDate(token.revoked_at)}`
           : token.expires_at !== null
-            ? `${isGood(token) ? "until" : "over since"} ${formatDate(token.expires_at)}`
+            ? `${isGood(token) ? "until" : "expired"} ${formatDate(token.expires_at)}`
             : token.used_at === null
               ? "not used yet"
               : `used ${formatDate(token.used_at)}`}
@@ -125,7 +125,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
 }
 
 function describeUse(token: Token): string {
-  const made = `Made ${formatMoment(token.created_at)}`;
+  const made = `Created ${formatMoment(token.created_at)}`;
   return token.used_at === null ? `${made}; not used yet` : `${made}; last used ${formatMoment(token.used_at)}`;
 }
 
@@ -145,11 +145,11 @@ function RevokeDialog({ token, onDone, onClose }: RevokeDialogProps) {
         <div className="would">
           <p>
             {token.kind === "machine"
-              ? "The machine that has it can push nothing any more, from now on. What it pushed stays."
-              : "Whoever has it is not let in by it any more, from now on. Browsers that logged in with it are logged out."}
+              ? "The machine that uses it can no longer push. What it has pushed stays."
+              : "It can no longer be used to log in. Browsers that logged in with it are logged out."}
           </p>
         </div>
-        {revoking.error && <Notice title="It is still good." detail={revoking.error.message} />}
+        {revoking.error && <Notice title="The token was not revoked." detail={revoking.error.message} />}
         <footer>
           <Button onClick={close}>Cancel</Button>
           <Button
@@ -158,7 +158,7 @@ function RevokeDialog({ token, onDone, onClose }: RevokeDialogProps) {
             onClick={() => {
               revoking.mutate(undefined, {
                 onSuccess: () => {
-                  onDone(`“${token.label}” is revoked.`);
+                  onDone(`“${token.label}” was revoked.`);
                   close();
                 },
               });

@@ -28,7 +28,7 @@ export function Users({ users, me, open, onOpen, onDone }: UsersProps) {
       <p className="quiet">
         {me.is_admin
           ? "Open one for its tokens, to change it, or to disable it."
-          : "Open yours for your tokens. Admins see everything, and what they look at is recorded."}
+          : "Open yours for your tokens. Admins see everything, and what they view is recorded."}
       </p>
       <ul className="ar-list">
         {users.map((user) => (
@@ -70,7 +70,7 @@ function Person({ user, me }: { readonly user: User; readonly me: Me }) {
       </span>
       <span className="meta">{user.disabled ? "disabled" : ROLES[user.role][0].toLowerCase()}</span>
       {user.seen_at === null ? (
-        <span className="meta num">{me.is_admin ? "never here" : ""}</span>
+        <span className="meta num">{me.is_admin ? "never logged in" : ""}</span>
       ) : (
         <Seen at={user.seen_at} />
       )}
@@ -81,7 +81,7 @@ function Person({ user, me }: { readonly user: User; readonly me: Me }) {
 function Seen({ at }: { readonly at: string }) {
   const ago = useClock((now) => formatAgo(now - Date.parse(at)));
   return (
-    <span className="meta num" title={`Last here ${formatMoment(at)}`}>
+    <span className="meta num" title={`Last seen ${formatMoment(at)}`}>
       {ago}
     </span>
   );

@@ -103,7 +103,7 @@ export function Field(props: FieldProps) {
         aria-autocomplete="list"
         aria-invalid={invalid || undefined}
         aria-describedby={invalid ? errorId : undefined}
-        placeholder={state.tokens.length > 0 ? "and …" : "Search all that was said, thought and done"}
+        placeholder={state.tokens.length > 0 ? "and …" : "Search everything that was said, thought and done"}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}
@@ -178,7 +178,7 @@ function TokenButton({ token, wrong, onDrop }: TokenButtonProps) {
         onDrop();
       }}
     >
-      <span className="sr">Take away </span>
+      <span className="sr">Remove </span>
       <span>{token.negated ? `not ${token.name}` : token.name}</span>
       <bdi className="clip">{showControls(token.value)}</bdi>
       <Icon name="x" />

@@ -124,9 +124,10 @@ export function SearchPage() {
           </Notice>
         ) : hits.length === 0 && !query.isError ? (
           <div className="none">
-            <b>Nothing says that.</b>
+            <b>No matches.</b>
             <p>
-              All parts of a query must stand in the same passage. Fewer words, or a * at an end, find more.
+              All parts of a query must be in the same passage. Use fewer words, or end a word with *, to find
+              more.
             </p>
           </div>
         ) : (
@@ -166,7 +167,7 @@ function Unreadable({ count }: { readonly count: number }) {
   if (count === 0) return null;
   return (
     <p className="none">
-      {formatCounted(count, "passage")} could not be read: the archive is damaged. Problems tells more.
+      {formatCounted(count, "passage")} could not be read: the archive is damaged. See Problems.
     </p>
   );
 }
@@ -210,7 +211,7 @@ function useCurrentHit(
       })),
       ...(["k", "ArrowUp"] as const).map((keys) => ({
         keys,
-        label: "hit before",
+        label: "previous hit",
         group: "hit",
         hinted: keys !== "k",
         run: () => {

@@ -53,7 +53,7 @@ export function Preview({ hit, at, of }: PreviewProps) {
           {hit.kind === "title" ? "This is the session’s title." : "It belongs to no message."}
         </p>
       ) : query.isError ? (
-        <Notice title="It could not be read." detail={query.error.message} />
+        <Notice title="It could not be loaded." detail={query.error.message} />
       ) : query.data ? (
         <Around key={`${hit.session} ${hit.source} ${hit.message_uuid}`} hit={hit} window={query.data} />
       ) : (

@@ -7,10 +7,10 @@ import { useTitle } from "@/features/shell/use-title";
 import { Button } from "@/ui/controls";
 import { Icon } from "@/ui/icons";
 
-const HOOKS = ["See sessions live, and when they wait for you", "turnlog hooks install"] as const;
+const HOOKS = ["See sessions live, and when they are waiting for you", "turnlog hooks install"] as const;
 const WAYS = [
   ["Look around with sample sessions", "turnlog serve --demo"],
-  ["Read sessions of another folder", "turnlog sync PATH"],
+  ["Read sessions from another folder", "turnlog sync PATH"],
   ["See where turnlog looks", "turnlog status"],
 ] as const;
 

@@ -180,8 +180,8 @@ export function SessionsPage() {
 function NoMatch({ onClear }: { readonly onClear: () => void }) {
   return (
     <div className="none" role="status">
-      <b>No session is like that.</b>
-      <p>Every filter has to fit. Take one away, or all of them.</p>
+      <b>No sessions match.</b>
+      <p>All filters must match. Remove one, or clear them all.</p>
       <Button onClick={onClear}>Show all sessions</Button>
     </div>
   );

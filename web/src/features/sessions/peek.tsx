@@ -33,7 +33,7 @@ export function Peek({ session, onClose }: { readonly session: SessionItem; read
     formatMoney(session.cost_usd),
   ];
   return (
-    <aside className="peek" aria-label="A look into it">
+    <aside className="peek" aria-label="Preview">
       <header>
         <h2 className="clip">
           <bdi>{showControls(title)}</bdi>
@@ -51,7 +51,7 @@ export function Peek({ session, onClose }: { readonly session: SessionItem; read
       {session.marks.note != null && <p className="note">{showControls(session.marks.note)}</p>}
       {error && <Notice title="Its turns could not be listed." detail={error.message} />}
       {!data && !error && <Skeleton rows={4} shape="turn" />}
-      {data?.items.length === 0 && <p className="quiet">Nobody has asked anything in it.</p>}
+      {data?.items.length === 0 && <p className="quiet">It has no prompts.</p>}
       <ol>
         {data?.items.slice(0, TURNS).map((turn) => (
           <li key={turn.index}>

@@ -89,7 +89,7 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
           <IconButton
             icon="star"
             className="star"
-            label={marks.starred ? "Take the star away" : "Star"}
+            label={marks.starred ? "Remove the star" : "Star"}
             aria-pressed={marks.starred}
             onClick={() => {
               onStar(session);
@@ -127,11 +127,7 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
       <span role="cell" className="num">
         {formatSpan(session.duration_ms)}
       </span>
-      <span
-        role="cell"
-        className="num cost"
-        title={session.cost_usd === null ? "No price is known" : undefined}
-      >
+      <span role="cell" className="num cost" title={session.cost_usd === null ? "Price unknown" : undefined}>
         {formatMoney(session.cost_usd)}
       </span>
       <span role="cell" className="num last" title={formatMoment(session.last_at)}>

@@ -54,7 +54,7 @@ export function TagsDialog({ sessions, onMark, onClose }: TagsDialogProps) {
                 onMark(sessions, { remove_tags: [tag] });
               }}
             >
-              <span className="sr">Take away </span>
+              <span className="sr">Remove </span>
               <bdi className="clip">{showControls(tag)}</bdi>
               <Icon name="x" />
             </button>

@@ -34,7 +34,7 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
     };
     return [
       { keys: "j", label: "next session", group: "move", hinted: true, run: move(at + 1) },
-      { keys: "k", label: "session before", group: "move", hinted: true, run: move(at < 0 ? 0 : at - 1) },
+      { keys: "k", label: "previous session", group: "move", hinted: true, run: move(at < 0 ? 0 : at - 1) },
       {
         keys: "Enter",
         label: "open",

@@ -33,15 +33,15 @@ export function DeleteDialog({ session, title, onDone, onClose }: DeleteDialogPr
       describe={({ sessions, files, bytes, deliveries, links, backups }) => (
         <>
           <p>
-            It takes {formatCounted(files, "file")} ({formatBytes(bytes)})
+            This removes {formatCounted(files, "file")} ({formatBytes(bytes)})
             {sessions > 1 && ` of ${formatCounted(sessions, "session")}`}
-            {deliveries > 0 && ` and ${formatCounted(deliveries, "delivery", "deliveries")} of hooks`} out of
-            the archive{links > 0 && `, and ends ${formatCounted(links, "link")} to it`}. A machine that still
-            has its files does not bring it back.
+            {deliveries > 0 && ` and ${formatCounted(deliveries, "hook delivery", "hook deliveries")}`} from the
+            archive{links > 0 && `, and ends ${formatCounted(links, "link")} to it`}. Machines that still have
+            its files will not bring it back.
           </p>
           {backups.length > 0 && (
             <>
-              <p>These back-ups still have it, and are not touched:</p>
+              <p>These backups still have it, and are not changed:</p>
               <ul className="paths">
                 {backups.map(({ path, at, certain }) => (
                   <li key={path}>

@@ -45,7 +45,7 @@ export function ShareDialog({ session, title, onDelete, onClose }: ShareDialogPr
         <bdi>{showControls(title)}</bdi>
       </p>
       {error && !access && (
-        <Notice title="Who sees it could not be asked." detail={error.message}>
+        <Notice title="Who sees it could not be loaded." detail={error.message}>
           <button type="button" onClick={() => void query.refetch()}>
             Try again
           </button>

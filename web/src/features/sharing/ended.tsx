@@ -10,9 +10,9 @@ export function Ended() {
   return (
     <main id="main" className="ended" tabIndex={-1}>
       <Brand />
-      <h1>This link does not work any more.</h1>
+      <h1>This link no longer works.</h1>
       <p role="status">
-        It has expired, was ended by whoever made it, or was cut when it was copied. Ask for a new one.
+        It has expired, was revoked by the person who created it, or was copied incompletely. Ask for a new one.
       </p>
     </main>
   );

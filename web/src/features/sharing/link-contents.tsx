@@ -38,7 +38,7 @@ function Contents({ preview }: { readonly preview: LinkPreview }) {
               in <bdi>{showControls(project)}</bdi>
             </>
           )}
-          : {counts.join(", ")}, and what comes while the link is good.
+          : {counts.join(", ")}, and anything added while the link is valid.
         </Shown>
         {tools.length > 0 && (
           <Shown name="Tools">
@@ -49,9 +49,9 @@ function Contents({ preview }: { readonly preview: LinkPreview }) {
             {tools.length > MOST_TOOLS && ` and ${formatCount(tools.length - MOST_TOOLS)} more`}
           </Shown>
         )}
-        <Shown name="Taken out">
+        <Shown name="Removed">
           {redacted.length === 0
-            ? "Nothing in it looks like a secret. Read it all the same."
+            ? "Nothing in it looks like a secret. Check it before you share it anyway."
             : redacted.map(([kind, times]) => countKind(kind, times)).join(", ")}
         </Shown>
       </dl>

@@ -34,7 +34,7 @@ export function Links({ access, mayWrite, onDone }: LinksProps) {
     <section className="links" aria-label="Links">
       <h3>Links</h3>
       {links.length === 0 && (
-        <p className="quiet">A link shows this session, and nothing else, to whoever has its address.</p>
+        <p className="quiet">A link shows this session, and nothing else, to anyone who has its address.</p>
       )}
       <ul>
         {links.slice(0, SHOWN).map((link) => (
@@ -53,8 +53,8 @@ export function Links({ access, mayWrite, onDone }: LinksProps) {
           />
         ))}
       </ul>
-      {rest > 0 && <p className="quiet">and {formatCounted(rest, "older one")}</p>}
-      {end.error && <Notice title="It was not ended." detail={end.error.message} />}
+      {rest > 0 && <p className="quiet">and {formatCounted(rest, "older link")}</p>}
+      {end.error && <Notice title="The link was not revoked." detail={end.error.message} />}
       {mayWrite &&
         (adding ? (
           <NewLink session={access.key} onDone={onDone} />
@@ -85,17 +85,17 @@ function LinkRow({ link, now, ending, onEnd }: LinkRowProps) {
     <li className={open ? undefined : "over"}>
       <Icon name="link" className="i-s" />
       <span>
-        <span title={`Made ${formatMoment(link.created_at)}`}>{showControls(describeLink(link, now))}</span>
+        <span title={`Created ${formatMoment(link.created_at)}`}>{showControls(describeLink(link, now))}</span>
         {link.words.length > 0 && (
           <span className="meta">
             {" "}
-            without {formatCounted(link.words.length, "word of yours", "words of yours")}
+            without {formatCounted(link.words.length, "word of your own", "words of your own")}
           </span>
         )}
       </span>
       {open && onEnd && (
         <Button className="btn-s" disabled={ending} onClick={onEnd}>
-          End it
+          Revoke{" "}
         </Button>
       )}
     </li>

@@ -28,9 +28,7 @@ export function ShareMany({ sessions, me, admin, onClose }: ShareManyProps) {
   const own = sessions.filter((session) => admin || session.person === me);
   const others = sessions.length - own.length;
   const change = useVisibility((changed) => {
-    say(
-      changed.length === 0 ? "It was so already." : `Changed for ${formatCounted(changed.length, "session")}.`,
-    );
+    say(changed.length === 0 ? "Nothing changed." : `Changed for ${formatCounted(changed.length, "session")}.`);
     return Promise.resolve();
   });
   useEffect(() => {
@@ -42,19 +40,19 @@ export function ShareMany({ sessions, me, admin, onClose }: ShareManyProps) {
       <p className="subject">{formatCounted(own.length, "session")}</p>
       {others > 0 && (
         <p className="quiet">
-          {formatCounted(others, "other one is", "others are")} not yours, and stay as they are.
+          {formatCounted(others, "other one is", "others are")} not yours and will not change.
         </p>
       )}
       <Choices
         chosen={choice}
         hints={{
-          rules: "As the rules for their projects say; where none fits, private.",
-          private: "Only their persons and admins; what admins look at is recorded.",
-          team: "Everybody who has an account here.",
+          rules: "Decided by the rules for their projects; private if no rule matches.",
+          private: "Only their owners and admins; what admins view is recorded.",
+          team: "Everyone who has an account here.",
         }}
         onChoose={setChoice}
       />
-      {change.error && <Notice title="That was not changed." detail={change.error.message} />}
+      {change.error && <Notice title="It could not be changed." detail={change.error.message} />}
       <p className="quiet" role="status">
         {said}
       </p>

@@ -58,7 +58,7 @@ export function NewLink({ session, onDone }: NewLinkProps) {
       }}
     >
       <div className="how">
-        <label htmlFor={`${id}-days`}>Good for</label>
+        <label htmlFor={`${id}-days`}>Valid for</label>
         <select
           id={`${id}-days`}
           value={days}
@@ -76,7 +76,7 @@ export function NewLink({ session, onDone }: NewLinkProps) {
         <input
           id={`${id}-words`}
           type="text"
-          placeholder="Words of yours, with commas between them"
+          placeholder="Your own words, separated by commas"
           autoComplete="off"
           spellCheck={false}
           maxLength={2000}
@@ -97,7 +97,7 @@ export function NewLink({ session, onDone }: NewLinkProps) {
         // Nobody gives out what they were not shown.
         disabled={!current || preview.data === undefined || make.isPending}
       >
-        <Icon name="link" className="i-s" /> Make the link
+        <Icon name="link" className="i-s" /> Create the link
       </Button>
     </form>
   );
@@ -116,8 +116,8 @@ function Made({ address, until, onAnother }: MadeProps) {
   return (
     <div className="made">
       <p>
-        <b>Here is the link.</b> It is shown only now; whoever has it reads this session until{" "}
-        {formatDate(until)}, or until you end it.
+        <b>Here is the link.</b> It is shown only once; anyone who has it can read this session until{" "}
+        {formatDate(until)}, or until you revoke it.
       </p>
       <div className="copy">
         <input
@@ -134,7 +134,7 @@ function Made({ address, until, onAnother }: MadeProps) {
           className="btn-solid"
           onClick={() => {
             void copyText(address).then((done) => {
-              say(done ? "Copied" : "The browser did not allow copying: mark it, and copy it yourself.");
+              say(done ? "Copied" : "The browser did not allow copying: select it and copy it yourself.");
               if (!done) field.current?.focus();
             });
           }}
@@ -146,7 +146,7 @@ function Made({ address, until, onAnother }: MadeProps) {
         {said}
       </p>
       <Button className="btn-s btn-bare" onClick={onAnother}>
-        Make another one
+        Create another one
       </Button>
     </div>
   );

@@ -41,7 +41,9 @@ export function SharedApp() {
         Skip to the content
       </a>
       <SharedBanner link={link} />
-      <Boundary fallback={(error) => <Notice title="This page broke." detail={error.message} />}>
+      <Boundary
+        fallback={(error) => <Notice title="Something went wrong on this page." detail={error.message} />}
+      >
         <Suspense fallback={null}>
           <Switch>
             <Route path="/sessions/:session/messages/:message">

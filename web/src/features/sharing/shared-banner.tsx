@@ -22,7 +22,7 @@ export function SharedBanner({ link }: { readonly link: SharedLink }) {
             "Shared with you"
           )}
         </span>
-        <span>secrets are taken out</span>
+        <span>secrets are removed</span>
         <span>
           until{" "}
           <time dateTime={link.expires_at}>

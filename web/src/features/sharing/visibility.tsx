@@ -20,7 +20,7 @@ interface VisibilityChoiceProps {
 export function VisibilityChoice({ access, onDone }: VisibilityChoiceProps) {
   const me = useTeam()?.name ?? null;
   const change = useVisibility(onDone);
-  const owner = access.person === me ? "you" : (access.person ?? "its person");
+  const owner = access.person === me ? "you" : (access.person ?? "its owner");
   const shown = change.isPending ? change.variables.choice : choiceOf(access);
   return (
     <>
@@ -28,14 +28,14 @@ export function VisibilityChoice({ access, onDone }: VisibilityChoiceProps) {
         chosen={shown}
         hints={{
           rules: showControls(describeRule(access)),
-          private: `Only ${owner} and admins; what admins look at is recorded.`,
-          team: "Everybody who has an account here.",
+          private: `Only ${owner} and admins; what admins view is recorded.`,
+          team: "Everyone who has an account here.",
         }}
         onChoose={(choice) => {
           change.mutate({ keys: [access.key], choice });
         }}
       />
-      {change.error && <Notice title="That was not changed." detail={change.error.message} />}
+      {change.error && <Notice title="It could not be changed." detail={change.error.message} />}
     </>
   );
 }

@@ -53,7 +53,7 @@ function Menu({ me }: { readonly me: Me }) {
           People
         </Link>
         <Link href={auditPath()} onClick={close}>
-          {me.is_admin ? "Audit" : "What concerns you in the audit"}
+          {me.is_admin ? "Audit" : "Audit entries about you"}
         </Link>
         <button
           type="button"
@@ -71,7 +71,7 @@ function Menu({ me }: { readonly me: Me }) {
 }
 
 function describe(me: Me): string {
-  if (me.role === null) return "The server’s own browser: sees and may do everything.";
+  if (me.role === null) return "The operator’s browser: sees everything and may change everything.";
   const [role, means] = ROLES[me.role];
   return `${me.name ?? ""}, ${role.toLowerCase()}: ${means}.`;
 }

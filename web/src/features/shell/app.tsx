@@ -130,14 +130,14 @@ function Shell({ ended }: { readonly ended: boolean }) {
 function Broken({ message }: { readonly message: string }) {
   return (
     <main id="main" className="none">
-      <Notice title="This page broke." detail={message}>
+      <Notice title="Something went wrong on this page." detail={message}>
         <button
           type="button"
           onClick={() => {
             window.location.reload();
           }}
         >
-          Load it again
+          Reload
         </button>
       </Notice>
     </main>

@@ -24,7 +24,7 @@ export function ConnectionBanner() {
         <div className="banner bad">
           <span className="st st-fail" aria-hidden="true" />
           <span>
-            <b>This browser is not let in.</b> Open the address that <code>turnlog serve</code> printed.
+            <b>This browser has no access.</b> Open the address that <code>turnlog serve</code> printed.
           </span>
         </div>
       )}

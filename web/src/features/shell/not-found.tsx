@@ -6,7 +6,7 @@ export function NotFound() {
       <h1>
         <b>There is no such page.</b>
       </h1>
-      <p>The address may have been cut when it was copied.</p>
+      <p>The address may have been copied incompletely.</p>
       <Link className="btn" href="/sessions">
         All sessions
       </Link>

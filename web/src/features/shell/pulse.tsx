@@ -41,7 +41,7 @@ export function Pulse() {
 }
 
 function describe(sync: Status["sync"]): { readonly mark: "work" | "idle" | "fail"; readonly text: string } {
-  if (sync.phase === "failed" || sync.failing) return { mark: "fail", text: "Sync fails" };
+  if (sync.phase === "failed" || sync.failing) return { mark: "fail", text: "Sync is failing" };
   switch (sync.phase) {
     case "starting":
     case "syncing":

@@ -48,7 +48,7 @@ export function useShellKeys() {
       },
       {
         keys: "g t",
-        label: "another theme",
+        label: "change theme",
         run: () => {
           theme.set(nextTheme);
         },

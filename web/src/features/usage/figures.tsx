@@ -188,7 +188,7 @@ function Blocks({ report, period, now, tables }: BlocksProps) {
         shown.length > 0 ? (
           <BlockBars rows={shown} zone={period.zone} now={now} />
         ) : (
-          <p className="quiet">No answer came in the last 30 days.</p>
+          <p className="quiet">There were no answers in the last 30 days.</p>
         )
       }
       table={
@@ -323,7 +323,7 @@ function Tools({ report, measure, tables }: PartProps) {
   return (
     <Figure
       title="By tool"
-      note="of the answers that call it"
+      note="for the answers that call it"
       tables={tables}
       file="tools"
       csv={() => csvOf("tool", report.rows)}

@@ -26,7 +26,7 @@ export function Hero({ report, days, blocks, state, period, now }: HeroProps) {
   ).length;
   const saved = parseMoney(total.saved_usd);
   return (
-    <section className="hero" aria-label="In short">
+    <section className="hero" aria-label="Summary">
       <div>
         <h1 className="big">
           {floor}
@@ -92,7 +92,7 @@ function describeReported({ reported }: UsageReport): string {
   }).length;
   const of = reported.length === same ? "" : ` of the ${formatCount(reported.length)} that have one`;
   return same === 0
-    ? `Claude Code’s own count differs for ${formatCounted(reported.length, "session")}: it knows calls that no transcript holds. `
+    ? `Claude Code’s own count differs for ${formatCounted(reported.length, "session")}: it includes calls that are in no transcript. `
     : `It agrees with Claude Code’s own count to the cent for ${formatCounted(same, "session")}${of}. `;
 }
 

@@ -52,7 +52,7 @@ export function UsagePage() {
         }}
       />
       {models.isError ? (
-        <Notice title="Usage could not be counted." detail={models.error.message}>
+        <Notice title="Usage could not be loaded." detail={models.error.message}>
           <button type="button" onClick={() => void models.refetch()}>
             Try again
           </button>
@@ -198,7 +198,7 @@ function useUsageKeys(
           change({ measure: state.measure === "cost" ? "tokens" : "cost" });
         },
       },
-      { keys: "ArrowLeft", label: "day before", group: "day", hinted: true, run: move(-1) },
+      { keys: "ArrowLeft", label: "previous day", group: "day", hinted: true, run: move(-1) },
       { keys: "ArrowRight", label: "next day", group: "day", hinted: true, run: move(1) },
       {
         keys: "Enter",

@@ -79,7 +79,7 @@ function AgentFlow({ id, agent, call }: AgentFlowProps) {
   }, [wanted, rows, bring, landing]);
 
   if (query.isPending) return <Skeleton rows={3} shape="message" />;
-  if (query.isError) return <Notice title="This sub-agent could not be read." detail={query.error.message} />;
+  if (query.isError) return <Notice title="This sub-agent could not be loaded." detail={query.error.message} />;
   return (
     <>
       <AgentHead
@@ -90,7 +90,7 @@ function AgentFlow({ id, agent, call }: AgentFlowProps) {
       />
       <div ref={list}>
         {query.hasPreviousPage && (
-          <More text="Show what came before" onShow={() => void query.fetchPreviousPage()} />
+          <More text="Show earlier messages" onShow={() => void query.fetchPreviousPage()} />
         )}
         {rows.map((row, at) =>
           row.kind === "gap" ? null : (
@@ -105,7 +105,7 @@ function AgentFlow({ id, agent, call }: AgentFlowProps) {
           ),
         )}
         {rows.length === 0 && <p className="meta n-none">{nothing(call)}</p>}
-        {query.hasNextPage && <More text="Show what came next" onShow={() => void query.fetchNextPage()} />}
+        {query.hasNextPage && <More text="Show later messages" onShow={() => void query.fetchNextPage()} />}
       </div>
     </>
   );
@@ -113,7 +113,7 @@ function AgentFlow({ id, agent, call }: AgentFlowProps) {
 
 function nothing(call: Call): string {
   return call.state === "resolved"
-    ? "Nothing that it did stands in the archive, only what it answered."
+    ? "The archive has only its answer, not what it did."
     : "It has not said anything yet.";
 }
 

@@ -21,7 +21,7 @@ export function Fields({ value, title }: { readonly value: unknown; readonly tit
         ))}
       </dl>
       {fields.length > MOST_FIELDS && (
-        <p className="morebar">{fields.length - MOST_FIELDS} more; the raw line has all.</p>
+        <p className="morebar">{fields.length - MOST_FIELDS} more; the raw line has them all.</p>
       )}
     </div>
   );

@@ -63,7 +63,7 @@ export function Questions({ questions }: { readonly questions: readonly Question
                 <Icon name="check" />
                 <span>
                   <b>{showControls(question.other)}</b>
-                  <span className="sr">, answered in own words</span>
+                  <span className="sr">, in their own words</span>
                 </span>
               </li>
             )}
@@ -81,7 +81,7 @@ export function WebResults({ results }: { readonly results: readonly WebResult[]
       lines={results}
       limit={8}
       label="Results"
-      note={<p className="morebar">Addresses are text; nothing of them was loaded.</p>}
+      note={<p className="morebar">Addresses are plain text; nothing was loaded from them.</p>}
     >
       {(shown) => (
         <ul className="web">

@@ -103,7 +103,7 @@ function Body({ call, message }: { readonly call: Call; readonly message: string
   const query = useQuery({ ...callsOfQuery(session, message), enabled: missing });
   if (!missing) return <Whole call={call} />;
   if (query.isPending) return <Skeleton rows={2} shape="message" />;
-  if (query.isError) return <Notice title="This call could not be read." detail={query.error.message} />;
+  if (query.isError) return <Notice title="This call could not be loaded." detail={query.error.message} />;
   return <Whole call={query.data.find((other) => other.index === call.index) ?? call} />;
 }
 

@@ -192,7 +192,7 @@ export function UnknownRow({ row }: { readonly row: RowOf<"unknown"> }) {
         <div className="in">
           {row.json === null ? (
             <p className="meta">
-              It is too long to be shown here. <RawLink row={row} />
+              It is too long to show here. <RawLink row={row} />
             </p>
           ) : (
             <Output text={printJson(row.json)} wrap language="json" />
@@ -211,7 +211,7 @@ export function BrokenRow({ row, message }: { readonly row: ContentRow; readonly
       </span>
       <div>
         <div className="hd">
-          <b>This could not be drawn</b>
+          <b>This could not be displayed</b>
           <RawLink row={row} />
         </div>
         <p>{showControls(message)}</p>

@@ -20,7 +20,7 @@ const LONG_LINES = 30;
 
 const NOTES: Readonly<Record<string, string>> = {
   command: "command",
-  queued: "sent while Claude worked",
+  queued: "sent while Claude was working",
   waiting: "still in the queue",
 };
 const SPEAKERS: Readonly<Record<string, string>> = {
@@ -107,7 +107,7 @@ function ForkSwitch({ fork }: { readonly fork: Fork }) {
       <span className="grow" />
       <span className="fork-note">edited prompt</span>
       <span className="fork" role="group" aria-label="Branch">
-        <button type="button" aria-label="Branch before" {...step(-1)}>
+        <button type="button" aria-label="Previous branch" {...step(-1)}>
           <Icon name="left" />
         </button>
         <span>
@@ -145,7 +145,7 @@ function cutText(text: string): string | null {
 
 function Images({ row }: { readonly row: RowOf<"prompt"> }) {
   return row.message.blocks.flatMap((block, at) =>
-    block.kind === "image" ? [<Picture key={at} href={block.image.href} alt="Put in with the prompt" />] : [],
+    block.kind === "image" ? [<Picture key={at} href={block.image.href} alt="Attached to the prompt" />] : [],
   );
 }
 
@@ -159,7 +159,7 @@ export function TextRow({ row }: { readonly row: RowOf<"text"> }) {
       </span>
       <div>
         <Markdown text={row.text} />
-        {row.truncated && <p className="meta">Cut here; the raw line has all of it.</p>}
+        {row.truncated && <p className="meta">Truncated; the raw line has all of it.</p>}
       </div>
       <MessageTools message={message} />
     </article>

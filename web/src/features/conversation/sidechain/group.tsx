@@ -80,7 +80,7 @@ function Operations({ group, shown, current, onGo }: GroupProps) {
   const { session } = useConversation();
   const query = useQuery(callsOfQuery(session, group.message_uuid));
   if (query.isPending) return <Skeleton rows={Math.min(group.operations, 5)} shape="turn" />;
-  if (query.isError) return <p className="sc-none">They could not be read: {query.error.message}</p>;
+  if (query.isError) return <p className="sc-none">They could not be loaded: {query.error.message}</p>;
   return (
     <ul>
       {filterCalls(query.data, shown).map((call) => (

@@ -105,9 +105,9 @@ export function SidechainPanel(props: PanelProps) {
       {groups.pending ? (
         <Skeleton rows={6} shape="turn" />
       ) : groups.error ? (
-        <p className="sc-none">It could not be read: {groups.error.message}</p>
+        <p className="sc-none">It could not be loaded: {groups.error.message}</p>
       ) : listed.count === 0 ? (
-        <p className="sc-none">{total === 0 ? "No tool was called here." : "Nothing of that sort."}</p>
+        <p className="sc-none">{total === 0 ? "No tool was called here." : "No operations match."}</p>
       ) : (
         <GroupList {...props} listed={listed} sort={shown} folds={folds} auto={auto} />
       )}
@@ -259,5 +259,5 @@ function GroupList({ listed, turns, passed, asked, sort, folds, auto, onLook, on
 /** An answer that says nothing goes by what was asked. */
 function promptOf(turns: readonly Turn[], message: number): string {
   const turn = turns.findLast((each) => each.prompt <= message);
-  return turn ? `“${turn.title}”` : "Without a word";
+  return turn ? `“${turn.title}”` : "Without text";
 }

@@ -100,7 +100,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         </span>
         <KeyCap keys="Tab" />
       </div>
-      <div className="plist" id={`${id}-list`} role="listbox" aria-label="What there is">
+      <div className="plist" id={`${id}-list`} role="listbox" aria-label="Results">
         {sections.map((section) => (
           <div key={section.name} role="group" aria-label={section.name}>
             <div className="ph" role="presentation">
@@ -121,7 +121,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         ))}
         {choices.length === 0 && (
           <div className="pnone" role="option" aria-selected="false" aria-disabled="true">
-            {waiting ? "Looking…" : "Nothing is called that."}
+            {waiting ? "Searching…" : "No matches."}
           </div>
         )}
       </div>
