@@ -16,7 +16,7 @@ from turnlog.store.identity import Place
 from turnlog.store.rows import CallRow, MessageRow, PlacementRow, SightingRow
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.touched import FILE_TOOLS, NOT_DONE
+from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
@@ -92,7 +92,7 @@ class ChapterBuilder:
 
     def list_changed(self, message: int) -> tuple[str, ...]:
         """Return the files that the calls of a message changed."""
-        found = map(_find_file, self.conversation.live_messages[message].calls)
+        found = map(find_file, self.conversation.live_messages[message].calls)
         return tuple([path for path, changes in found if changes and path is not None])
 
     @property
@@ -191,7 +191,7 @@ class ChapterBuilder:
     def _build_call(self, index: int, call: Call, message: int | None) -> CallRow:
         line, result = call.place.line, call.result
         number = self.conversation.find_line(line) or 0
-        path, changes = _find_file(call)
+        path, changes = find_file(call)
         return CallRow(
             index=index,
             source=self.source,
@@ -221,12 +221,3 @@ class ChapterBuilder:
         if at is None:
             raise ValueError("a line without a place is nothing that can be kept")
         return Place(at.source, self._generation, at.offset)
-
-
-def _find_file(call: Call) -> tuple[str | None, bool]:
-    """Return the file that a call works on, and whether it was changed."""
-    field, changes = FILE_TOOLS.get(call.name, ("", False))
-    path = getattr(call.view_input().value, field, None) if field else None
-    if not isinstance(path, str):
-        return None, False
-    return path, changes and call.state not in NOT_DONE

@@ -4,10 +4,15 @@ A fork, a resume of old or a file that somebody copied begins with the lines of 
 them is the original does not depend on the order in which they are archived: it is the one that does not say
 that it is a fork, then one whose lines name the session that its file is called by, then the one with the
 smallest key. Only one person's sessions are compared: nobody learns here that others have the same.
+
+A uuid alone does not make a copy: the message must be of the same type and time as well. Names that are no
+UUIDs, like `u1`, come up in sessions that have nothing to do with each other: there the first prompts must be
+the same, too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -27,10 +32,14 @@ class _Origin(Struct, frozen=True, gc=False):
     """What a session's summary says about where it comes from; the rest of it is not looked at."""
 
     forked_from: str | None = None
+    first_prompt: str | None = None
 
 
 _Rank = tuple[bool, bool, str]
+_Group = tuple[object, ...]
+"""Whose session it is, and with which message it begins: copies have the same."""
 
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _decode = json.Decoder(_Origin).decode
 
 
@@ -44,12 +53,12 @@ def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
         return [*batches]
     originals: dict[str, str] = {}
     told: dict[str, str | None] = {}
-    for uuid in dict.fromkeys(uuid for uuid, _ in heads.values()):
-        new = [batch for batch in batches if batch.key in heads and heads[batch.key][0] == uuid]
+    for uuid in dict.fromkeys(head.uuid or "" for head, _ in heads.values()):
+        new = [batch for batch in batches if batch.key in heads and heads[batch.key][0].uuid == uuid]
         stored = [twin for twin in store.list_twins(Scope(new[0].owner), uuid) if twin.key not in heads]
         if len(new) + len(stored) == 1:
             continue
-        for ranks in _rank_by_person(store, new, stored, {key: head[1] for key, head in heads.items()}):
+        for ranks in _rank_copies(store, new, stored, heads):
             original = min(ranks, key=ranks.__getitem__)
             originals |= {key: original for key in ranks if key != original}
         told |= {twin.key: twin.copied_from for twin in stored}
@@ -62,40 +71,62 @@ def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
     ]
 
 
-def _rank_by_person(
-    store: Store, new: Sequence[SessionBatch], stored: Sequence[Twin], heads: Mapping[str, Twin]
+def _rank_copies(
+    store: Store,
+    new: Sequence[SessionBatch],
+    stored: Sequence[Twin],
+    heads: Mapping[str, tuple[LineFact, Twin]],
 ) -> Iterable[dict[str, _Rank]]:
-    """Return what decides among the sessions of each person of whom some are new."""
+    """Return what decides among the sessions that are copies of each other, where some of them are new."""
     owner = new[0].owner
     persons = {machine.origin: machine.person for machine in store.list_machines(Scope(owner))}
-    found: dict[str | None, dict[str, _Rank]] = {}
+    found: dict[_Group, dict[str, _Rank]] = {}
     for batch in new:
-        ranks = found.setdefault(persons.get(batch.origin), {})
-        ranks[batch.key] = _rank(heads[batch.key], _get_row(batch))
+        head, twin = heads[batch.key]
+        row = _get_row(batch)
+        found.setdefault((persons.get(batch.origin), *_tell_apart(head, row)), {})[batch.key] = _rank(twin, row)
+    uuid = heads[new[0].key][0].uuid
     for twin in stored:
         session = _find_session(store, owner, twin.key)
-        if session is not None and session.person in found:
-            found[session.person][twin.key] = _rank(twin, session.row)
+        first = None if session is None else _find_line(store, owner, twin.key, uuid)
+        if session is not None and first is not None:
+            group = session.person, *_tell_apart(first, session.row)
+            if group in found:
+                found[group][twin.key] = _rank(twin, session.row)
     return found.values()
 
 
-def _find_head(batch: SessionBatch) -> tuple[str, Twin] | None:
+def _tell_apart(head: LineFact, row: SessionRow | None) -> tuple[object, ...]:
+    """Return what copies have in common besides the uuid of their first message."""
+    is_unique = _UUID.fullmatch(head.uuid or "") is not None
+    prompt = None if is_unique or row is None else _decode(row.summary).first_prompt
+    return head.type, head.time, prompt
+
+
+def _find_line(store: Store, owner: str, key: str, uuid: str | None) -> LineFact | None:
+    """Return the line of a stored session that has a uuid, if it is among the first."""
+    known = store.find_known(Scope(owner), key)
+    for source in () if known is None else known.sources:
+        if source.source == key:
+            lines = store.list_lines(Scope(owner), key, source.generation, count=BEGINNING)
+            return next((line for line in lines if line.uuid == uuid), None)
+    return None
+
+
+def _find_head(batch: SessionBatch) -> tuple[LineFact, Twin] | None:
     """Return the first message of a session that is new, and of which another line follows it."""
     if batch.base_revision != 0:
         return None
     source = next((each for each in batch.sources if each.source == batch.key), None)
     if source is None or source.kind is not SourceKind.TRANSCRIPT:
         return None
-    seen: set[str | None] = set()
+    seen: dict[str | None, LineFact] = {}
     for line in islice(source.lines, BEGINNING):
         if line.parent_uuid is not None and line.parent_uuid in seen:
-            return line.parent_uuid, _describe(batch, line)
-        seen.add(line.uuid)
+            twin = Twin(key=batch.key, session_id=batch.session_id, told_id=line.session_id)
+            return seen[line.parent_uuid], twin
+        seen.setdefault(line.uuid, line)
     return None
-
-
-def _describe(batch: SessionBatch, line: LineFact) -> Twin:
-    return Twin(key=batch.key, session_id=batch.session_id, told_id=line.session_id)
 
 
 def _rank(twin: Twin, row: SessionRow | None) -> _Rank:

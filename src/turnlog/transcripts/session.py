@@ -167,7 +167,7 @@ class Session:
     @cached_property
     def summary(self) -> Summary:
         """The session at a glance."""
-        return self._summary_fold.build(self.prices)
+        return self._summary_fold.build(self.prices, agent_count=len(self.agents))
 
     @cached_property
     def problems(self) -> tuple[LineProblem, ...]:

@@ -1,18 +1,21 @@
-"""Which files calls read and changed, as their inputs name them."""
+"""Which files calls read and changed: as their inputs name them, below the directory of the call's line."""
 
 from __future__ import annotations
 
+import ntpath
+import posixpath
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
 
+from turnlog.messages.envelope import Envelope
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["FILE_TOOLS", "NOT_DONE", "Touched", "list_touched"]
+__all__ = ["Touched", "find_file", "list_touched"]
 
-FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
+_FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
     {
         "Read": ("file_path", False),
         "NotebookRead": ("notebook_path", False),
@@ -24,7 +27,7 @@ FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
 )
 """The tools that work on one file: where their input names it, and whether they change it."""
 
-NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
+_NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
 """What became of calls that touched nothing."""
 
 
@@ -39,10 +42,27 @@ def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
     """Return the files that some calls touched, each once, in order; calls that failed touched nothing."""
     found: dict[str, bool] = {}
     for call in calls:
-        field, changes = FILE_TOOLS.get(call.name, ("", False))
-        if not field or call.state in NOT_DONE:
-            continue
-        path = getattr(call.view_input().value, field, None)
-        if isinstance(path, str):
+        path, changes = find_file(call)
+        if path is not None and call.state not in _NOT_DONE:
             found[path] = found.get(path, False) or changes
     return tuple(Touched(path, changed) for path, changed in found.items())
+
+
+def find_file(call: Call) -> tuple[str | None, bool]:
+    """Return the file that a call works on, if it is on one, and whether the call changed it."""
+    field, changes = _FILE_TOOLS.get(call.name, ("", False))
+    path = getattr(call.view_input().value, field, None) if field else None
+    if not isinstance(path, str):
+        return None, False
+    entry = call.place.line.entry
+    cwd = entry.cwd if isinstance(entry, Envelope) else None
+    return _resolve(path, cwd if isinstance(cwd, str) else ""), changes and call.state not in _NOT_DONE
+
+
+def _resolve(path: str, cwd: str) -> str:
+    """Return a path below the directory that it is relative to; as it stands where that is not known."""
+    if not path or path.startswith(("/", "\\", "~")) or ntpath.splitdrive(path)[0]:
+        return path
+    if cwd.startswith("/"):
+        return posixpath.normpath(posixpath.join(cwd, path))
+    return ntpath.normpath(ntpath.join(cwd, path)) if ntpath.splitdrive(cwd)[0] else path

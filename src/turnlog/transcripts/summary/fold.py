@@ -86,6 +86,7 @@ class Counts(Struct, frozen=True, gc=False, kw_only=True):
     unresolved_calls: int = 0
     """Calls without a result so far."""
     agents: int = 0
+    """Sub-agents whose lines are here, in the transcript or in files of their own."""
     compactions: int = 0
     api_errors: int = 0
     """Requests that failed for good."""
@@ -194,8 +195,11 @@ class SummaryFold:
         if self._own_calls is not None:
             self._own_calls.add(line)
 
-    def build(self, prices: Prices | None = None) -> Summary:
-        """Return the summary of all lines so far, with costs if there are `prices`."""
+    def build(self, prices: Prices | None = None, *, agent_count: int | None = None) -> Summary:
+        """Return the summary of all lines so far, with costs if there are `prices`.
+
+        Lines alone tell only of sub-agents that have ids; whoever knows how many there are gives `agent_count`.
+        """
         around, calls, usage = self._surroundings, self._tally_calls(), self._open_book(prices)
         ids = around.count_values(Feature.SESSION)
         own = max(ids, key=ids.__getitem__, default=None)
@@ -216,7 +220,7 @@ class SummaryFold:
             models=tuple(dict.fromkeys((*self._tally.models, *usage.models))),
             first_time=around.first_time,
             last_time=around.last_time,
-            counts=self._count(calls, len(agents)),
+            counts=self._count(calls, len(agents) if agent_count is None else agent_count),
             totals=usage.totals,
             model_totals=tuple(usage.list_models()),
             cost=None if bill is None else bill.cost,
