@@ -56,8 +56,13 @@ class ScannedSession:
             for each in sorted(sources, key=lambda each: (each.kind is not SourceKind.TRANSCRIPT, each.source))
         ]
         found = store.list_deliveries(scope, session_id, count=1_000_000)
+        self._ends = [each for each in found if each.event_name in ENDING_EVENTS]
         self.deliveries = sorted(
-            (each for each in found if each.notification_type != "auth_success"),
+            (
+                each
+                for each in found
+                if each.event_name != "SessionEnd" and each.notification_type != "auth_success"
+            ),
             key=lambda each: (each.received_ns, each.delivery_id),
         )
 
@@ -176,8 +181,7 @@ class ScannedSession:
         own = [each for each in self.deliveries if call.id is not None and each.tool_use_id == call.id]
         if call.state != CallState.UNRESOLVED or not own or own[-1].event_name not in FIRST_EVENTS:
             return CALL_STATES[CallState(call.state)]
-        ends = [each for each in self.deliveries if each.event_name in ENDING_EVENTS]
-        if any(each.received_ns > own[-1].received_ns for each in ends):
+        if any(each.received_ns > own[-1].received_ns for each in self._ends):
             return ActionState.UNRESOLVED
         return ActionState.WAITING if own[-1].event_name == "PermissionRequest" else ActionState.RUNNING
 

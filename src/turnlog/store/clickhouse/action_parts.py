@@ -16,7 +16,7 @@ from msgspec import Struct
 from turnlog.store.actions import ENDING_EVENTS, ActionFilter, ActionKind
 from turnlog.store.clickhouse.chapters import SESSION, build_conditions, rows_like
 from turnlog.store.clickhouse.kinds import CALLS, PLACEMENTS
-from turnlog.store.clickhouse.timeline_parts import IS_EVENT
+from turnlog.store.clickhouse.timeline_parts import IS_EVENT, OF_SESSION
 from turnlog.store.timeline import FIRST_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
@@ -73,10 +73,10 @@ HAVING last_event IN ({_join(FIRST_EVENTS)}) AND max(received_ns) >= {{ended:Int
 """
 """Calls that are running or wait for a permission, by the last that hooks told of them."""
 EVENT_SPAN = f"""
-SELECT minOrNull(received_ns), maxOrNull(received_ns),
+SELECT minOrNull(if({IS_EVENT}, received_ns, NULL)), maxOrNull(if({IS_EVENT}, received_ns, NULL)),
     maxOrNull(if(event_name IN ({_join(ENDING_EVENTS)}), received_ns, NULL)),
     (count(), groupBitXor(sipHash64(number)))
-FROM deliveries FINAL WHERE {IS_EVENT}
+FROM deliveries FINAL WHERE {OF_SESSION}
 """
 """When the first and the last event of a session came, and the last that ended all calls; None without any.
 
@@ -195,7 +195,7 @@ def build_every(given: ActionValues, categories: tuple[str, ...] | None, has_eve
     wanted = frozenset(Category) if categories is None else frozenset(categories)
     kinds = [
         str(kind.number)
-        for kind, own in ((CALLS, _TOOLS), (PLACEMENTS, frozenset(Category) - _TOOLS))
+        for kind, own in ((CALLS, _TOOLS), (PLACEMENTS, frozenset(Category) - _TOOLS | {Category.AGENT}))
         if not wanted.isdisjoint(own)
     ]
     parts = [_build_files(", ".join(kinds), given)] if kinds and given.sources else []

@@ -19,6 +19,7 @@ __all__ = [
     "HAS_EVENTS",
     "IN_SPANS",
     "IS_EVENT",
+    "OF_SESSION",
     "LAST_MESSAGES",
     "LINE_STARTS",
     "LINES_AT",
@@ -35,10 +36,12 @@ _SPELLED = {
 }
 FACT = ", ".join(_SPELLED.get(name, name) for name in FACT_NAMES)
 """What of a delivery a `HookFact` has, by `FACT_NAMES`."""
-IS_EVENT = """
-owner = {owner:String} AND session_id = {told:String} AND ifNull(notification_type, '') <> 'auth_success'
+OF_SESSION = "owner = {owner:String} AND session_id = {told:String}"
+"""Which deliveries are of a session, by the id that hooks know it by."""
+IS_EVENT = f"""
+{OF_SESSION} AND event_name <> 'SessionEnd' AND ifNull(notification_type, '') <> 'auth_success'
 """
-"""Which deliveries are events of a session, by the id that hooks know it by."""
+"""Which of them are events (spec 002)."""
 HAS_EVENTS = f"SELECT 1 FROM deliveries FINAL WHERE {IS_EVENT} LIMIT 1"
 
 

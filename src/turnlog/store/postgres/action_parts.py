@@ -14,7 +14,7 @@ from turnlog.store.actions import ENDING_EVENTS, ActionFilter, ActionKind
 from turnlog.store.identity import SourceKind
 from turnlog.store.packing import as_word, pack_text
 from turnlog.store.postgres.chapters import SESSION, head, is_same
-from turnlog.store.postgres.hook_spans import IS_EVENT
+from turnlog.store.postgres.hook_spans import IS_EVENT, OF_SESSION
 from turnlog.store.postgres.timeline_parts import BY_CALL, BY_TIME, NUMBERED, in_ns
 from turnlog.store.timeline import FIRST_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
@@ -75,7 +75,7 @@ _LAST_EVENT = f"(SELECT d.event_name {_OF_THIS_CALL} {_NEWEST})"
 _HAS_ENDED = f"""
 (SELECT d.received_ns {_OF_THIS_CALL} {_NEWEST}) < (
     SELECT max(d.received_ns) FROM hook_deliveries AS d
-    WHERE {IS_EVENT} AND d.event_name IN ({_join(ENDING_EVENTS)})
+    WHERE {OF_SESSION} AND d.event_name IN ({_join(ENDING_EVENTS)})
 )
 """
 _LIVE = f"""
@@ -152,7 +152,7 @@ PARTS = (
         hidden_by_told=" AND (t.hook IS NULL OR (t.source, t.idx) NOT IN (SELECT source, idx FROM told_lines))",
         at=_REACHED,
         from_here=f"{_REACHED} >= %(at)s",
-        categories=frozenset(Category) - _TOOLS,
+        categories=frozenset(Category) - _TOOLS | {Category.AGENT},
     ),
     Part(
         kind=ActionKind.HOOK,

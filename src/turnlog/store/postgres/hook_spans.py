@@ -16,7 +16,7 @@ from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import Scope
 from turnlog.store.packing import pack_text
 
-__all__ = ["HOOK_SPANS", "IS_EVENT", "forget_span", "name_events", "widen_spans"]
+__all__ = ["HOOK_SPANS", "IS_EVENT", "OF_SESSION", "forget_span", "name_events", "widen_spans"]
 
 HOOK_SPANS = """
 CREATE TABLE hook_spans (              -- operational
@@ -33,12 +33,15 @@ FROM unnest(%(digests)s::bytea[], %(times)s::bigint[]) AS w (digest, received_ns
 ON CONFLICT (owner, digest) DO UPDATE
 SET first_ns = least(h.first_ns, excluded.first_ns), last_ns = greatest(h.last_ns, excluded.last_ns)
 """
-IS_EVENT = """
+OF_SESSION = """
 d.owner = %(owner)s AND d.received_ns BETWEEN %(first_ns)s AND %(last_ns)s
 AND substring(d.session_id from 1 for 64) = substring(%(id)s::bytea from 1 for 64) AND d.session_id = %(id)s
-AND d.notification_type IS DISTINCT FROM 'auth_success'
 """
-"""Which deliveries are events of a session; `name_events` has the values."""
+"""Which deliveries are of a session; `name_events` has the values."""
+IS_EVENT = f"""
+{OF_SESSION} AND d.event_name <> 'SessionEnd' AND d.notification_type IS DISTINCT FROM 'auth_success'
+"""
+"""Which of them are events (spec 002)."""
 
 
 def widen_spans(connection: Connection, scope: Scope, deliveries: Iterable[HookDelivery]) -> None:

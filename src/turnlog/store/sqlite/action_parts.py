@@ -11,7 +11,7 @@ from msgspec import Struct
 from turnlog.store.actions import ENDING_EVENTS, ActionFilter, ActionKind
 from turnlog.store.identity import SourceKind
 from turnlog.store.sqlite.chapters import Values
-from turnlog.store.sqlite.timelines import IS_EVENT
+from turnlog.store.sqlite.timelines import IS_EVENT, OF_SESSION
 from turnlog.store.timeline import FIRST_EVENTS
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
@@ -65,7 +65,7 @@ _LAST_EVENT = f"""(
 _HAS_ENDED = f"""
 (SELECT max(d.received_ns) FROM hook_deliveries AS {_OF_THIS_CALL}) < (
     SELECT max(d.received_ns) FROM hook_deliveries AS d INDEXED BY hook_deliveries_by_session
-    WHERE {IS_EVENT} AND d.event_name IN ({_join(ENDING_EVENTS)})
+    WHERE {OF_SESSION} AND d.event_name IN ({_join(ENDING_EVENTS)})
 )
 """
 _LIVE = f"""
@@ -143,7 +143,7 @@ PARTS = (
         """,
         hidden=f" AND (t.hook IS NULL OR NOT {_IS_TOLD})",
         at="ifnull(t.reached, 0)",
-        categories=frozenset(Category) - _TOOLS,
+        categories=frozenset(Category) - _TOOLS | {Category.AGENT},
     ),
     Part(
         kind=ActionKind.HOOK,

@@ -23,10 +23,11 @@ from turnlog.store.timeline import (
 )
 from turnlog.transcripts.hooks.matching import NEAR, Told
 
-__all__ = ["IS_EVENT", "Timelines"]
+__all__ = ["IS_EVENT", "OF_SESSION", "Timelines"]
 
-IS_EVENT = "d.owner = :owner AND d.session_id = :id AND d.notification_type IS NOT 'auth_success'"
-"""Which deliveries are events of a session."""
+OF_SESSION = "d.owner = :owner AND d.session_id = :id"
+IS_EVENT = f"{OF_SESSION} AND d.event_name <> 'SessionEnd' AND d.notification_type IS NOT 'auth_success'"
+"""Which deliveries are events of a session (spec 002)."""
 _NAMES = HookFact.__struct_fields__
 _FACT = ", ".join(
     f"iif(length(d.context) <= {LONGEST_CONTEXT}, d.context, NULL)" if name == "context" else f"d.{name}"

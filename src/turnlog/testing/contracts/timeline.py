@@ -30,7 +30,9 @@ _FILES = {
     "session-1.jsonl": make_lines(60),
     "session-1/subagents/agent-a1.jsonl": make_lines(24, agent_id="a1"),
 }
-_EVENTS = ("PreToolUse", "PostToolUse", "PermissionRequest", "Stop", "StopFailure", "PostToolUseFailure")
+_EVENTS = (
+    "PreToolUse", "PostToolUse", "PermissionRequest", "Stop", "StopFailure", "PostToolUseFailure", "SessionEnd",
+)  # fmt: skip
 _FILTERS = (
     ActionFilter(),
     ActionFilter(categories=("hook",)),

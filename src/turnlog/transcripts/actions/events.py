@@ -1,7 +1,6 @@
 """Events: lines that are neither said nor called, but happened (spec 002 §6).
 
-Which sort of event a line is, `lines.categories` says. What an agent's progress repeats is no event of its own,
-and what the program put in the user's mouth is none.
+Which sort of event a line is, `lines.categories` says. What the program put in the user's mouth is none.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def read_event(line: Line) -> Event | None:
     if kind in _PROMPTS or (kind is AssistantEntry and not _may_be_error(entry)):
         return None  # as nearly all lines
     category = find_category(line)
-    if category is None or category is Category.AGENT:
+    if category is None:
         return None
     hook = read_hook_line(entry)
     if hook is not None and hook.event:

@@ -144,12 +144,30 @@ function Owners({ cards, state, onChange }: OwnersProps) {
   );
 }
 
+/** What puts a session in a column. */
+const MEANINGS = {
+  needs_you:
+    "In the middle of its work, it waits for you: a permission, an answer, a plan; or an error stopped it.",
+  working: "It works on its own.",
+  done: "Its turn ended, or the session did. Nothing that it began waits for you; the next prompt is yours.",
+} as const;
+
+const NOBODY: Partial<Record<BoardGroup["kind"], string>> = {
+  needs_you: "Nobody waits for you.",
+  done: MEANINGS.done,
+};
+
 const MARKS = { needs_you: "wait", working: "work", done: "done" } as const;
 
 /** A column without cards is quiet. */
 function markOf({ kind, cards }: BoardGroup): string | null {
   if (kind !== "needs_you" && kind !== "working" && kind !== "done") return null;
   return cards.length === 0 ? "idle" : MARKS[kind];
+}
+
+function titleOf({ kind, key }: BoardGroup): string | undefined {
+  if (kind === "needs_you" || kind === "working" || kind === "done") return MEANINGS[kind];
+  return kind === "project" || kind === "machine" ? key : undefined;
 }
 
 interface ColumnProps {
@@ -167,15 +185,13 @@ function Column({ group, current, team }: ColumnProps) {
     <section className={kind === "needs_you" && cards.length > 0 ? "col c-wait" : "col"} aria-label={name}>
       <h2>
         {mark !== null && <span className={`st st-${mark}`} aria-hidden="true" />}
-        <span className="clip" title={kind === "project" || kind === "machine" ? group.key : undefined}>
+        <span className="clip" title={titleOf(group)}>
           {name}
         </span>{" "}
         <span className="n">{cards.length}</span>
         {kind === "needs_you" && cards.length > 1 && <span className="meta">longest first</span>}
       </h2>
-      {cards.length === 0 && (
-        <p className="nobody">{kind === "needs_you" ? "No session is waiting for you." : "None."}</p>
-      )}
+      {cards.length === 0 && <p className="nobody">{NOBODY[kind] ?? "None."}</p>}
       {cards.map((card) =>
         card.column === "done" ? (
           <Done
