@@ -8,6 +8,8 @@ never counted, and never shown as a message.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Raw, Snake, UnsetType
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.envelope import Envelope
@@ -54,6 +56,7 @@ class CacheMark(Camel):
 class ApiRequest(Envelope, tag_field="type", tag="api-request"):
     """One request; the answer's lines name it in `requestRef`."""
 
+    type: ClassVar[str]
     id: str | UnsetType = UNSET
     query_source: str | UnsetType = UNSET
     """What asked: `sdk`, `agent:builtin:general-purpose` and the like."""
@@ -78,6 +81,7 @@ class RequestPrompt(Snake):
 class ApiRequestShape(Envelope, tag_field="type", tag="api-request-shape"):
     """A system prompt and tools, by their hash."""
 
+    type: ClassVar[str]
     shape_hash: str | UnsetType = UNSET
     shape: RequestPrompt | UnsetType = UNSET
 
@@ -85,5 +89,6 @@ class ApiRequestShape(Envelope, tag_field="type", tag="api-request-shape"):
 class ApiRequestBlob(Envelope, tag_field="type", tag="api-request-blob"):
     """A message of a request, by its hash."""
 
+    type: ClassVar[str]
     hash: str | UnsetType = UNSET
     message: Message | UnsetType = UNSET

@@ -37,11 +37,21 @@ Number = int | float
 """A JSON number as it stands: `1` and `1.0` are told apart."""
 
 
+_TAG_NAMES = {"hookEventName": "hook_event_name"}
+
+
 class _ValueMeta(StructMeta):
-    """Makes all fields keyword-only: msgspec does not hand `kw_only` down to subclasses."""
+    """Makes all fields keyword-only, which msgspec does not hand down, and gives a tag its name in Python.
+
+    A tag is no field: `type` is an attribute of the class, which costs nothing when lines are decoded.
+    """
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
-        return super().__new__(mcs, name, bases, namespace, kw_only=True, **config)
+        cls = super().__new__(mcs, name, bases, namespace, kw_only=True, **config)
+        if isinstance(config.get("tag"), str):
+            field_name = cls.__struct_config__.tag_field or "type"
+            setattr(cls, _TAG_NAMES.get(field_name, field_name), config["tag"])
+        return cls
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Open, Snake, UnknownBlock, UnsetType
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
 class CitationBase(Snake, tag_field="type"):
     """What every citation says."""
 
+    type: ClassVar[str]
     cited_text: str | UnsetType = UNSET
 
 

@@ -7,6 +7,8 @@ are brought to these same types (`legacy`). Each entry has the envelope's fields
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.api_requests import ApiRequest, ApiRequestBlob, ApiRequestShape
 from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
@@ -172,6 +174,7 @@ class PermissionOutcome(Camel):
 class UserEntry(Envelope, tag_field="type", tag="user"):
     """A prompt, a tool's result, or text that the program put in the user's mouth."""
 
+    type: ClassVar[str]
     message: Message
     tool_use_result: Raw | UnsetType = UNSET
     """The result as the program shows it; `tool_io.view_result` gives it a type."""
@@ -241,6 +244,7 @@ class ErrorObject(Camel):
 class AssistantEntry(Envelope, tag_field="type", tag="assistant"):
     """An answer of the model, or a part of one: lines that share `message.id` are one message."""
 
+    type: ClassVar[str]
     message: Message
     tool_input_stream_ms: Number | UnsetType = UNSET
     api_block_index: int | UnsetType = UNSET
@@ -293,6 +297,7 @@ class Rendered(Camel):
 class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):
     """Context that the program put in: files, reminders, what hooks said, queued prompts."""
 
+    type: ClassVar[str]
     attachment: Attachment
     rendered: tuple[Rendered, ...] | UnsetType = UNSET
     rendered_in_human_turn: tuple[Rendered, ...] | UnsetType = UNSET
@@ -303,6 +308,7 @@ class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):
 class ProgressEntry(Envelope, tag_field="type", tag="progress"):
     """How far a call has come. Messages nested in it are copies: never count them."""
 
+    type: ClassVar[str]
     data: Progress
     tool_use_id: str | None | UnsetType = field(name="toolUseID", default=UNSET)
     parent_tool_use_id: str | None | UnsetType = field(name="parentToolUseID", default=UNSET)

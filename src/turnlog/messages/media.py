@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Open, Snake, UnknownBlock, UnsetType
 from turnlog.messages.citations import Citation
 
@@ -40,6 +42,7 @@ class CitationsConfig(Snake):
 class BlockBase(Snake, tag_field="type"):
     """What every block has: a type, and perhaps a cache mark."""
 
+    type: ClassVar[str]
     cache_control: CacheControl | None | UnsetType = UNSET
 
 
@@ -52,6 +55,8 @@ class TextBlock(BlockBase, tag="text"):
 
 class SourceBase(Snake, tag_field="type"):
     """Where an image's or a document's content is."""
+
+    type: ClassVar[str]
 
 
 class Base64Source(SourceBase, tag="base64"):

@@ -5,6 +5,8 @@ They are re-appended often, and mostly the last one counts. Few carry an envelop
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.envelope import Envelope, PermissionMode
@@ -58,7 +60,7 @@ __all__ = [
 
 
 class _Metadata(Envelope, tag_field="type"):
-    pass
+    type: ClassVar[str]
 
 
 class Summary(_Metadata, tag="summary"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownTagged, UnsetType, field
 from turnlog.messages.envelope import PermissionMode
@@ -94,6 +95,7 @@ class PermissionRuleValue(Camel):
 class _Update(Camel, tag_field="type"):
     """A change of permissions, and where it is kept."""
 
+    type: ClassVar[str]
     destination: PermissionUpdateDestination | UnsetType = UNSET
 
 
@@ -159,6 +161,7 @@ PermissionUpdate = Open[
 class _Result(Camel, tag_field="behavior"):
     """An answer to "may this tool run?"."""
 
+    behavior: ClassVar[str]
     message: str | None | UnsetType = UNSET
     """What the model is told; only a refusal needs it."""
     tool_use_id: str | None | UnsetType = field(name="toolUseID", default=UNSET)

@@ -6,6 +6,8 @@ they are for looking at, and their usage is not to be counted, since the sub-age
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Number, Open, Raw, UnknownTagged, UnsetType, field
 from turnlog.messages.message import Message
 
@@ -32,6 +34,8 @@ FREE_FORM: dict[str, str] = {
 
 class ProgressBase(Camel, tag_field="type"):
     """A piece of progress, told apart by its type."""
+
+    type: ClassVar[str]
 
 
 class UnknownProgress(UnknownTagged):

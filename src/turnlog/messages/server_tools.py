@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Open, Raw, Snake, UnknownBlock, UnsetType
 from turnlog.messages.media import BlockBase, DocumentBlock, TextBlock
 
@@ -69,7 +71,7 @@ class _ServerToolResult(BlockBase):
 
 
 class _Result(Snake, tag_field="type"):
-    pass
+    type: ClassVar[str]
 
 
 class _Error(_Result):

@@ -5,6 +5,8 @@ Versions add fields, and a folder holds files of every version that it ever saw,
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, UnknownBlock, UnsetType
 from turnlog.messages.envelope import PermissionMode
 
@@ -85,6 +87,8 @@ class WorkflowPhase(Camel):
 
 class WorkflowProgressBase(Camel, tag_field="type"):
     """A piece of a workflow's progress, told apart by its type."""
+
+    type: ClassVar[str]
 
 
 class WorkflowPhaseProgress(WorkflowProgressBase, tag="workflow_phase"):

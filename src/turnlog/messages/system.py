@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, UnsetType, field
 from turnlog.messages.envelope import Envelope, PermissionMode
@@ -76,6 +76,7 @@ class SystemFields(Envelope):
 class SystemNotice(SystemFields, tag_field="type", tag="system"):
     """A system line without a subtype."""
 
+    type: ClassVar[str]
     duration_ms: Number | UnsetType = UNSET
     hook_count: int | UnsetType = UNSET
     hook_infos: tuple[HookInfo, ...] | UnsetType = UNSET
@@ -86,6 +87,7 @@ class SystemNotice(SystemFields, tag_field="type", tag="system"):
 
 
 class _Subtyped(SystemFields, tag_field="subtype"):
+    subtype: ClassVar[str]
     type: Literal["system"] = "system"
 
 

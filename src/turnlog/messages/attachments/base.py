@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import Camel, UnknownTagged
 
 __all__ = ["AttachmentBase", "UnknownAttachment"]
@@ -9,6 +11,8 @@ __all__ = ["AttachmentBase", "UnknownAttachment"]
 
 class AttachmentBase(Camel, tag_field="type"):
     """Something the program put beside the conversation, told apart by its type."""
+
+    type: ClassVar[str]
 
 
 class UnknownAttachment(UnknownTagged):

@@ -5,6 +5,8 @@ The host answers with a `PermissionResult`, a hook's output, or one of the repli
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import (
     UNSET,
     Open,
@@ -127,11 +129,14 @@ class UserDialogRequest(SnakeRequest, tag="request_user_dialog"):
 class DialogCompleted(Snake, tag_field="behavior", tag="completed"):
     """The user went through with a dialog."""
 
+    behavior: ClassVar[str]
     result: Raw | UnsetType = UNSET
 
 
 class DialogCancelled(Snake, tag_field="behavior", tag="cancelled"):
     """The user closed a dialog."""
+
+    behavior: ClassVar[str]
 
 
 class UnknownDialogReply(UnknownTagged):

@@ -6,6 +6,8 @@ tag, so that one union can hold them all.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import Camel, Snake, UnknownTagged
 
 __all__ = ["CamelRequest", "SnakeRequest", "UnknownControlRequest"]
@@ -14,12 +16,21 @@ __all__ = ["CamelRequest", "SnakeRequest", "UnknownControlRequest"]
 class SnakeRequest(Snake, tag_field="subtype"):
     """A request whose fields are spelled in snake_case."""
 
+    subtype: ClassVar[str]
+
 
 class CamelRequest(Camel, tag_field="subtype"):
     """A request whose fields are spelled in camelCase."""
+
+    subtype: ClassVar[str]
 
 
 class UnknownControlRequest(UnknownTagged):
     """A request of an undeclared subtype, which stands in `type`."""
 
     __slots__ = ()
+
+    @property
+    def subtype(self) -> str | None:
+        """The same, as known requests have it."""
+        return self.type

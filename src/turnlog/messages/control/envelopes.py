@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Open, Raw, Snake, UnknownTagged, UnsetType, Value
 from turnlog.messages.control.requests import RequestBody
@@ -40,11 +41,13 @@ __all__ = [
 class ControlRequest(Snake, tag_field="type", tag="control_request"):
     """A request of either side; the id is unique among the sender's open ones."""
 
+    type: ClassVar[str]
     request_id: str
     request: RequestBody
 
 
 class _Body(Snake, tag_field="subtype"):
+    subtype: ClassVar[str]
     request_id: str
     pending_permission_requests: tuple[ControlRequest, ...] | None | UnsetType = UNSET
     """What still waits for an answer, as in the next two: a client that joins late can ask its user again."""
@@ -65,9 +68,14 @@ class ErrorBody(_Body, tag="error"):
 
 
 class UnknownResponseBody(UnknownTagged):
-    """A reply of an unknown subtype."""
+    """A reply of an unknown subtype, which stands in `type`."""
 
     __slots__ = ()
+
+    @property
+    def subtype(self) -> str | None:
+        """The same, as known replies have it."""
+        return self.type
 
 
 ResponseBody = Open[SuccessBody | ErrorBody, UnknownResponseBody]
@@ -77,6 +85,7 @@ ResponseBody = Open[SuccessBody | ErrorBody, UnknownResponseBody]
 class ControlResponse(Snake, tag_field="type", tag="control_response"):
     """The answer to a request."""
 
+    type: ClassVar[str]
     response: ResponseBody
 
     @classmethod
@@ -108,6 +117,7 @@ class FlatBody(Snake):
 class FlatControlResponse(Snake, tag_field="type", tag="control_response"):
     """The answer to a request as spec 001 has it; read, never written."""
 
+    type: ClassVar[str]
     response: FlatBody
 
     def nested(self) -> ControlResponse:
@@ -118,12 +128,14 @@ class FlatControlResponse(Snake, tag_field="type", tag="control_response"):
 class ControlCancelRequest(Snake, tag_field="type", tag="control_cancel_request"):
     """The sender of a request withdraws it; no answer is due any more."""
 
+    type: ClassVar[str]
     request_id: str
 
 
 class KeepAlive(Snake, tag_field="type", tag="keep_alive"):
     """A sign of life, to be ignored."""
 
+    type: ClassVar[str]
     startup_mark: Raw | UnsetType = UNSET
     """Of sessions that are started in advance; not documented."""
 

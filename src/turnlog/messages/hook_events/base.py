@@ -6,6 +6,8 @@ is declared here comes with any of them, and no version sends all of it.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Snake, TypeEnum, UnknownTagged, UnsetType
 from turnlog.messages.envelope import PermissionMode
 
@@ -60,6 +62,7 @@ class HookEffort(Snake):
 class BaseHookInput(Snake, tag_field="hook_event_name"):
     """The fields that any hook event may carry, in the order in which they are written."""
 
+    hook_event_name: ClassVar[str]
     session_id: str | UnsetType = UNSET
     transcript_path: str | None | UnsetType = UNSET
     cwd: str | None | UnsetType = UNSET
@@ -73,8 +76,18 @@ class BaseHookInput(Snake, tag_field="hook_event_name"):
     """The agent's name, which may be empty; a main thread may have one too."""
     effort: HookEffort | None | UnsetType = UNSET
 
+    @property
+    def type(self) -> str:
+        """The event's name, as unknown events have it, too."""
+        return self.hook_event_name
+
 
 class UnknownHookEvent(UnknownTagged):
     """An event that nobody declared; `type` is its name."""
 
     __slots__ = ()
+
+    @property
+    def hook_event_name(self) -> str | None:
+        """The same, as known events have it."""
+        return self.type

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownTagged, UnsetType, field
 from turnlog.messages.hook_events.prompts import ElicitationAction
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult
@@ -47,6 +49,8 @@ class HookPermissionDecision(OpenEnum):
 
 class _Specific(Camel, tag_field="hookEventName"):
     """An answer to one kind of event."""
+
+    hook_event_name: ClassVar[str]
 
 
 class _Context(_Specific):

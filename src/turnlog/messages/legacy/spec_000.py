@@ -6,7 +6,7 @@ Calls have no ids here, so neither the call's block nor the result's has one: `t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from turnlog.messages.base import UNSET, Raw, TypeEnum, UnsetType
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
@@ -22,7 +22,7 @@ __all__ = ["Assistant000", "AssistantAction", "CompactSystem000", "System000", "
 
 
 class _Line(Envelope, LegacyLine, tag_field="type", rename="camel"):
-    pass
+    type: ClassVar[str]
 
 
 class User000(_Line, tag="user"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ __all__ = [
 class Line004(Envelope, LegacyLine, tag_field="type", rename="camel"):
     """What every line of the dialect has."""
 
+    type: ClassVar[str]
     message: Message
     subtype: str | UnsetType = UNSET
     compact_metadata: Raw | UnsetType = UNSET

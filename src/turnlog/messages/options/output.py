@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, Raw, UnknownTagged, UnsetType
 
 __all__ = ["JsonSchemaOutputFormat", "OutputFormat", "UnknownOutputFormat"]
@@ -16,6 +18,7 @@ class UnknownOutputFormat(UnknownTagged):
 class JsonSchemaOutputFormat(Camel, tag_field="type", tag="json_schema"):
     """JSON that a schema describes."""
 
+    type: ClassVar[str]
     schema: dict[str, Raw] | UnsetType = UNSET
     """Needed; `validation` says so."""
 

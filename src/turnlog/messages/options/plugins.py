@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, UnknownTagged, UnsetType
 
 __all__ = ["LocalPlugin", "PluginConfig", "UnknownPlugin"]
@@ -16,6 +18,7 @@ class UnknownPlugin(UnknownTagged):
 class LocalPlugin(Camel, tag_field="type", tag="local"):
     """A plugin in a directory, absolute or relative."""
 
+    type: ClassVar[str]
     path: str
     skip_mcp_discovery: bool | UnsetType = UNSET
 

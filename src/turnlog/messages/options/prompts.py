@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, UnknownTagged, UnsetType
 from turnlog.messages.options.enums import Preset
 
@@ -17,6 +19,7 @@ class UnknownSystemPrompt(UnknownTagged):
 class _SystemPrompt(Camel, tag_field="type"):
     """A system prompt that says more than its text."""
 
+    type: ClassVar[str]
     snapshot: bool | UnsetType = UNSET
     """Whether the prompt is recorded, to be used again when the session is resumed."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, UnknownTagged, UnsetType
 
 __all__ = [
@@ -30,6 +32,8 @@ class ThinkingDisplay(OpenEnum):
 
 class _Thinking(Camel, tag_field="type"):
     """A way of thinking."""
+
+    type: ClassVar[str]
 
 
 class ThinkingAdaptive(_Thinking, tag="adaptive"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, UnknownTagged, UnsetType
 from turnlog.messages.options.enums import Preset
 
@@ -24,6 +26,7 @@ class UnknownTools(UnknownTagged):
 class ToolsPreset(Camel, tag_field="type", tag="preset"):
     """A ready-made set of tools."""
 
+    type: ClassVar[str]
     preset: Preset
 
 

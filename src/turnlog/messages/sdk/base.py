@@ -7,7 +7,7 @@ they send, so neither is required.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from turnlog.messages.base import UNSET, Snake, UnknownTagged, UnsetType
 
@@ -24,10 +24,13 @@ class StreamMessage(Snake):
 class TypedMessage(StreamMessage, tag_field="type"):
     """A message that its `type` alone tells apart."""
 
+    type: ClassVar[str]
+
 
 class SystemMessage(StreamMessage, tag_field="subtype"):
     """What the program itself has to say, told apart by `subtype`."""
 
+    subtype: ClassVar[str]
     type: Literal["system"] = "system"
 
 

@@ -169,7 +169,7 @@ class Draft:
         elif index not in self._blocks:
             self._report(ProblemKind.MISSING_FIELD, "the start of the block", "a delta", index, _keep(delta))
         elif not self._blocks[index].grow(delta):
-            found = f"`{delta.__struct_config__.tag}`"
+            found = f"`{delta.type}`"
             self._report(ProblemKind.WRONG_TYPE, "a delta that fits the block", found, index, _keep(delta))
 
     def _end_block(self, index: int) -> None:

@@ -6,6 +6,8 @@ A message starts, its blocks start, grow by deltas and stop, and at last it gets
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Number, Open, Snake, UnknownTagged, UnsetType
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.citations import Citation
@@ -59,6 +61,8 @@ class UnknownDelta(UnknownTagged):
 class DeltaBase(Snake, tag_field="type"):
     """A piece by which a content block grows."""
 
+    type: ClassVar[str]
+
 
 class TextDelta(DeltaBase, tag="text_delta"):
     """More text."""
@@ -105,6 +109,8 @@ Delta = Open[
 
 class EventBase(Snake, tag_field="type"):
     """One event of the API's stream."""
+
+    type: ClassVar[str]
 
 
 class MessageStart(EventBase, tag="message_start"):

@@ -5,6 +5,8 @@ A finished agent's `usage` is that of its last response alone; its total is `tot
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, Snake, UnknownBlock, UnsetType
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.usage import Usage
@@ -82,6 +84,7 @@ class AgentUntaggedResult(AgentReport):
 class AgentCompletedResult(AgentReport, tag_field="status", tag="completed"):
     """An agent that finished."""
 
+    status: ClassVar[str]
     prompt: str | UnsetType = UNSET
     agent_id: str | UnsetType = UNSET
     agent_type: str | UnsetType = UNSET
@@ -100,6 +103,7 @@ class AgentCompletedResult(AgentReport, tag_field="status", tag="completed"):
 class AgentLaunchedResult(Camel, tag_field="status", tag="async_launched"):
     """An agent that runs in the background."""
 
+    status: ClassVar[str]
     agent_id: str
     is_async: bool | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -114,6 +118,7 @@ class AgentLaunchedResult(Camel, tag_field="status", tag="async_launched"):
 class AgentRemoteResult(Camel, tag_field="status", tag="remote_launched"):
     """An agent that runs on another machine."""
 
+    status: ClassVar[str]
     task_id: str
     session_url: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -124,6 +129,7 @@ class AgentRemoteResult(Camel, tag_field="status", tag="remote_launched"):
 class AgentQueuedResult(Camel, tag_field="status", tag="queued_to_running"):
     """A message that waits for an agent that is still at work."""
 
+    status: ClassVar[str]
     agent_id: str
     prompt: str | UnsetType = UNSET
 
@@ -131,6 +137,7 @@ class AgentQueuedResult(Camel, tag_field="status", tag="queued_to_running"):
 class AgentEnteredResult(Camel, tag_field="status", tag="sub_agent_entered"):
     """The first line of an agent that shares its caller's context."""
 
+    status: ClassVar[str]
     description: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
 
@@ -138,6 +145,7 @@ class AgentEnteredResult(Camel, tag_field="status", tag="sub_agent_entered"):
 class TeammateSpawnedResult(Snake, tag_field="status", tag="teammate_spawned"):
     """An agent that joined a team."""
 
+    status: ClassVar[str]
     teammate_id: str
     agent_id: str | UnsetType = UNSET
     agent_type: str | UnsetType = UNSET

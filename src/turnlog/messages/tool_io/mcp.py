@@ -6,6 +6,8 @@ API's spelling, as content items in the protocol's own spelling, or as an object
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import (
     UNSET,
     Camel,
@@ -70,6 +72,7 @@ class McpAnnotations(Camel):
 class McpItemBase(Camel, tag_field="type"):
     """What every content item of the protocol has: a type and perhaps notes."""
 
+    type: ClassVar[str]
     annotations: McpAnnotations | None | UnsetType = UNSET
     meta: dict[str, Raw] | None | UnsetType = field(name="_meta", default=UNSET)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Number, Open, Raw, Snake, UnknownBlock, UnsetType
 
 __all__ = [
@@ -41,6 +43,7 @@ class ProjectsInput(Snake):
 class ProjectsResultBase(Snake, tag_field="method"):
     """What every result has: the method, and perhaps a notice."""
 
+    method: ClassVar[str]
     notice: str | UnsetType = UNSET
 
 

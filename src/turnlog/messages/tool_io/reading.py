@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, Snake, UnknownBlock, UnsetType, field
 
 __all__ = [
@@ -59,6 +61,8 @@ class ArtifactRead(Camel):
 
 class ReadResultBase(Camel, tag_field="type"):
     """What every result of Read has: a type."""
+
+    type: ClassVar[str]
 
 
 class TextFile(Camel):

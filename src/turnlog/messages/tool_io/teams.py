@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turnlog.messages.base import UNSET, Camel, Open, Snake, UnknownBlock, UnsetType, field
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
 
 class ProtocolMessageBase(Snake, tag_field="type"):
     """What every message that is not plain text has: a type."""
+
+    type: ClassVar[str]
 
 
 class ShutdownRequest(ProtocolMessageBase, tag="shutdown_request"):

@@ -12,7 +12,6 @@ from decimal import Decimal
 from msgspec import Raw, Struct
 
 from turnlog.messages import UNSET, Line, encode
-from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock
 from turnlog.messages.blocks import ThinkingBlock as Thought
 from turnlog.messages.media import ImageBlock as Picture
@@ -207,13 +206,9 @@ def _view_block(line: Line, block: ContentBlock, key: str, at: Place | None) -> 
         yield ImageBlock(image=view_image(block, line, key, at))
     else:
         data = encode(block)
-        yield OtherBlock(type=_name_block(block), json=Raw(data) if len(data) <= LONGEST_JSON else None)
-
-
-def _name_block(block: ContentBlock) -> str:
-    if isinstance(block, UnknownTagged):
-        return sayable(block.type or "unknown")
-    return str(type(block).__struct_config__.tag or "unknown")
+        yield OtherBlock(
+            type=sayable(block.type or "unknown"), json=Raw(data) if len(data) <= LONGEST_JSON else None
+        )
 
 
 def _list_texts(lines: Sequence[Line]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _read_attachment(carried: Any) -> HookLine:
         (
             HookRun(
                 name=_text(carried.hook_name) or _text(carried.hook_event) or "",
-                kind=str(type(carried).__struct_config__.tag),
+                kind=carried.type,
                 command=_find_command(carried),
                 outcome=_OUTCOMES[type(carried)](carried),
                 exit_code=_number(getattr(carried, "exit_code", None)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Collection, Sequence
 
-from turnlog.messages import UNSET, Dialect, Line, UnknownBlock
+from turnlog.messages import UNSET, Dialect, Line
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.media import Base64Source, ImageBlock
@@ -73,8 +73,9 @@ def _check_image(block: ImageBlock, steps: Path, spot: Spot, report: Report) -> 
     source = block.source
     if not isinstance(source, Base64Source):
         if spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
-            kind = source.type if isinstance(source, UnknownBlock) else source.__struct_config__.tag
-            report.add(IMAGES, spot, f"Expected a source in base64, found {quote(kind)}", (*steps, "source"))
+            report.add(
+                IMAGES, spot, f"Expected a source in base64, found {quote(source.type)}", (*steps, "source")
+            )
         return
     if source.media_type not in _IMAGE_TYPES:
         found = "nothing" if source.media_type is UNSET else quote(source.media_type)
