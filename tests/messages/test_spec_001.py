@@ -291,7 +291,7 @@ def test_beta_usage_invariant() -> None:
     counters = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     filled = json.loads(turnlog.encode(sdk.fill_usage(Usage(output_tokens=3, input_tokens=None))))
     assert filled == dict.fromkeys(counters, 0) | {"output_tokens": 3}
-    answer = sdk.new_assistant_message(Message(content=(), usage=Usage()), "s-1")
+    answer = sdk.new_assistant_message(Message(content=(), usage=Usage()), None, "s-1")
     assert json.loads(turnlog.encode(answer))["message"]["usage"] == dict.fromkeys(counters, 0)
 
 
@@ -307,10 +307,10 @@ def test_constructor_correctness() -> None:
     figures: dict[str, Any] = {"num_turns": 1, "total_cost_usd": 0.5, "usage": Usage(), "model_usage": {}}
     figures |= {"duration_ms": 5, "duration_api_ms": 4}
     made: list[Any] = [
-        sdk.new_assistant_message(Message(content=()), "s-1", parent_tool_use_id="t"),
+        sdk.new_assistant_message(Message(content=()), "t", "s-1"),
         sdk.new_user_message("hi", "s-1"),
-        sdk.new_result_success("done", "s-1", **figures),
-        sdk.new_result_error(sdk.ResultSubtype.ERROR_MAX_TURNS, ["too many"], "s-1", **figures),
+        sdk.new_result_success("done", session_id="s-1", **figures),
+        sdk.new_result_error(sdk.ResultSubtype.ERROR_MAX_TURNS, ["too many"], session_id="s-1", **figures),
         sdk.new_system_init(QueryOptions(model="m", cwd="/p"), "2.1.0", "s-1"),
         sdk.new_compact_boundary(CompactTrigger.AUTO, 9, "s-1"),
     ]
@@ -324,7 +324,7 @@ def test_constructor_correctness() -> None:
     assert (success["is_error"], success["result"]) == (False, "done")
     assert (error["is_error"], error["errors"], "result" in error) == (True, ["too many"], False)
     with pytest.raises(ValueError, match="error subtypes"):
-        sdk.new_result_error(sdk.ResultSubtype.SUCCESS, [], "s-1", **figures)
+        sdk.new_result_error(sdk.ResultSubtype.SUCCESS, [], session_id="s-1", **figures)
 
 
 def test_files_persisted_event_fields() -> None:

@@ -20,6 +20,7 @@ from turnlog.messages.sdk.compaction import (
     KeptSegment,
 )
 from turnlog.messages.sdk.construct import (
+    fill_model_usage,
     fill_usage,
     new_assistant_message,
     new_compact_boundary,
@@ -382,6 +383,7 @@ __all__ = [
     "drop_retracted",
     "effect_of",
     "ends_turn",
+    "fill_model_usage",
     "fill_usage",
     "find_class",
     "has_failed",

@@ -2,7 +2,7 @@
 
 A reader takes what comes; a writer owes the other side what the protocol demands. These constructors leave no
 mandatory field out, even where ours would allow it: counters are zero, not absent, and a thread that has no
-parent says so with null.
+parent says so with null. Arguments come in spec 001's order; what is obviously in another is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from turnlog.messages.system import CompactTrigger
 from turnlog.messages.usage import Usage
 
 __all__ = [
+    "fill_model_usage",
     "fill_usage",
     "new_assistant_message",
     "new_compact_boundary",
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 _COUNTERS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_FIGURES = (*_COUNTERS, "web_search_requests", "cost_usd", "context_window", "max_output_tokens")
+_KINDS = {str: "a string", int: "an integer"}
 
 
 def new_uuid() -> str:
@@ -49,21 +52,35 @@ def fill_usage(usage: Usage) -> Usage:
     return replace(usage, **{name: getattr(usage, name) or 0 for name in _COUNTERS})
 
 
+def fill_model_usage(usage: ModelUsage) -> ModelUsage:
+    """Return `usage` with zero for each mandatory figure that is absent."""
+    return replace(usage, **{name: getattr(usage, name) or 0 for name in _FIGURES})
+
+
 def new_assistant_message(
-    message: Message, session_id: str, parent_tool_use_id: str | None = None
+    message: Message, parent_tool_use_id: str | None, session_id: str
 ) -> AssistantMessage:
-    """Make an answer."""
-    if isinstance(message.usage, Usage):
-        message = replace(message, usage=fill_usage(message.usage))
+    """Make an answer; only `id`, `model` and `content` of its message are the caller's to fill."""
+    _expect(Message, message=message)
+    _expect(str, session_id=session_id)
+    filled = replace(
+        message,
+        type=message.type or "message",
+        role=message.role or "assistant",
+        stop_reason=message.stop_reason or None,
+        stop_sequence=message.stop_sequence or None,
+        usage=fill_usage(message.usage or Usage()),
+    )
     return AssistantMessage(
-        uuid=new_uuid(), session_id=session_id, message=message, parent_tool_use_id=parent_tool_use_id
+        uuid=new_uuid(), session_id=session_id, message=filled, parent_tool_use_id=parent_tool_use_id
     )
 
 
 def new_user_message(
-    content: str | tuple[ContentBlock, ...] | None, session_id: str, parent_tool_use_id: str | None = None
+    content: str | tuple[ContentBlock, ...] | None, session_id: str, *, parent_tool_use_id: str | None = None
 ) -> UserMessage:
     """Make a prompt; null content stays null."""
+    _expect(str, session_id=session_id)
     message = Message(role="user", content=content)
     return UserMessage(
         uuid=new_uuid(), session_id=session_id, message=message, parent_tool_use_id=parent_tool_use_id
@@ -72,18 +89,19 @@ def new_user_message(
 
 def new_result_success(
     result: str,
-    session_id: str,
-    *,
     num_turns: int,
     total_cost_usd: Number,
     usage: Usage,
     model_usage: Mapping[str, ModelUsage],
     duration_ms: Number,
     duration_api_ms: Number,
+    session_id: str,
+    *,
     stop_reason: StopReason | None = None,
     permission_denials: Iterable[PermissionDenial] = (),
 ) -> ResultMessage:
     """Make the end of a turn that succeeded."""
+    _expect(str, session_id=session_id)
     return ResultMessage(
         uuid=new_uuid(),
         session_id=session_id,
@@ -93,7 +111,7 @@ def new_result_success(
         num_turns=num_turns,
         total_cost_usd=total_cost_usd,
         usage=fill_usage(usage),
-        model_usage=dict(model_usage),
+        model_usage={model: fill_model_usage(used) for model, used in model_usage.items()},
         duration_ms=duration_ms,
         duration_api_ms=duration_api_ms,
         stop_reason=stop_reason,
@@ -104,14 +122,14 @@ def new_result_success(
 def new_result_error(
     subtype: ResultSubtype,
     errors: Iterable[str],
-    session_id: str,
-    *,
     num_turns: int,
     total_cost_usd: Number,
     usage: Usage,
     model_usage: Mapping[str, ModelUsage],
     duration_ms: Number,
     duration_api_ms: Number,
+    session_id: str,
+    *,
     stop_reason: StopReason | None = None,
     permission_denials: Iterable[PermissionDenial] = (),
 ) -> ResultMessage:
@@ -120,13 +138,13 @@ def new_result_error(
         raise ValueError("an error has one of the error subtypes")
     success = new_result_success(
         "",
+        num_turns,
+        total_cost_usd,
+        usage,
+        model_usage,
+        duration_ms,
+        duration_api_ms,
         session_id,
-        num_turns=num_turns,
-        total_cost_usd=total_cost_usd,
-        usage=usage,
-        model_usage=model_usage,
-        duration_ms=duration_ms,
-        duration_api_ms=duration_api_ms,
         stop_reason=stop_reason,
         permission_denials=permission_denials,
     )
@@ -135,6 +153,8 @@ def new_result_error(
 
 def new_system_init(options: QueryOptions, version: str, session_id: str) -> SystemInitMessage:
     """Make the first message of a session that runs with `options`."""
+    _expect(QueryOptions, options=options)
+    _expect(str, version=version, session_id=session_id)
     return SystemInitMessage(
         uuid=new_uuid(),
         session_id=session_id,
@@ -154,5 +174,16 @@ def new_system_init(options: QueryOptions, version: str, session_id: str) -> Sys
 
 def new_compact_boundary(trigger: CompactTrigger, pre_tokens: int, session_id: str) -> CompactBoundaryMessage:
     """Make the mark of a compaction."""
+    _expect(int, pre_tokens=pre_tokens)
+    _expect(str, session_id=session_id)
     details = CompactDetails(trigger=trigger, pre_tokens=pre_tokens)
     return CompactBoundaryMessage(uuid=new_uuid(), session_id=session_id, compact_metadata=details)
+
+
+def _expect(kind: type, **arguments: object) -> None:
+    """Refuse what is of another type, as arguments in another order than the spec's are."""
+    for name, value in arguments.items():
+        if not isinstance(value, kind):
+            wanted = _KINDS.get(kind, f"a {kind.__name__}")
+            found = "None" if value is None else type(value).__name__
+            raise TypeError(f"{name} must be {wanted}, got {found}")
