@@ -31,7 +31,14 @@ USAGE = {
     "cache_read_input_tokens": 0,
     "cache_creation_input_tokens": 0,
 }
-FIGURES: tuple[int, float, Usage, dict[str, ModelUsage], int, int] = (3, 0.5, Usage(), {"m": ModelUsage()}, 70, 60)
+FIGURES: tuple[int, float, Usage, dict[str, ModelUsage], int, int] = (
+    3,
+    0.5,
+    Usage(),
+    {"m": ModelUsage()},
+    70,
+    60,
+)
 
 
 def write(message: sdk.StreamMessage) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class ApiKeySource(OpenEnum):
     API_KEY_HELPER = "apiKeyHelper"
     LOGIN_MANAGED_KEY = "/login managed key"
     NONE = "none"
+    ENV_VAR = "env_var"
+    """As spec 001 has it; so is the next."""
+    CONFIG_FILE = "config_file"
 
 
 class ViewMode(OpenEnum):
