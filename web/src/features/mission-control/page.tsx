@@ -153,7 +153,7 @@ const MEANINGS = {
 } as const;
 
 const NOBODY: Partial<Record<BoardGroup["kind"], string>> = {
-  needs_you: "Nobody waits for you.",
+  needs_you: "No session is waiting for you.",
   done: MEANINGS.done,
 };
 
