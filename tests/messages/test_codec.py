@@ -141,26 +141,23 @@ def test_a_wrong_type_reads_as_absent_and_is_named(raw: bytes, path: str, found:
     [
         (b"", "nothing", 0),
         (b"   ", "nothing", 3),
-        (b"// note", "invalid character", 0),
+        (b"// note", "an invalid character", 0),
         (b"[1]", "an array", 0),
         (b'"user"', "a string", 0),
         (b"12", "`12`", 0),
         (b"null", "null", 0),
         (PROMPT[:40], "the end of the line before the end of the object", 40),
-        (PROMPT[:-1] + b"\x00}", "object keys must be strings", None),
-        (PROMPT[:-1] + b",}", "object keys must be strings", None),
-        (b'{"type":"user\x00"}', "invalid character", 13),
-        (PROMPT + b"x", "trailing characters", len(PROMPT)),
+        (PROMPT[:-1] + b",}", "a trailing comma in an object", len(PROMPT)),
+        (b'{"type":"user\x00"}', "an invalid character", 13),
     ],
 )
-def test_a_broken_line_is_a_problem_that_says_why_and_where(raw: bytes, found: str, offset: int | None) -> None:
+def test_a_broken_line_is_a_problem_that_says_why_and_where(raw: bytes, found: str, offset: int) -> None:
     line = turnlog.decode(raw)
     (problem,) = line.problems
     assert isinstance(line.entry, UnknownEntry)
     assert line.entry == UnknownEntry(raw=raw)
     assert (line.dialect, problem.kind) == (Dialect.UNKNOWN, ProblemKind.MALFORMED)
-    if offset is not None:
-        assert (problem.expected, problem.found, problem.offset) == ("a JSON object", found, offset)
+    assert (problem.expected, problem.found, problem.offset) == ("a JSON object", found, offset)
     with pytest.raises(turnlog.MalformedError):
         turnlog.decode(raw, strict=True)
 

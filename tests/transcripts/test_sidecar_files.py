@@ -34,8 +34,8 @@ def test_a_record_is_read(tmp_path: Path) -> None:
         (b"", "nothing"),
         (b'{"agentType":"Expl', "the end of the line before the end of the object"),
         (b"[1]", "an array"),
-        (b'{"agentType":}', "invalid character"),
-        (b"\x00\x00", "invalid character"),
+        (b'{"agentType":}', "an invalid character"),
+        (b"\x00\x00", "an invalid character"),
     ],
 )
 def test_what_is_broken_is_a_problem(data: bytes, found: str, tmp_path: Path) -> None:

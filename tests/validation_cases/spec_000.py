@@ -165,10 +165,8 @@ CASES = [
             old("user", 5),
         ],
         [
-            "3 error 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 2, "
-            "found no such flag",
-            "5 error 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 4, "
-            "found no such flag",
+            "3 error 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 2, found nothing",
+            "5 error 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 4, found nothing",
         ],
         [
             old("user", 1),
@@ -181,7 +179,7 @@ CASES = [
     Case(
         "000-6-sidechain",
         [today("user", 1, isSidechain=True), today("assistant", 2, isSidechain=False)],
-        ["2 note 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 1, found no such flag"],
+        ["2 note 000-6-sidechain: Expected `isSidechain: true` as in its parent on line 1, found `false`"],
         [today("user", 1, isSidechain=True), today("assistant", 2, isSidechain=True)],
     ),
     Case(
@@ -244,9 +242,8 @@ CASES = [
         ],
         [
             "1 warning 000-S1-subtype-contents: Expected `message` of subtype `thinking`, found nothing",
-            "2 warning 000-S1-subtype-contents: Expected `isError: true` of subtype `error`, "
-            "found no such flag",
-            "3 warning 000-S1-subtype-contents: Expected `isMeta: true` of subtype `meta`, found no such flag",
+            "2 warning 000-S1-subtype-contents: Expected `isError: true` of subtype `error`, found nothing",
+            "3 warning 000-S1-subtype-contents: Expected `isMeta: true` of subtype `meta`, found `false`",
         ],
         [
             old("assistant", 1, subtype="thinking"),

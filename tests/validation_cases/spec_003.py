@@ -111,8 +111,8 @@ CASES = [
         "003-3-tool-sidechain",
         [_USER, _CALLER, without(_CALL, "isSidechain"), {**_RESULT, "isSidechain": False}],
         [
-            "3 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool use, found no such flag",
-            "4 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool result, found no such flag",
+            "3 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool use, found nothing",
+            "4 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool result, found `false`",
         ],
         _GOOD,
     ),

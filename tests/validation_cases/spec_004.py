@@ -117,7 +117,7 @@ CASES = [
         [new("human", 1, isSidechain=True), new("assistant", 2), new("human", 3)],
         [
             "2 error 004-5-sidechain-marker: Expected `isSidechain: true` as in its parent on line 1, "
-            "found no such flag"
+            "found nothing"
         ],
         [
             new("assistant", 1, [_CALL]),

@@ -101,7 +101,8 @@ def _decode_as(
 ) -> Any:
     if cls is None:
         tag = members.get(tag_field)
-        found = "nothing" if tag is None else f"`{text_of(tag) or describe(bytes(tag))}`"
+        name = text_of(tag)
+        found = f"`{name}`" if name else "nothing" if tag is None else describe(bytes(tag))
         unknown = None if tag is None else Unknown(bytes(tag))
         path = () if tag is None else (tag_field,)
         rescue.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
@@ -129,19 +130,32 @@ def _explain(raw: bytes, text: bytes) -> Problem:
         offset = original_offset(raw, text, values[1].start)
         found = f"{len(values)} objects on one line"
         return Problem(ProblemKind.GLUED, "one object", found, (), known_offset=offset)
-    found, offset = _syntax_error(text)
+    expected, found, offset = _syntax_error(text)
     offset = original_offset(raw, text, offset)
-    return Problem(ProblemKind.MALFORMED, "a JSON object", found, (), Unknown(raw), raw, offset)
+    return Problem(ProblemKind.MALFORMED, expected, found, (), Unknown(raw), raw, offset)
 
 
-def _syntax_error(text: bytes) -> tuple[str, int]:
+def _syntax_error(text: bytes) -> tuple[str, str, int]:
+    """Return what was expected, what was found, and where; msgspec tells one of the two, and where."""
+    whole = "a JSON object"
     try:
         decoder(Raw).decode(text)
     except REFUSALS as refusal:
         match = _BYTE.match(str(refusal))
-        if match:
+        if not match:
+            cut_off = "the end of the line before the end of the object"
+            return whole, cut_off if text.strip() else "nothing", len(text)
+        reason, offset = match[1], int(match[2])
+        if reason == "trailing characters":
             # msgspec counts the first byte too many here.
-            behind = match[1] == "trailing characters"
-            return match[1], int(match[2]) - behind
-        return ("the end of the line before the end of the object" if text.strip() else "nothing"), len(text)
-    return describe(text), 0
+            return "the end of the line", _show_at(text, offset - 1), offset - 1
+        if reason.startswith("expected "):
+            return reason.removeprefix("expected ").replace("'", "`"), _show_at(text, offset), offset
+        reason = reason.replace(" in ", " in an ").replace("in an unicode", "in a unicode")
+        return whole, f"{'an' if reason[0] in 'aeiou' else 'a'} {reason}", offset
+    return whole, describe(text), 0
+
+
+def _show_at(text: bytes, offset: int) -> str:
+    sign = text[offset : offset + 4].decode("utf-8", "ignore")[:1]
+    return f"`{sign}`" if sign.isprintable() and sign else f"byte 0x{text[offset]:02x}"

@@ -200,6 +200,8 @@ def describe(raw: bytes) -> str:
     text = raw.strip(b" \t\n\r")
     if not text:
         return "nothing"
+    if text == b'""':
+        return "an empty string"
     form = _FOUND.get(text[:1])
     if form is None:
         shown = text[:_SHOWN].decode("utf-8", "replace")

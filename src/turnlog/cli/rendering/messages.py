@@ -68,6 +68,7 @@ _RULES: Mapping[Rule, Heading] = MappingProxyType(
         Rule.UNKNOWN: Heading("?", "unknown", "yellow"),
     }
 )
+_UNTYPED = Heading("?", "unknown line", "yellow")
 _REMARKS = {
     Rule.QUEUED: "while it worked",
     Rule.WAITING: "still waiting",
@@ -90,6 +91,8 @@ def heading_of(message: Message) -> Heading:
     author = message.author
     if author is Author.CLAUDE and message.role is Role.USER:
         return _TO_AGENT
+    if message.rule is Rule.UNKNOWN and not getattr(message.lines[0].entry, "type", None):
+        return _UNTYPED
     return _RULES.get(message.rule) or _AUTHORS[author]
 
 
@@ -121,7 +124,7 @@ def render_heading(message: Message, last_day: date | None, *remarks: str) -> Te
     """Return the line above a message; the day is said where it is another than before."""
     heading = heading_of(message)
     line = Text.assemble((f"{heading.mark} {heading.name}", heading.style))
-    if message.rule is Rule.UNKNOWN:
+    if heading is _RULES[Rule.UNKNOWN]:
         line.append(f" {clean_line(label_of(message))}", heading.style)
     if message.time is not None:
         moment = local_time(message.time)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from turnlog.messages import Dialect, Position
+from turnlog.messages import UNSET, Dialect, Position, UnsetType
 from turnlog.messages.spans import Path, render_path
 from turnlog.transcripts.validation.rules import Rule, Severity
 
@@ -98,6 +98,11 @@ def clean(text: str, longest: int = _LONGEST_TEXT) -> str:
 def quote(value: object) -> str:
     """Return a value of the data as a message shows it."""
     return f"`{clean(str(value), _LONGEST_VALUE)}`"
+
+
+def show_flag(value: bool | None | UnsetType) -> str:
+    """Return a flag as a message shows it: `nothing` if it is not there."""
+    return "nothing" if value is UNSET else {True: "`true`", False: "`false`"}.get(value, "null")
 
 
 def join(names: Sequence[str], word: str = "and") -> str:

@@ -79,7 +79,8 @@ class Node:
         self.uuid = entry.uuid if type(entry.uuid) is str else ""
         self.parent_uuid = entry.parent_uuid if type(entry.parent_uuid) is str else ""
         self.session = entry.session_id if type(entry.session_id) is str else ""
-        self.sidechain = entry.is_sidechain is True
+        self.sidechain = entry.is_sidechain
+        """As the line has it; anything but true means that it is not in a sidechain."""
         self.has_tool_child = False
         self.ordinal = -1
         """Which of the nodes that can be a parent; negative for those that cannot."""

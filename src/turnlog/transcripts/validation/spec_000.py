@@ -20,7 +20,7 @@ from turnlog.messages.legacy import (
 )
 from turnlog.messages.salvage import describe
 from turnlog.messages.spans import Path
-from turnlog.transcripts.validation.findings import Report, Spot, join, quote
+from turnlog.transcripts.validation.findings import Report, Spot, join, quote, show_flag
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
 
 __all__ = [
@@ -198,10 +198,10 @@ def _check_note(note: System000, faults: Collection[Path], spot: Spot, report: R
         report.add(_SYSTEM_MESSAGE, spot, "Expected `message`, found nothing")
     if isinstance(note.subtype, SystemNote) and note.subtype in _FLAGS:
         name, key = _FLAGS[note.subtype]
-        if getattr(note, name) is not True and (key,) not in faults:
-            report.add(
-                _CONTENTS, spot, f"Expected `{key}: true` of subtype {quote(note.subtype)}, found no such flag"
-            )
+        flag = getattr(note, name)
+        if flag is not True and (key,) not in faults:
+            expected = f"Expected `{key}: true` of subtype {quote(note.subtype)}"
+            report.add(_CONTENTS, spot, f"{expected}, found {show_flag(flag)}")
 
 
 def _is_object(raw: Raw) -> bool:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from turnlog.messages import Dialect
 from turnlog.transcripts.conversation.order import cut_circles
-from turnlog.transcripts.validation.findings import Report, quote
+from turnlog.transcripts.validation.findings import Report, quote, show_flag
 from turnlog.transcripts.validation.nodes import Kind, Node
 from turnlog.transcripts.validation.rules import STORED, Rule
 from turnlog.transcripts.validation.spec_000 import PARENT_EXISTS, SIDECHAIN, UNIQUE_UUID
@@ -68,7 +68,8 @@ class Threads:
         if node.is_tool:
             self._has_tool_messages = True
             if not node.sidechain:
-                message = f"Expected `isSidechain: true` of {node.kind.value}, found no such flag"
+                expected = f"`isSidechain: true` of {node.kind.value}"
+                message = f"Expected {expected}, found {show_flag(node.sidechain)}"
                 self._report.add(TOOL_SIDECHAIN, node.spot, message)
         if node.parent_uuid:
             self._follow(node)
@@ -151,7 +152,7 @@ class Threads:
         if parent.kind in _ANSWERS and node.kind in _RETURNS:
             return
         expected = f"`isSidechain: true` as in its parent on line {parent.spot.number}"
-        message = f"Expected {expected}, found no such flag"
+        message = f"Expected {expected}, found {show_flag(node.sidechain)}"
         self._report.add(_LEAVING[node.spot.dialect], node.spot, message)
 
     def _check_tool(self, node: Node, parent: Node) -> None:
