@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import zstandard
 from litestar import Request, Response, get
-from litestar.params import FromPath
+from litestar.params import FromPath, FromQuery
 from litestar.response import ServerSentEvent
 
 from server_app import CORE, Served, serving
@@ -35,7 +35,9 @@ made: list[str] = []
 
 
 @get("/api/versioned/{key:str}/{revision:int}", sync_to_thread=True)
-def answer_versioned(request: Request[Any, Any, Any], key: FromPath[str], revision: FromPath[int]) -> list[str]:
+def answer_versioned(
+    request: Request[Any, Any, Any], key: FromPath[str], revision: FromPath[int], x: FromQuery[int] = 0
+) -> list[str]:
     check_unchanged(request, key, revision)
     made.append(key)
     return [key] * 1000

@@ -195,7 +195,7 @@ def list_general(world: World) -> list[str]:
     assert len(plain) > 10
     return [
         *plain,
-        *(f"/api/sessions?order={order}&limit=5" for order in ("newest", "title", "cost", "tokens")),
+        *(f"/api/sessions?sort={order}&limit=5" for order in ("newest", "title", "cost", "tokens")),
         *(
             f"/api/sessions?{asked}"
             for asked in ("person=ben", "person=cleo", "visibility=team", "archived=true")

@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -19,6 +20,7 @@ from server_app import Answer
 from team_worlds import AT_NS, Told, World, making_world, name_machine, write_files
 from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
+from turnlog.server.schema import build_schema
 from turnlog.store.identity import LOCAL
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
@@ -127,12 +129,14 @@ def ask(world: World, path: str, method: str = "GET", **headers: str) -> Answer:
     return world.served.ask(method, path, headers)
 
 
-def list_linked(world: World) -> list[str]:
-    """Return every address that names no more than a session, and what else may be asked of one."""
+def list_linked(world: World) -> list[tuple[str, str]]:
+    """Return every address that names no more than a session, and what it is asked of another one."""
     found = []
-    for path, item in (world.served.app.api.openapi_schema.paths or {}).items():
-        if item.get is not None and path != "/api/live":
-            found.append(path)
+    for path, item in build_schema(world.served.app.api)["paths"].items():
+        if "get" in item and path != "/api/live":
+            known = {each["name"] for each in item["get"].get("parameters", []) if each["in"] == "query"}
+            asked = {"q": "asked", "id": OTHER.id, "session": OTHER.id}
+            found.append((path, urlencode({name: asked[name] for name in asked if name in known})))
     return found
 
 
@@ -145,9 +149,9 @@ def test_a_stranger_sees_one_session_and_nothing_else(world: World) -> None:
     assert detail.status == 200
     assert (detail.json["session"]["person"], detail.json["session"]["machine"]) == (None, "")
     assert SHOWN.secret in ask(world, f"{at}/api/sessions/{key}/messages").body.decode()
-    for path in list_linked(world):
+    for path, query in list_linked(world):
         other = re.sub(r"\{(\w+)\}", lambda part: OTHER.id if part[1] == "id" else "0", path)
-        answer = ask(world, f"{at}{other}?q=asked&id={OTHER.id}")
+        answer = ask(world, f"{at}{other}?{query}")
         assert answer.status in (404, 422) or path == "/api/me", path
         assert OTHER.secret not in answer.body.decode(), path
     for method in ("POST", "PUT", "PATCH", "DELETE"):

@@ -32,6 +32,7 @@ from turnlog.server.live.sources import build_live
 from turnlog.server.metrics import Metrics
 from turnlog.server.notifications.notifier import Notifier
 from turnlog.server.pages import PAGE, Pages
+from turnlog.server.parameters import refuse_unknown
 from turnlog.server.readiness import Readiness
 from turnlog.server.receiving import HookReceiver
 from turnlog.server.routes.table import HANDLERS
@@ -111,7 +112,7 @@ def build_app(
         handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
-        guards=[build_guard(doors)],
+        guards=[build_guard(doors), refuse_unknown],
         exception_handlers=EXCEPTION_HANDLERS,
         dependencies={
             **build_dependencies(store, accounts, syncing),

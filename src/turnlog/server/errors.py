@@ -32,7 +32,6 @@ from turnlog.errors import (
     TakenMachineError,
     TurnlogError,
 )
-from turnlog.server.parameters import RENAMED
 from turnlog.server.shapes.errors import ErrorBody, ErrorDetail, ErrorDocument
 
 __all__ = [
@@ -48,6 +47,8 @@ __all__ = [
 logger = logging.getLogger("turnlog.server")
 
 _MISSING = re.compile(r"Missing required \w+ parameter '(\w+)'")
+_RENAMED = {"call_state": "state"}
+"""Parameters that cannot have their own names in a handler, where Litestar gives these another meaning."""
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -189,7 +190,7 @@ def _list_details(error: ValidationException) -> tuple[ErrorDetail, ...]:
 
 
 def _name(parameter: object) -> str:
-    return RENAMED.get(str(parameter), str(parameter))
+    return _RENAMED.get(str(parameter), str(parameter))
 
 
 def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

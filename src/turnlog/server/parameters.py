@@ -1,19 +1,25 @@
-"""Parameters that several routes take, each with its limits and what it means."""
+"""Parameters that several routes take, each with its limits and what it means; unknown ones are refused."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
 
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
 from litestar.params import PathParameter, QueryParameter
 
+from turnlog.server.errors import RequestError
+from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.categories import Category, Role
 
 __all__ = [
     "FROM_ZERO",
     "LARGEST",
-    "RENAMED",
+    "ANY_PARAMETERS",
     "Active",
     "After",
     "AgentId",
@@ -32,6 +38,7 @@ __all__ = [
     "Text",
     "WindowLimit",
     "find_next",
+    "refuse_unknown",
 ]
 
 LARGEST = 1 << 53
@@ -113,8 +120,45 @@ Active: TypeAlias = Annotated[
     bool | None, QueryParameter(description="Whether they are on the way to the newest message.")
 ]
 
-RENAMED: dict[str, str] = {"call_state": "state"}
-"""Parameters that cannot have their own names in a handler, where Litestar gives these another meaning."""
+ANY_PARAMETERS = {"any_parameters": True}
+"""For routes whose address others make, who may add parameters of their own."""
+_KNOWN = "known_parameters"
+_LONGEST_NAME = 50
+_MOST_NAMED = 10
+
+
+async def refuse_unknown(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Raise `RequestError` for parameters that a route does not take; Litestar asks before each handler."""
+    opt = handler.opt
+    if not connection.scope["query_string"] or opt.get("any_parameters"):
+        return
+    if _KNOWN not in opt:  # worked out once for each route
+        model = handler.create_kwargs_model(path_parameters=connection.path_params)
+        opt[_KNOWN] = sorted({each.field_alias for each in model.expected_query_params})
+    known: list[str] = opt[_KNOWN]
+    unknown = [name for name in dict.fromkeys(connection.query_params.keys()) if name not in known]
+    if not unknown:
+        return
+    details = tuple(ErrorDetail(where=_say(name), message=_explain(name, known)) for name in unknown)
+    there = ", ".join(known) if known else "no parameters"
+    raise RequestError(
+        400,
+        "unknown_parameter",
+        f"{details[0].message}. This address takes {there}",
+        details=details[:_MOST_NAMED],
+    )
+
+
+def _explain(name: str, known: Sequence[str]) -> str:
+    plain = {each.replace("_", ""): each for each in known}
+    close = get_close_matches(re.sub(r"[\W_]", "", name.lower())[:_LONGEST_NAME], plain, n=1)
+    hint = f" (did you mean `{plain[close[0]]}`?)" if close else ""
+    return f"There is no parameter `{_say(name)}` here{hint}"
+
+
+def _say(name: str) -> str:
+    """Return a name as JSON can have it, and not the whole of a very long one."""
+    return name[:_LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
 def find_next(cursor: int, items: Sequence[object], total: int) -> str | None:

@@ -3108,6 +3108,14 @@ export interface components {
          */
         readonly SourceKind: "transcript" | "agent" | "agent-meta" | "journal" | "workflow" | "tool-result" | "meta" | "other" | "capture";
         /**
+         * Span
+         * @description From one day to another, both included; what is left open has no end.
+         */
+        readonly Span: {
+            readonly since?: string | null;
+            readonly until?: string | null;
+        };
+        /**
          * SpanInterval
          * @description A while in which a session did the same.
          */
@@ -3345,6 +3353,8 @@ export interface components {
             readonly timezone: string;
             readonly since: string | null;
             readonly until: string | null;
+            /** @description From the first day with answers to the last one, where the days asked for have none; null otherwise. */
+            readonly available: components["schemas"]["Span"] | null;
             readonly files: number;
             readonly rows: readonly components["schemas"]["UsageRow"][];
             /** @description All rows that are left out, in one; null if none is. */

@@ -24,6 +24,7 @@ from turnlog.config import OidcSettings
 from turnlog.server.auditing import Auditor, GivenAudit
 from turnlog.server.dependencies import GivenAccounts
 from turnlog.server.errors import NotFoundError
+from turnlog.server.parameters import ANY_PARAMETERS
 from turnlog.server.routes.login import GivenDoors
 from turnlog.server.security.cookies import LOGIN_SECONDS, build_cookie, is_secure, list_cookies
 from turnlog.server.security.guard import Doors
@@ -75,7 +76,7 @@ async def begin_login(
     return Redirect(address, status_code=302, cookies=[pending])
 
 
-@get(CALLBACK, opt=PUBLIC, status_code=303)
+@get(CALLBACK, opt=PUBLIC | ANY_PARAMETERS, status_code=303)
 async def finish_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
