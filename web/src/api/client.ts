@@ -25,6 +25,7 @@ const HOW: RequestInit =
   BASE === "" ? { credentials: "same-origin" } : { credentials: "omit", cache: "no-store" };
 
 const SESSIONS_AT_ONCE = 200;
+const ALIKE_AT_ONCE = 50;
 const MESSAGES_AT_ONCE = 80;
 const TURNS_AT_ONCE = 500;
 
@@ -35,13 +36,25 @@ export type WindowRequest =
   | { readonly after: string }
   | { readonly first: true };
 
+/** Sessions of one person that programs started with the same prompt. */
+export interface SessionGroup {
+  readonly series: string;
+  readonly person: string | null;
+}
+
+/** Sessions that a program started with the same prompt are one; those of one such `group`, each by itself. */
 export function listSessions(
   filter: SessionFilter,
   cursor: string | null,
   signal?: AbortSignal,
+  group?: SessionGroup,
 ): Promise<SessionPage> {
   const query = filterQuery(filter);
-  query.set("limit", String(SESSIONS_AT_ONCE));
+  if (group) {
+    query.set("series", group.series);
+    query.set("person", group.person ?? "");
+  } else query.set("grouped", "true");
+  query.set("limit", String(group ? ALIKE_AT_ONCE : SESSIONS_AT_ONCE));
   if (cursor !== null) query.set("cursor", cursor);
   return request<SessionPage>(`/api/sessions?${query}`, signal);
 }

@@ -29,7 +29,7 @@ export const sessionTitlesQuery = (text: string) =>
   queryOptions({
     queryKey: ["sessions-by-title", text],
     queryFn: ({ signal }) => {
-      const query = new URLSearchParams({ limit: String(FEW) });
+      const query = new URLSearchParams({ grouped: "true", limit: String(FEW) });
       if (text !== "") query.set("text", text);
       return request<SessionPage>(`/api/sessions?${query}`, signal);
     },

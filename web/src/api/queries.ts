@@ -1,13 +1,16 @@
 /** What the page keeps of the server's answers, by key; `features/` asks for these and nothing else. */
 
 import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
+import type { InfiniteData } from "@tanstack/react-query";
 
 import type { SessionFilter } from "@/lib/routes";
 
 import { getSession, getStatus, listCallsOf, listProjects, listSessions, listTurns } from "./client";
+import type { SessionGroup } from "./client";
 import { connection } from "./connection";
 import { ApiError } from "./errors";
 import { liveStatus } from "./live";
+import type { SessionPage } from "./types";
 
 export function createQueryClient(): QueryClient {
   const client = new QueryClient({
@@ -39,6 +42,27 @@ export const sessionsQuery = (filter: SessionFilter) =>
     getNextPageParam: (page) => page.next,
     placeholderData: (previous) => previous,
   });
+
+type GroupPages = InfiniteData<SessionPage, string | null>;
+
+/** The sessions of a group, as many pages of them; with those of one page less until they are there. */
+export const groupQuery = (client: QueryClient, filter: SessionFilter, group: SessionGroup, pages: number) => {
+  const keyOf = (count: number) => ["sessions", filter, group.series, group.person, count];
+  return queryOptions<GroupPages>({
+    queryKey: keyOf(pages),
+    queryFn: async ({ signal }) => {
+      const found: SessionPage[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: SessionPage = await listSessions(filter, cursor, signal, group);
+        found.push(page);
+        cursor = page.next;
+      } while (cursor !== null && found.length < pages);
+      return { pages: found, pageParams: [] };
+    },
+    placeholderData: () => client.getQueryData<GroupPages>(keyOf(pages - 1)),
+  });
+};
 
 export const projectsQuery = () =>
   queryOptions({ queryKey: ["projects"], queryFn: ({ signal }) => listProjects(signal) });

@@ -13,7 +13,21 @@ export interface DaySums {
 }
 
 export type ListRow =
-  | { readonly kind: "session"; readonly key: string; readonly session: SessionItem }
+  | {
+      readonly kind: "session";
+      readonly key: string;
+      readonly session: SessionItem;
+      /** Whether it stands under the first session of its group, which was opened. */
+      readonly member: boolean;
+    }
+  | {
+      readonly kind: "more";
+      readonly key: string;
+      readonly group: string;
+      /** How many sessions of the group are not listed yet; null while nothing of it is known. */
+      readonly left: number | null;
+      readonly failed: boolean;
+    }
   | {
       readonly kind: "day";
       readonly key: string;
@@ -27,23 +41,53 @@ export interface ListOptions {
   readonly now: Date;
   /** Whether these are all sessions. */
   readonly complete: boolean;
+  /** Groups that were opened, by their names. */
+  readonly opened?: ReadonlyMap<string, OpenedGroup>;
 }
 
-/** By day if the order is one of time, else as they come. */
+/** What is loaded of a group. */
+export interface OpenedGroup {
+  readonly sessions: readonly SessionItem[];
+  /** How many there are; null while that is not known. */
+  readonly total: number | null;
+  readonly failed: boolean;
+}
+
+/** What a group is called, whichever of its sessions stands for it; null for a session by itself. */
+export function groupOf(session: SessionItem): string | null {
+  return session.alike > 1 ? `${session.series ?? ""} ${session.person ?? ""}` : null;
+}
+
+/** By day if the order is one of time, else as they come; behind the first of an opened group the others. */
 export function buildListRows(sessions: readonly SessionItem[], options: ListOptions): ListRow[] {
-  if (options.sort !== "newest" && options.sort !== "oldest") return sessions.map(sessionRow);
+  const rowsOf = (session: SessionItem) => sessionRows(session, options.opened);
+  if (options.sort !== "newest" && options.sort !== "oldest") return sessions.flatMap(rowsOf);
   const days = groupByDay(sessions, options.now);
+  // The others of a group may be of any day from its first one on, so these cannot be summed up.
+  const firstGroup = days.findIndex(({ items }) => items.some((session) => session.alike > 1));
   return days.flatMap(({ day, items }, at): ListRow[] => {
-    const known = options.complete || at < days.length - 1;
+    const known = (options.complete || at < days.length - 1) && (firstGroup < 0 || at < firstGroup);
     return [
       { kind: "day", key: `day-${day.key}`, day, sums: known ? sumUp(items) : null },
-      ...items.map(sessionRow),
+      ...items.flatMap(rowsOf),
     ];
   });
 }
 
-function sessionRow(session: SessionItem): ListRow {
-  return { kind: "session", key: session.key, session };
+function sessionRows(first: SessionItem, opened: ListOptions["opened"]): ListRow[] {
+  const row: ListRow = { kind: "session", key: first.key, session: first, member: false };
+  const name = groupOf(first);
+  const group = name === null ? undefined : opened?.get(name);
+  if (name === null || !group) return [row];
+  const others = group.sessions.filter(({ key }) => key !== first.key);
+  const left = group.total === null ? null : Math.max(0, group.total - group.sessions.length);
+  return [
+    row,
+    ...others.map((session): ListRow => ({ kind: "session", key: session.key, session, member: true })),
+    ...(left === 0 && !group.failed
+      ? []
+      : [{ kind: "more" as const, key: `more-${name}`, group: name, left, failed: group.failed }]),
+  ];
 }
 
 function groupByDay(sessions: readonly SessionItem[], now: Date): { day: Day; items: SessionItem[] }[] {

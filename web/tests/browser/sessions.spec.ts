@@ -1,4 +1,5 @@
 import { LONG_SESSION, STORY } from "../fixture/archive";
+import type { Fixture } from "../fixture/server";
 import { expect, test } from "./page";
 import { patient, slowDown } from "./slow";
 
@@ -230,4 +231,70 @@ test("where there is no room beside the list, the filters are drawn over it", as
   await expect(page).toHaveURL(/project=/);
   await page.keyboard.press("Escape");
   await expect(filters).toBeHidden();
+});
+
+/** 120 runs of a nightly job, every fifth session. */
+function addRuns(fixture: Fixture): void {
+  fixture.sessions = fixture.sessions.map((session, n) =>
+    n % 5 === 3
+      ? { ...session, title: `Triage the issues of day ${n}`, first_prompt: null, series: "nightly" }
+      : session,
+  );
+}
+
+test("sessions that a program started again and again are one row, and open in place", async ({
+  page,
+  fixture,
+}) => {
+  addRuns(fixture);
+  await page.goto("/sessions");
+  const toggle = page.getByRole("button", { name: "124 sessions like this" });
+  await expect(toggle).toHaveAttribute("aria-expanded", "false");
+  const runs = page.getByRole("row").filter({ hasText: "Triage the issues" });
+  await expect(runs).toHaveCount(1);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sessions 620");
+  await expect(page.getByRole("table")).toHaveAttribute("aria-rowcount", "497");
+
+  await toggle.focus();
+  await page.keyboard.press("Enter");
+  await expect(toggle).toHaveAttribute("aria-expanded", "true");
+  await expect(runs.nth(1)).toContainText("Triage the issues of day 8");
+  await expect(runs.nth(1).getByRole("cell").last()).not.toHaveText(/^\d\d:\d\d$/); // the day is another one
+  await expect(page.locator("[data-session=s-3]")).toHaveCount(1);
+
+  // Keys go through the others as well, to where the group goes on.
+  const more = page.getByRole("button", { name: "Show more (74 left)" });
+  await runs.nth(0).getByRole("link").focus();
+  for (let n = 0; n < 54; n++) await page.keyboard.press("j");
+  await expect(page.locator("[role=row][aria-current]")).toBeVisible();
+  await more.click();
+  await expect(more).toHaveCount(0);
+
+  await page.locator("#main").evaluate((element) => {
+    element.scrollTo({ top: 0 });
+  });
+  await toggle.click();
+  await expect(runs).toHaveCount(1);
+  for (const key of ["Escape", "j", "j", "j", "j"]) await page.keyboard.press(key);
+  await expect(page.locator("[role=row][aria-current]")).toContainText("Triage the issues of day 3");
+  await page.keyboard.press("e");
+  await expect(toggle).toHaveAttribute("aria-expanded", "true");
+});
+
+test("an opened group stays open when another session of it comes in", async ({ page, fixture }) => {
+  addRuns(fixture);
+  await page.goto("/sessions");
+  await page.getByRole("button", { name: "124 sessions like this" }).click();
+  await expect(page.locator("[data-session=s-8]")).toBeVisible();
+  const [first] = fixture.sessions;
+  if (first) {
+    const fresh = { ...first, key: "s-fresh", title: "Triage the issues of today", series: "nightly" };
+    fixture.sessions = [fresh, ...fixture.sessions];
+  }
+  fixture.changes += 1;
+  const toggle = page.getByRole("button", { name: "125 sessions like this" });
+  await expect(toggle).toHaveAttribute("aria-expanded", "true");
+  const runs = page.getByRole("row").filter({ hasText: "Triage the issues" });
+  await expect(runs.nth(0)).toContainText("of today");
+  await expect(runs.nth(1)).toContainText("of day 3");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { describeDay } from "@/lib/days";
-import { buildListRows, toggled, withChosen } from "@/state/session-rows";
+import { buildListRows, groupOf, toggled, withChosen } from "@/state/session-rows";
 
 import { buildSession } from "../fixture/builders";
 
@@ -53,6 +53,35 @@ test("in another order there are no days", () => {
     complete: true,
   });
   expect(rows.map((row) => row.kind)).toEqual(["session", "session"]);
+});
+
+const run = (key: string, day: number, alike = 1) =>
+  buildSession({ key, last_at: at(day, 4), series: "nightly", alike });
+
+test("days are not summed up from the first group on, whose others may be of any of them", () => {
+  const rows = buildListRows([session("a", at(29, 9)), run("r3", 28, 3), session("b", at(27, 8))], {
+    sort: "newest",
+    now: NOW,
+    complete: true,
+  });
+  const sums = rows.flatMap((row) => (row.kind === "day" ? [row.sums?.sessions ?? null] : []));
+  expect(sums).toEqual([1, null, null]);
+});
+
+test("an opened group stands under its first session, which is not repeated", () => {
+  const first = run("r3", 28, 3);
+  const build = (sessions: readonly ReturnType<typeof run>[], total: number | null, failed = false) =>
+    buildListRows([session("a", at(29, 9)), first], {
+      sort: "cost",
+      now: NOW,
+      complete: true,
+      opened: new Map([[groupOf(first) ?? "", { sessions, total, failed }]]),
+    }).map((row) => (row.kind === "more" ? `more ${row.left} ${row.failed}` : row.key));
+  expect(build([], null)).toEqual(["a", "r3", "more null false"]);
+  expect(build([], null, true)).toEqual(["a", "r3", "more null true"]);
+  expect(build([run("r3", 28), run("r2", 27)], 3)).toEqual(["a", "r3", "r2", "more 1 false"]);
+  expect(build([run("r3", 28), run("r2", 27), run("r1", 26)], 3)).toEqual(["a", "r3", "r2", "r1"]);
+  expect(groupOf(run("r1", 26))).toBeNull();
 });
 
 test("what is chosen is among the values, also where nothing has it", () => {

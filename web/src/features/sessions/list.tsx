@@ -6,12 +6,13 @@ import type { RefObject } from "react";
 
 import type { SessionItem } from "@/api/types";
 import { keepOffset, readOffset } from "@/state/offsets";
-import type { ListRow } from "@/state/session-rows";
+import { groupOf } from "@/state/session-rows";
+import type { ListRow, OpenedGroup } from "@/state/session-rows";
 import type { Density } from "@/state/settings";
 
-import { DayRow, SessionRow } from "./rows";
+import { DayRow, MoreRow, SessionRow } from "./rows";
 
-const DAY_HEIGHT = 44;
+const HEIGHTS: Readonly<Partial<Record<ListRow["kind"], number>>> = { day: 44, more: 40 };
 const ROW_HEIGHTS: Readonly<Record<Density, number>> = { two: 58, one: 36 };
 const HEAD_HEIGHT = 86;
 const FOOT_HEIGHT = 48;
@@ -21,8 +22,11 @@ interface SessionListProps {
   readonly density: Density;
   readonly byDay: boolean;
   readonly current: string | null;
-  /** How many more sessions there are than rows. */
+  /** How many more rows there are than are loaded. */
   readonly missing: number;
+  readonly opened: ReadonlyMap<string, OpenedGroup>;
+  readonly onToggleGroup: (session: SessionItem) => void;
+  readonly onMoreOfGroup: (group: string, failed: boolean) => void;
   readonly scroller: RefObject<HTMLElement | null>;
   readonly selected: ReadonlySet<string>;
   readonly machineName: ((origin: string) => string) | null;
@@ -38,6 +42,9 @@ export function SessionList(props: SessionListProps) {
     byDay,
     current,
     missing,
+    opened,
+    onToggleGroup,
+    onMoreOfGroup,
     scroller,
     selected,
     machineName,
@@ -52,7 +59,7 @@ export function SessionList(props: SessionListProps) {
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: useCallback(() => scroller.current, [scroller]),
-    estimateSize: useCallback((at: number) => (rows[at]?.kind === "day" ? DAY_HEIGHT : height), [rows, height]),
+    estimateSize: useCallback((at: number) => HEIGHTS[rows[at]?.kind ?? "session"] ?? height, [rows, height]),
     getItemKey: useCallback((at: number) => rows[at]?.key ?? at, [rows]),
     scrollMargin: HEAD_HEIGHT,
     scrollPaddingStart: HEAD_HEIGHT,
@@ -99,12 +106,17 @@ export function SessionList(props: SessionListProps) {
           >
             {row.kind === "day" ? (
               <DayRow row={row} />
+            ) : row.kind === "more" ? (
+              <MoreRow row={row} onMore={onMoreOfGroup} />
             ) : (
               <SessionRow
                 session={row.session}
                 current={row.key === current}
                 selected={selected.has(row.key)}
-                byDay={byDay}
+                byDay={byDay && !row.member}
+                member={row.member}
+                open={opened.has(groupOf(row.session) ?? "")}
+                onToggleGroup={onToggleGroup}
                 machineName={machineName}
                 onStar={isMarkable(row.session) ? onStar : null}
               />

@@ -21,7 +21,7 @@ import { SessionList } from "./list";
 import { ListBar, SelectionBar } from "./list-bar";
 import { Columns } from "./rows";
 import { useListKeys } from "./use-list-keys";
-import { useFilter, useMarks, useSessions } from "./use-sessions";
+import { useFilter, useGroups, useMarks, useSessions } from "./use-sessions";
 
 const Peek = lazy(() => import("./peek").then((part) => ({ default: part.Peek })));
 const ExportDialog = lazy(() =>
@@ -33,7 +33,7 @@ const TagsDialog = lazy(() => import("./tags-dialog").then((part) => ({ default:
 export function SessionsPage() {
   const [filter, change] = useFilter();
   const query = useSessions(filter);
-  const { sessions, total, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
+  const { sessions, total, rows: rowCount, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   const rowHeight = useStore(density);
   const team = useTeam();
   const isMarkable = useCallback((session: SessionItem) => mayMark(team, session), [team]);
@@ -41,11 +41,13 @@ export function SessionsPage() {
   const scroller = useRef<HTMLElement>(null);
   const complete = query.isSuccess && !hasNextPage;
   const byDay = filter.sort === "newest" || filter.sort === "oldest";
+  const groups = useGroups(filter, sessions);
   const rows = useMemo(
-    () => buildListRows(sessions, { sort: filter.sort, now: new Date(), complete }),
-    [sessions, filter.sort, complete],
+    () => buildListRows(sessions, { sort: filter.sort, now: new Date(), complete, opened: groups.opened }),
+    [sessions, filter.sort, complete, groups.opened],
   );
-  const keys = useListKeys(sessions, star);
+  const listed = useMemo(() => rows.flatMap((row) => (row.kind === "session" ? [row.session] : [])), [rows]);
+  const keys = useListKeys(listed, star, groups.toggle);
   const machineName = useMachineNames();
   useTitle("Sessions");
 
@@ -115,7 +117,7 @@ export function SessionsPage() {
             }}
           />
         ) : (
-          <div role="table" aria-label="Sessions" aria-rowcount={query.isSuccess ? total : undefined}>
+          <div role="table" aria-label="Sessions" aria-rowcount={query.isSuccess ? rowCount : undefined}>
             <div role="rowgroup">
               <Columns sort={filter.sort} team={team !== null} />
             </div>
@@ -130,7 +132,10 @@ export function SessionsPage() {
                 selected={keys.selected}
                 machineName={machineName}
                 isMarkable={isMarkable}
-                missing={Math.max(0, total - sessions.length)}
+                missing={Math.max(0, rowCount - sessions.length)}
+                opened={groups.opened}
+                onToggleGroup={groups.toggle}
+                onMoreOfGroup={groups.more}
                 scroller={scroller}
                 onStar={star}
                 onNearEnd={loadMore}

@@ -29,6 +29,11 @@ interface SessionRowProps {
   readonly selected: boolean;
   /** Whether days stand between the rows, so that a time of day is enough. */
   readonly byDay: boolean;
+  /** Whether it is one of the others of a group, under the first. */
+  readonly member: boolean;
+  /** Whether the others of its group are listed. */
+  readonly open: boolean;
+  readonly onToggleGroup: (session: SessionItem) => void;
   /** How machines are called; null where there is no team, and nobody asks whose it is. */
   readonly machineName: ((origin: string) => string) | null;
   /** Null for whoever may not mark it. */
@@ -36,12 +41,12 @@ interface SessionRowProps {
 }
 
 export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
-  const { session, current, selected, byDay, machineName, onStar } = props;
+  const { session, current, selected, byDay, member, open, onToggleGroup, machineName, onStar } = props;
   const { marks } = session;
   const title = session.title ?? session.first_prompt ?? session.session_id;
   return (
     <div
-      className={selected ? "s-row picked" : "s-row"}
+      className={["s-row", selected && "picked", member && "member"].filter(Boolean).join(" ")}
       role="row"
       aria-current={current || undefined}
       aria-selected={selected || undefined}
@@ -83,6 +88,19 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
             </bdi>
           </span>
         </Link>
+        {session.alike > 1 && (
+          <button
+            type="button"
+            className="alike"
+            aria-expanded={open}
+            onClick={() => {
+              onToggleGroup(session);
+            }}
+          >
+            <Icon name={open ? "down" : "right"} />
+            {formatCounted(session.alike, "session")} like this
+          </button>
+        )}
       </div>
       <span role="cell" className="star-cell">
         {onStar && (
@@ -160,6 +178,34 @@ export function DayRow({ row }: { readonly row: Extract<ListRow, { kind: "day" }
       </span>
       <span className="num cost" role="cell">
         {sums?.cost != null && formatMoney(sums.cost)}
+      </span>
+    </div>
+  );
+}
+
+interface MoreRowProps {
+  readonly row: Extract<ListRow, { kind: "more" }>;
+  readonly onMore: (group: string, failed: boolean) => void;
+}
+
+/** Where a group goes on that is not listed to its end. */
+export function MoreRow({ row: { group, left, failed }, onMore }: MoreRowProps) {
+  return (
+    <div className="s-more" role="row">
+      <span role="cell">
+        {left === null && !failed ? (
+          <span role="status">Loading…</span>
+        ) : (
+          <button
+            type="button"
+            className="alike"
+            onClick={() => {
+              onMore(group, failed);
+            }}
+          >
+            {failed ? "They could not be listed. Try again" : `Show more (${formatCount(left ?? 0)} left)`}
+          </button>
+        )}
       </span>
     </div>
   );

@@ -13,7 +13,11 @@ import { TITLE_FIELD } from "./facets";
 
 const NONE: ReadonlySet<string> = new Set();
 
-export function useListKeys(sessions: readonly SessionItem[], star: (session: SessionItem) => void) {
+export function useListKeys(
+  sessions: readonly SessionItem[],
+  star: (session: SessionItem) => void,
+  toggleGroup: (session: SessionItem) => void,
+) {
   const [current, setCurrent] = useState<string | null>(null);
   const [selected, select] = useState<ReadonlySet<string>>(NONE);
   const [tagging, setTagging] = useState(false);
@@ -75,6 +79,7 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
           select((before) => toggled(before, session.key));
         }),
       },
+      { keys: "e", label: "sessions like this", run: withChosen(toggleGroup) },
       { keys: "f", label: "find by title", run: () => document.getElementById(TITLE_FIELD)?.focus() },
       {
         keys: "Escape",
@@ -87,7 +92,7 @@ export function useListKeys(sessions: readonly SessionItem[], star: (session: Se
         },
       },
     ];
-  }, [sessions, at, chosen, selected, peeking, drawn, navigate, star]);
+  }, [sessions, at, chosen, selected, peeking, drawn, navigate, star, toggleGroup]);
   useKeys(table);
   const marked = useMemo(
     () =>

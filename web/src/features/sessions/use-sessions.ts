@@ -1,16 +1,20 @@
 /** The sessions that a filter lets through, as far as they are loaded. */
 
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { InfiniteData } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useInfiniteQuery, useMutation, useQueries, useQueryClient } from "@tanstack/react-query";
+import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
+import { useCallback, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import { changeMarks } from "@/api/client";
 import type { MarksChange } from "@/api/client";
-import { sessionsQuery } from "@/api/queries";
+import { groupQuery, sessionsQuery } from "@/api/queries";
 import type { SessionItem, SessionPage } from "@/api/types";
 import { parseFilter, sessionsPath } from "@/lib/routes";
 import type { SessionFilter } from "@/lib/routes";
+import { groupOf } from "@/state/session-rows";
+import type { OpenedGroup } from "@/state/session-rows";
+
+type Pages = InfiniteData<SessionPage, string | null>;
 
 /** The filter stands in the address, so that it can be linked to, and back undoes it. */
 export function useFilter(): readonly [
@@ -33,10 +37,58 @@ export function useSessions(filter: SessionFilter) {
   const query = useInfiniteQuery(sessionsQuery(filter));
   const { data } = query;
   const sessions = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
-  return { ...query, sessions, total: data?.pages[0]?.total ?? 0 };
+  const { total = 0, rows = 0 } = data?.pages[0] ?? {};
+  return { ...query, sessions, total, rows };
 }
 
-type Pages = InfiniteData<SessionPage, string | null>;
+/** Groups that were opened, each with how many pages of it are wanted, and what is loaded of them. */
+export function useGroups(filter: SessionFilter, sessions: readonly SessionItem[]) {
+  const client = useQueryClient();
+  const [wanted, setWanted] = useState<ReadonlyMap<string, number>>(new Map());
+  const groups = useMemo(
+    () =>
+      sessions.flatMap((session) => {
+        const name = groupOf(session);
+        const pages = name === null ? undefined : wanted.get(name);
+        const { series, person } = session;
+        return name === null || pages === undefined || series === null ? [] : [{ name, series, person, pages }];
+      }),
+    [sessions, wanted],
+  );
+  const combine = useCallback(
+    (results: readonly UseQueryResult<Pages>[]) =>
+      new Map(
+        results.map(({ data, isError }, at): [string, OpenedGroup] => [
+          groups[at]?.name ?? "",
+          {
+            sessions: data?.pages.flatMap((page) => page.items) ?? [],
+            total: data?.pages.at(-1)?.total ?? null,
+            failed: isError,
+          },
+        ]),
+      ),
+    [groups],
+  );
+  const queries = groups.map((group) => groupQuery(client, filter, group, group.pages));
+  const opened = useQueries({ queries, combine });
+  const toggle = useCallback((session: SessionItem) => {
+    const name = groupOf(session);
+    if (name === null) return;
+    setWanted((before) => {
+      const next = new Map(before);
+      if (!next.delete(name)) next.set(name, 1);
+      return next;
+    });
+  }, []);
+  const more = useCallback(
+    (name: string, failed: boolean) => {
+      if (failed) void client.invalidateQueries({ queryKey: ["sessions"] });
+      else setWanted((before) => new Map(before).set(name, (before.get(name) ?? 0) + 1));
+    },
+    [client],
+  );
+  return { opened, toggle, more };
+}
 
 /** Changes marks at once on the page, of those that may be; what the server says in the end holds. */
 export function useMarks(isMarkable: (session: SessionItem) => boolean) {
