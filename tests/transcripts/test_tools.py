@@ -528,7 +528,7 @@ def test_extracted_documents_are_spec_003s() -> None:
     }
     assert documents[5] == {
         "type": "tool_result",
-        "uuid": "u-3_result_0",
+        "uuid": "a-3_result_1",
         "parentUuid": "a-3_tool_1",
         "sessionId": "s-1",
         "timestamp": "2026-03-01T10:00:06.250Z",
@@ -573,9 +573,10 @@ def test_extracted_documents_give_the_same_pairs_again(name: str) -> None:
     documents = [turnlog.decode(turnlog.encode(doc)) for line in found for doc in extract(line, parents)]
     again = build_calls(documents)
 
-    pairs = {call.extracted_id: call.result and call.result.extracted_id for call in built.calls}
     assert all(line.problems == () for line in documents)
-    assert {call.extracted_id: call.result and call.result.extracted_id for call in again.calls} == pairs
+    assert {call.extracted_id: call.result_id for call in again.calls} == {
+        call.extracted_id: call.result_id for call in built.calls
+    }
 
 
 def test_text_and_lines_without_blocks_give_no_documents() -> None:

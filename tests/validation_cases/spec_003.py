@@ -61,7 +61,12 @@ CASES = [
             "2 error 003-1-parent-given: Expected a parent of an answer, found none",
             "3 error 003-1-parent-given: Expected a parent of an answer, found none",
         ],
-        [doc("user", "a", None), doc("assistant", "b", "a"), {"_id": "1", "type": "summary", "summary": "tea"}],
+        [
+            doc("assistant", "z", None, sessionId="s-0"),
+            doc("user", "a", None),
+            doc("assistant", "b", "a"),
+            {"_id": "1", "type": "summary", "summary": "tea"},
+        ],
     ),
     Case(
         "003-2-parent-in-session",
@@ -224,7 +229,7 @@ CASES = [
         ],
     ),
     Case(
-        "003-C2-orphaned-tool",
+        "003-C3-paired",
         [
             _USER,
             without(
@@ -238,7 +243,7 @@ CASES = [
                 "content",
             ),
         ],
-        ["2 error 003-C2-orphaned-tool: Expected the id of a call, found `t-9`, which no call has"],
+        ["2 warning 003-C3-paired: Expected the id of a call, found `t-9`, which no call has"],
     ),
     Case(
         "003-C3-paired",

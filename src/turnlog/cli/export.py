@@ -222,6 +222,7 @@ class _Writer:
             redactor=redactor,
             name=shown.marks.name,
             camel=self._camel,
+            shared=shown.list_shared() if self._form is Format.JSON else (),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from turnlog.cli.raw_lines import read_bytes
 from turnlog.cli.stores import find_session, open_for
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, load_session
+from turnlog.ingest.copies import list_shared
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.marks import Marks
@@ -39,6 +40,8 @@ class Shown(Struct, frozen=True):
     person: str | None = None
     """Whose it is, as far as anybody said."""
     visibility: Visibility = Visibility.PRIVATE
+    list_shared: Callable[[], Collection[str]] = frozenset
+    """The uuids of messages that other sessions have, too."""
 
 
 @contextmanager
@@ -73,6 +76,7 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
             _name_original(store, stored.copied_from),
             stored.person,
             stored.visibility,
+            lambda: list_shared(store, LOCAL, stored.key),
         )
 
 

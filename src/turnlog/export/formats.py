@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -43,18 +43,20 @@ def render_session(
     redactor: Redactor | None = None,
     name: str | None = None,
     camel: bool = True,
+    shared: Collection[str] = (),
 ) -> Iterator[bytes]:
     """Yield the bytes of a file, piece by piece.
 
     With a `redactor`, which is first told all of the session, nothing is given out that it takes out. `name` is
-    one that somebody gave the session, and `camel` says how the fields of documents are written. Raises
-    `SelectionError` for turns or a branch that are not there.
+    one that somebody gave the session, `camel` says how the fields of documents are written, and `shared` are
+    the uuids that messages of other sessions have, too. Raises `SelectionError` for turns or a branch that are
+    not there.
     """
     if redactor is not None:
         learn_session(session, redactor)
     match form:
         case Format.JSON:
-            yield from render_documents(session, selection, camel=camel, redactor=redactor)
+            yield from render_documents(session, selection, camel=camel, redactor=redactor, shared=shared)
         case Format.JSONL:
             yield from _render_lines(session, selection, redactor)
         case Format.CSV:

@@ -25,7 +25,7 @@ from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import BEGINNING, Store, StoredSession, Twin
 from turnlog.store.rows import LineFact, SessionRow
 
-__all__ = ["note_copies"]
+__all__ = ["list_shared", "note_copies"]
 
 
 class _Origin(Struct, frozen=True, gc=False):
@@ -71,6 +71,24 @@ def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
     ]
 
 
+def list_shared(store: Store, scope: Scope, key: str) -> frozenset[str]:
+    """Return the uuids of the lines of other sessions that begin with the same message as this one."""
+    lines = _list_transcript(store, scope, key, BEGINNING)
+    head = _find_followed(lines)
+    if head is None or head[0].uuid is None:
+        return frozenset()
+    others = [twin.key for twin in store.list_twins(scope, head[0].uuid) if twin.key != key]
+    return frozenset(
+        line.uuid for other in others for line in _list_transcript(store, scope, other) if line.uuid is not None
+    )
+
+
+def _list_transcript(store: Store, scope: Scope, key: str, count: int | None = None) -> list[LineFact]:
+    known = store.find_known(scope, key)
+    own = [] if known is None else [source for source in known.sources if source.source == key]
+    return [line for each in own for line in store.list_lines(scope, key, each.generation, count=count)]
+
+
 def _rank_copies(
     store: Store,
     new: Sequence[SessionBatch],
@@ -105,12 +123,8 @@ def _tell_apart(head: LineFact, row: SessionRow | None) -> tuple[object, ...]:
 
 def _find_line(store: Store, owner: str, key: str, uuid: str | None) -> LineFact | None:
     """Return the line of a stored session that has a uuid, if it is among the first."""
-    known = store.find_known(Scope(owner), key)
-    for source in () if known is None else known.sources:
-        if source.source == key:
-            lines = store.list_lines(Scope(owner), key, source.generation, count=BEGINNING)
-            return next((line for line in lines if line.uuid == uuid), None)
-    return None
+    lines = _list_transcript(store, Scope(owner), key, BEGINNING)
+    return next((line for line in lines if line.uuid == uuid), None)
 
 
 def _find_head(batch: SessionBatch) -> tuple[LineFact, Twin] | None:
@@ -120,11 +134,19 @@ def _find_head(batch: SessionBatch) -> tuple[LineFact, Twin] | None:
     source = next((each for each in batch.sources if each.source == batch.key), None)
     if source is None or source.kind is not SourceKind.TRANSCRIPT:
         return None
+    found = _find_followed(islice(source.lines, BEGINNING))
+    if found is None:
+        return None
+    head, follower = found
+    return head, Twin(key=batch.key, session_id=batch.session_id, told_id=follower.session_id)
+
+
+def _find_followed(lines: Iterable[LineFact]) -> tuple[LineFact, LineFact] | None:
+    """Return the first message that another line follows, and that line."""
     seen: dict[str | None, LineFact] = {}
-    for line in islice(source.lines, BEGINNING):
+    for line in lines:
         if line.parent_uuid is not None and line.parent_uuid in seen:
-            twin = Twin(key=batch.key, session_id=batch.session_id, told_id=line.session_id)
-            return seen[line.parent_uuid], twin
+            return seen[line.parent_uuid], line
         seen.setdefault(line.uuid, line)
     return None
 

@@ -63,7 +63,7 @@ def detect(members: Mapping[str, Raw], type_: str | None) -> Dialect:
     if is_control(type_):
         return Dialect.CONTROL
     message = _form(members.get("message"))
-    if type_ in _STORED_TYPES:
+    if type_ in _STORED_TYPES or (type_ == "system" and _is_exported(members)):
         stored = _detect_stored(members, type_, message)
         if stored is not None:
             return stored
@@ -87,6 +87,12 @@ def _detect_stored(members: Mapping[str, Raw], type_: str | None, message: bytes
         extracted = type_ in ("tool_use", "tool_result")
         return Dialect.SPEC_003_EXTRACTED if extracted else Dialect.SPEC_003_DOCUMENT
     return None
+
+
+def _is_exported(members: Mapping[str, Raw]) -> bool:
+    """Tell whether an object is named as `turnlog export` names documents; those of the spec are no notices."""
+    identity, uuid = text_of(members.get("_id")), text_of(members.get("uuid"))
+    return bool(identity and uuid) and f":{identity}".endswith(f":{uuid}") and "subtype" not in members
 
 
 def _is_spec_004(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:

@@ -25,6 +25,7 @@ from turnlog.messages.metadata import Summary
 from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.problems import ProblemKind
 from turnlog.messages.salvage import Salvage, view
+from turnlog.messages.system import SystemNotice
 from turnlog.messages.usage import Usage
 
 __all__ = ["Api003", "Document003", "StoredType", "StoredUsage"]
@@ -41,6 +42,8 @@ class StoredType(TypeEnum):
     TOOL_USE = "tool_use"
     TOOL_RESULT = "tool_result"
     SUMMARY = "summary"
+    SYSTEM = "system"
+    """None of the spec's own: a notice of the program, as `turnlog export` writes it."""
 
 
 class StoredUsage(Camel):
@@ -81,6 +84,8 @@ class Document003(Envelope, LegacyLine, rename="camel"):
                 return AssistantEntry(**envelope, message=self._message(), cost_usd=cost, usage=usage)
             case StoredType.SUMMARY if isinstance(summary, str):
                 return Summary(**envelope, summary=summary)
+            case StoredType.SYSTEM if not isinstance(self.content, tuple):
+                return SystemNotice(**envelope, content=self.content)
             case _:
                 return UserEntry(**envelope, message=self._message())
 
@@ -89,6 +94,8 @@ class Document003(Envelope, LegacyLine, rename="camel"):
         found: dict[str, Any] = {"timestamp": wrap(self.timestamp, entry.timestamp)}
         if isinstance(entry, Summary):
             return found | {"summary" if isinstance(self.summary, str) else "content": entry.summary}
+        if isinstance(entry, SystemNotice):
+            return found | {"content": entry.content}
         assert isinstance(entry, UserEntry | AssistantEntry)
         if isinstance(entry, AssistantEntry):
             found |= {"cost_usd": wrap(self.cost_usd, entry.cost_usd), "usage": self._store_usage(entry.usage)}

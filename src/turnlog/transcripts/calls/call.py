@@ -15,8 +15,8 @@ from turnlog.messages.legacy import StoredType
 from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.tool_io import ToolInput, ToolResult, view_input, view_result
 from turnlog.transcripts.calls.notices import TaskNotice
-from turnlog.transcripts.calls.results import CallState, Place, Result, find_agent_id
-from turnlog.transcripts.lines.blocks import CallBlock
+from turnlog.transcripts.calls.results import CallState, Place, Result, find_agent_id, name_result
+from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type
 from turnlog.transcripts.lines.categories import Category, is_known_tool, tool_category
 
 __all__ = ["Call", "CallDraft", "Pairing"]
@@ -69,6 +69,13 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     def extracted_id(self) -> str | None:
         """The id of the call as a message of its own (spec 003)."""
         return self.place.extracted_id(StoredType.TOOL_USE)
+
+    @property
+    def result_id(self) -> str | None:
+        """The id of the result as a message of its own (spec 003), which is named after its call."""
+        if self.result is None or find_stored_type(self.result.place.line) is StoredType.TOOL_RESULT:
+            return None if self.result is None else self.result.place.uuid
+        return name_result(self.extracted_id) or self.result.extracted_id
 
     def view_input(self) -> View[ToolInput]:
         """Look at the input as its tool's type; never raises."""

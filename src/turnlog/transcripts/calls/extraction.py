@@ -1,13 +1,15 @@
 """Calls and results as messages of their own, the way spec 003 keeps them.
 
-Each is named after the line that holds its block and the block's place in it. A call hangs under its line, and
-a result under its call. A line alone does not say where that call is: `map_parents` does, and without it a
-result hangs under the line that its own line names.
+A call is named after the line that holds its block and the block's place in it, and hangs under that line. A
+result is named after its call, and hangs under it. A line alone does not say where that call is: `map_parents`
+does, and without it a result is named after its own line, and hangs under the line which that one names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
 
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.blocks import ToolUseBlock
@@ -16,7 +18,7 @@ from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import Document003, StoredType
 from turnlog.messages.patch import encode_value
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Place, Result, read_result
+from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
 from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type, is_call, is_result, list_blocks
 
 __all__ = ["extract", "map_parents"]
@@ -61,11 +63,14 @@ def _extract_call(place: Place, block: CallBlock) -> Document003:
 
 
 def _extract_result(result: Result, parents: Mapping[str, str]) -> Document003:
-    parent = parents.get(result.extracted_id or "") or _told_parent(result.place.line)
+    call = parents.get(result.extracted_id or "")
+    parent = call or _told_parent(result.place.line)
     content = result.content
     if isinstance(content, tuple):
         content = encode_value(content).decode("utf-8", "replace")
-    return _document(result.place, StoredType.TOOL_RESULT, parent, content)
+    document = _document(result.place, StoredType.TOOL_RESULT, parent, content)
+    name = None if find_stored_type(result.place.line) is StoredType.TOOL_RESULT else name_result(call)
+    return document if name is None else replace(document, uuid=name)
 
 
 def _told_parent(line: Line) -> str | None | UnsetType:

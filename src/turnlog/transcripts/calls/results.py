@@ -34,7 +34,7 @@ from turnlog.transcripts.lines.blocks import (
     told_error,
 )
 
-__all__ = ["CallState", "Place", "Result", "find_agent_id", "read_result"]
+__all__ = ["CallState", "Place", "Result", "find_agent_id", "name_result", "read_result"]
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -94,7 +94,7 @@ class Result(Struct, frozen=True, gc=False):
 
     @property
     def extracted_id(self) -> str | None:
-        """The id of the result as a message of its own (spec 003)."""
+        """The id of the result by where it stands; spec 003 names it after its call (`Call.result_id`)."""
         return self.place.extracted_id(StoredType.TOOL_RESULT)
 
     @property
@@ -170,6 +170,12 @@ def read_result(place: Place, block: ResultBlock | SystemNotice) -> Result:
         task_id=_string(evidence.background_task_id) or _string(evidence.task_id),
         agent_id=_string(evidence.agent_id) or _string(evidence.teammate_id),
     )
+
+
+def name_result(call: str | None) -> str | None:
+    """Return what spec 003 calls the result of a call: `x_result_0` for `x_tool_0`; None for any other name."""
+    origin, found, index = (call or "").rpartition("_tool_")
+    return f"{origin}_result_{index}" if found and origin and index.isdigit() else None
 
 
 def find_agent_id(result: Result) -> str | None:

@@ -22,7 +22,7 @@ from turnlog.messages.sdk import AssistantMessage
 from turnlog.messages.usage import Usage
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["Attribution", "Sighting", "Terms", "Tokens", "find_sighting"]
+__all__ = ["Attribution", "Sighting", "Terms", "Tokens", "find_sighting", "name_answer"]
 
 T = TypeVar("T")
 _SYNTHETIC = "<synthetic>"
@@ -57,6 +57,14 @@ def find_sighting(line: Line) -> Sighting | None:
 def _share(value: T) -> T:
     """Return a value that was seen before in place of an equal one: thousands of answers say the same."""
     return value
+
+
+def name_answer(line: Line) -> str | None:
+    """Return by what the answer is known that a line is of: the API's id, or what stands for it; else None."""
+    entry = line.entry
+    if type(entry) is not AssistantEntry and type(entry) is not AssistantMessage:
+        return None
+    return _key(line, entry.message.id, entry.uuid)
 
 
 def _key(line: Line, message: str | UnsetType, uuid: str | UnsetType) -> str:

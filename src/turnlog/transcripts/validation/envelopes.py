@@ -38,8 +38,10 @@ _ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *STORED})
 _ABSENT = (UNSET, None, "")
 
 
-def check_envelope(entry: Envelope, faults: Collection[Path], spot: Spot, report: Report) -> datetime | None:
-    """Check a line's envelope, and return its time."""
+def check_envelope(
+    entry: Envelope, faults: Collection[Path], spot: Spot, report: Report, *, is_date: bool = False
+) -> datetime | None:
+    """Check a line's envelope, and return its time; a database's own `$date` may be a number."""
     if spot.dialect is Dialect.CLAUDE_CODE and type(entry) not in _CONVERSATION:
         return None
     stamp = entry.timestamp
@@ -49,7 +51,7 @@ def check_envelope(entry: Envelope, faults: Collection[Path], spot: Spot, report
     if stamp is UNSET:
         return None
     if spot.dialect in _ISO:
-        if time is None or type(stamp) is not str:
+        if time is None or (type(stamp) is not str and not is_date):
             report.add(ISO_TIME, spot, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
     elif spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
         message = f"Expected Unix milliseconds, found {quote(stamp)}"

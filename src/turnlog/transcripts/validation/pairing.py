@@ -104,7 +104,7 @@ class Pairs:
         if spot.dialect is Dialect.SPEC_000:
             self._report.add(ORPHANED_TOOL, spot, "Expected a call that the result answers, found none")
         elif result.tool_use_id is not None:
-            rule = CORRELATION if stored is None else ORPHANED_TOOL
+            rule = CORRELATION if stored is None else PAIRED
             found = f"found {quote(result.tool_use_id)}, which no call has"
             steps = _steps(result.place, spot)
             self._report.add(

@@ -34,7 +34,7 @@ PARENT_GIVEN = declare(
     "003-1-parent-given",
     "Message Validation, 1",
     "A message has a parent, unless it starts a conversation",
-    "Only the user starts one; an answer without a parent has nothing to answer.",
+    "The first message of a session starts one, and so does a user; any other message has to follow something.",
     error=STORED,
 )
 PARENT_IN_SESSION = declare(
@@ -86,7 +86,7 @@ ORPHANED_TOOL = declare(
 PAIRED = declare(
     "003-C3-paired",
     "Consistency Checks, 3",
-    "Every tool use has one result",
+    "Every tool use has one result, and every result in a message a tool use",
     "A call without one was interrupted, or is still running.",
     warning=STORED,
     note=(*CODE, *_OLD),

@@ -58,11 +58,15 @@ class Threads:
         self._in_others: dict[tuple[str, str], Node] = {}  # the same uuid in further sessions
         self._waiting: dict[str, dict[str, list[Node]]] = {}  # by the parent's uuid, and by session
         self._has_tool_messages = False
+        self._begun: set[str] = set()  # sessions of which a message was there
 
     def add(self, node: Node) -> None:
         """Take the next message."""
         if node.spot.dialect not in _DIALECTS:
             return
+        starts = node.session not in self._begun
+        if node.kind is not Kind.OTHER:
+            self._begun.add(node.session)
         if node.uuid and not self._enter(node):
             return
         if node.is_tool:
@@ -74,7 +78,7 @@ class Threads:
         if node.parent_uuid:
             self._follow(node)
         elif node.is_stored:
-            self._check_start(node)
+            self._check_start(node, starts)
 
     def finish(self) -> None:
         """Report what can only be known when all messages are there."""
@@ -168,10 +172,10 @@ class Threads:
             message = f"Expected one result of the tool use on line {parent.spot.number}, found another"
             self._report.add(PAIRED, node.spot, message, _steps(node))
 
-    def _check_start(self, node: Node) -> None:
+    def _check_start(self, node: Node, starts: bool) -> None:
         if node.is_tool:
             self._report.add(ORPHANED_TOOL, node.spot, f"Expected a parent of {node.kind.value}, found none")
-        elif node.kind in _ANSWERS:
+        elif node.kind in _ANSWERS and not starts:
             self._report.add(PARENT_GIVEN, node.spot, "Expected a parent of an answer, found none")
 
     def _report_unfollowed(self, node: Node, namesake: Node | None) -> None:

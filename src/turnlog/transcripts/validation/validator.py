@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from turnlog.messages import Dialect, Line, Position
 from turnlog.messages.envelope import Envelope
+from turnlog.messages.legacy.extended_json import StoredDate
 from turnlog.messages.spans import Path
 from turnlog.transcripts.files.reader import LineReader
 from turnlog.transcripts.files.records import Tail
@@ -100,7 +101,8 @@ class Validator:
 
     def _check_message(self, line: Line, entry: Envelope, faults: Collection[Path], spot: Spot) -> None:
         """Check a line of a session file, or one of whatever dialect of which only the envelope is known."""
-        time = check_envelope(entry, faults, spot, self._report)
+        is_date = isinstance(getattr(line.wire, "timestamp", None), StoredDate)
+        time = check_envelope(entry, faults, spot, self._report, is_date=is_date)
         blocks = list_blocks(line.entry)
         calls = answers = False
         if blocks:
