@@ -37,6 +37,7 @@ def test_a_message_has_the_fields_of_spec_003_and_their_aliases(api: Served) -> 
     key = message.pop("source")
     assert len(key) == 32
     assert message == {
+        "_id": "700150e0-0000-4000-9000-000000000002",
         "index": 1,
         "uuid": "700150e0-0000-4000-9000-000000000002",
         "message_uuid": "700150e0-0000-4000-9000-000000000002",
@@ -92,7 +93,7 @@ def test_parents_skip_lines_that_only_carry_results(api: Served) -> None:
 
 def test_a_call_is_told_with_its_result(api: Served) -> None:
     items = ask(api, TOOLS)["items"]
-    assert pick(items, "type", "lane", "is_sidechain", "folded")[2:4] == [("tool_use", "tool", True, 1)] * 2
+    assert pick(items, "type", "lane", "is_sidechain", "folded")[2:4] == [("assistant", "tool", True, 1)] * 2
     [block] = items[3]["blocks"]
     call = block["call"]
     assert block["kind"] == "call"

@@ -484,6 +484,10 @@ export interface paths {
          *     They begin at the start, unless `around`, `before` or `after` says where. `before` and `after` of the answer
          *     go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
          *     where there is something.
+         *
+         *     A result is shown with its call. With `role=tool_result` each is a message of its own, as in spec 003: it
+         *     has the `index` of the message with which it is shown and, as its parent, the call. The results of one
+         *     message stand in one window, even if there are more than `limit`.
          */
         readonly get: operations["list_messages"];
         readonly put?: never;
@@ -2528,7 +2532,8 @@ export interface components {
          * @description A message as people read it: one or more lines of a file.
          */
         readonly Message: {
-            /** @description Which message of its file it is, from 0. */
+            readonly _id: string;
+            /** @description Which message of its file it is, from 0; a result has that of the message with which it is shown. */
             readonly index: number;
             /** @description The file that it is in: the transcript, or an agent's. */
             readonly source: string;
@@ -2545,7 +2550,7 @@ export interface components {
             readonly session_id: string;
             /** @description The same. */
             readonly session_id_alias: string;
-            /** @description As spec 003 calls it: user, assistant, tool_use, tool_result, summary, or the line's own type. */
+            /** @description As spec 003 calls it: user, assistant, tool_use, tool_result, summary, else as `role`. A message that holds calls is an assistant's; a tool_use is a call that is stored by itself. */
             readonly type: string;
             /** @description By which rule it is shown: docs/transcripts.md lists them. */
             readonly rule: string;
@@ -2582,7 +2587,7 @@ export interface components {
             readonly aborted: boolean;
             /** @description Of the answer; null for all else, and for answers that are not counted. */
             readonly usage: components["schemas"]["MessageUsage"] | null;
-            /** @description null if it has no price. */
+            /** @description What its document says that it cost, else by the price list; null if it has no price. */
             readonly cost_usd: number | null;
             /** @description What it says, as plain text. */
             readonly content: string;

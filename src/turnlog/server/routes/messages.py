@@ -65,14 +65,18 @@ def list_messages(
     They begin at the start, unless `around`, `before` or `after` says where. `before` and `after` of the answer
     go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
     where there is something.
+
+    A result is shown with its call. With `role=tool_result` each is a message of its own, as in spec 003: it
+    has the `index` of the message with which it is shown and, as its parent, the call. The results of one
+    message stand in one window, even if there are more than `limit`.
     """
     session = get_session(store, visible, id, visit)
     counted = store.find_usage_version(visible, session.key)
     check_unchanged(request, session.key, session.revision, counted)
     where = build_filter(lane, role, category, branch, active)
     asked = Asked(source, agent, around, before, after, limit)
-    found = ask_window(store, visible, session.key, asked, where)
-    items = view_window(store, visible, session, found.rows, found.anchor)
+    found = ask_window(store, visible, session.key, asked, where, has_results=True)
+    items = view_window(store, visible, session, found.rows, found.anchor, found.chapter)
     above = items[0].index if items else found.at
     below = items[-1].index + 1 if items else found.at
     return MessageWindow(

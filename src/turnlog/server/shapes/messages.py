@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from turnlog.server.shapes.calls import Call, Image
 from turnlog.transcripts.conversation.message import Lane
@@ -77,8 +77,10 @@ class MessageUsage(Struct, frozen=True, gc=False, kw_only=True):
 class Message(Struct, frozen=True, gc=False, kw_only=True):
     """A message as people read it: one or more lines of a file."""
 
+    document_id: str = field(name="_id")
+    """Its uuid, with the session's id and a colon before it where another session has a copy of the message."""
     index: int
-    """Which message of its file it is, from 0."""
+    """Which message of its file it is, from 0; a result has that of the message with which it is shown."""
     source: str
     """The file that it is in: the transcript, or an agent's."""
     uuid: str
@@ -95,7 +97,10 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     session_id_alias: str
     """The same."""
     type: str
-    """As spec 003 calls it: user, assistant, tool_use, tool_result, summary, or the line's own type."""
+    """As spec 003 calls it: user, assistant, tool_use, tool_result, summary, else as `role`.
+
+    A message that holds calls is an assistant's; a tool_use is a call that is stored by itself.
+    """
     rule: str
     """By which rule it is shown: docs/transcripts.md lists them."""
     role: Role
@@ -132,7 +137,7 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     usage: MessageUsage | None
     """Of the answer; null for all else, and for answers that are not counted."""
     cost_usd: float | None
-    """None if it has no price."""
+    """What its document says that it cost, else by the price list; None if it has no price."""
     content: str
     """What it says, as plain text."""
     blocks: tuple[Block, ...]

@@ -16,6 +16,7 @@ from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.findings import Kind
 from turnlog.export.selection import Selection, select
 from turnlog.ingest.archived import load_session
+from turnlog.ingest.copies import list_shared
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.exporting import ExportPreview, TakenOut
 from turnlog.server.views.limits import sayable
@@ -136,6 +137,7 @@ def _render(
         redactor=redactor,
         name=stored.marks.name,
         camel=wanted.camel,
+        shared=list_shared(store, scope, stored.key) if wanted.form is Format.JSON else (),
     )
 
 

@@ -6,7 +6,7 @@ by the rules by which the whole conversation was, so a window costs what is in i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Raw, Struct
@@ -14,8 +14,11 @@ from msgspec import Raw, Struct
 from turnlog.messages import UNSET, Line, encode
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock
 from turnlog.messages.blocks import ThinkingBlock as Thought
+from turnlog.messages.entries import AssistantEntry
+from turnlog.messages.envelope import instant
 from turnlog.messages.media import ImageBlock as Picture
 from turnlog.messages.media import TextBlock as Said
+from turnlog.messages.usage import Usage
 from turnlog.server.shapes.messages import (
     Block,
     CallBlock,
@@ -31,6 +34,7 @@ from turnlog.server.views.images import has_bytes, view_image
 from turnlog.server.views.limits import LONGEST_JSON, LONGEST_SAID, cut, say, sayable
 from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.offloaded import OffloadedResults
+from turnlog.server.views.walks import name_result_lane
 from turnlog.store.identity import Place
 from turnlog.store.rows import CallRow, MessageRow
 from turnlog.transcripts.actions.telling import report_of
@@ -38,17 +42,19 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
-from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.lines.authors import Author, author_of
+from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
+from turnlog.transcripts.usage.sightings import name_answer
 
-__all__ = ["Answer", "Window", "build_messages", "tell", "view_message"]
+__all__ = ["Answer", "Window", "build_messages", "tell", "view_message", "view_results"]
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
     """What an answer of the model used."""
 
-    usage: MessageUsage
+    usage: MessageUsage | None
     cost: Decimal | None
 
 
@@ -67,7 +73,9 @@ class Window(Struct, frozen=True, kw_only=True):
     ids: Mapping[int, str]
     """Of the messages in it, and of those that they follow."""
     answers: Mapping[str, Answer]
-    """By the API's id."""
+    """By the API's id, or what stands for it."""
+    shared: Collection[str]
+    """The uuids of messages that other sessions have, too."""
     offloaded: OffloadedResults
 
 
@@ -77,10 +85,11 @@ def view_message(row: MessageRow, window: Window) -> Message:
     own = [window.lines[place] for place in row.lines[: row.own_lines] if place in window.lines]
     built = window.built.get(row.index)
     text, _ = cut("\n\n".join(_list_texts(own)) if built is None else built.text, LONGEST_SAID)
-    answer = None if built is None or built.message_id is None else window.answers.get(built.message_id)
+    answer = _find_answer(own, window.answers)
     parent = None if row.parent is None else say(window.ids.get(row.parent))
     time = moment(row.time)
     return Message(
+        document_id=_name_document(row.id, window),
         index=row.index,
         source=row.source,
         uuid=sayable(row.id),
@@ -90,7 +99,7 @@ def view_message(row: MessageRow, window: Window) -> Message:
         source_parent_uuid=say(_told_parent(own)),
         session_id=window.session_id,
         session_id_alias=window.session_id,
-        type=row.role,
+        type=_name_type(row, own),
         rule=row.rule,
         role=Role(row.role),
         types=tuple(map(MessageType, row.types)),
@@ -118,6 +127,60 @@ def view_message(row: MessageRow, window: Window) -> Message:
     )
 
 
+def view_results(row: MessageRow, window: Window) -> Iterator[Message]:
+    """Yield the results that are shown with a message, each as a message of its own (spec 003)."""
+    built = window.built.get(row.index)
+    calls = {} if built is None else _match(built.calls, window.calls.get(row.index, ()))
+    for number, (told, call) in enumerate(calls.values()):
+        result, at = call.result, told.result_at
+        if result is None or at is None or at not in row.lines:
+            continue
+        uuid = sayable(call.result_id or f"{row.id}_result_{number}")
+        parent = sayable(call.extracted_id or row.id)
+        line = result.place.line
+        text, truncated = cut(result.text, LONGEST_SAID)
+        images = (view_image(image, line, window.key, at) for image in result.images if has_bytes(image))
+        said = (TextBlock(text=text, truncated=truncated),) if text else ()
+        time = instant(getattr(line.entry, "timestamp", None))
+        yield Message(
+            document_id=_name_document(uuid, window),
+            index=row.index,
+            source=row.source,
+            uuid=uuid,
+            message_uuid=uuid,
+            parent_uuid=parent,
+            parent_uuid_alias=parent,
+            source_parent_uuid=say(_told_parent([line])),
+            session_id=window.session_id,
+            session_id_alias=window.session_id,
+            type=Role.TOOL_RESULT,
+            rule=Rule.RESULT,
+            role=Role.TOOL_RESULT,
+            types=(MessageType.TOOL_RESULT,),
+            author=author_of(line),
+            lane=name_result_lane(row),
+            is_sidechain=True,
+            category=None,
+            agent_id=say(row.agent_id),
+            parent=row.index,
+            branch=row.branch,
+            active=row.active,
+            turn=row.turn,
+            created_at=time,
+            timestamp=time,
+            model=None,
+            permission_mode=None,
+            aborted=False,
+            usage=None,
+            cost_usd=None,
+            content=text,
+            blocks=(*said, *(ImageBlock(image=image) for image in images)),
+            lines=1,
+            folded=0,
+            problems=len(line.problems),
+        )
+
+
 def tell(row: MessageRow, lines: Mapping[Place, Line]) -> str:
     """Return what a message says, as plain text."""
     built = _build(row, lines)
@@ -136,6 +199,38 @@ def build_messages(rows: Sequence[MessageRow], lines: Mapping[Place, Line]) -> d
     together = {id(each.lines[0]): each for each in Conversation([lines[place] for place in found]).messages}
     built = {row.index: _find_same(row, lines, together) or _build(row, lines) for row in rows}
     return {index: message for index, message in built.items() if message is not None}
+
+
+def _name_document(uuid: str, window: Window) -> str:
+    """Return what a database would call a message: forks and resumes copy uuids, and an `_id` is unique."""
+    name = f"{window.session_id}:{uuid}" if uuid in window.shared or uuid.startswith("@") else uuid
+    return sayable(name)
+
+
+def _name_type(row: MessageRow, own: Sequence[Line]) -> str:
+    stored = find_stored_type(own[0]) if own else None
+    if stored is not None:
+        return str(stored)
+    return Role.ASSISTANT if row.role == Role.TOOL_USE else row.role
+
+
+def _find_answer(own: Sequence[Line], answers: Mapping[str, Answer]) -> Answer | None:
+    """Return what an answer used; of a stored one what its document says, where it says it."""
+    found = next(filter(None, (answers.get(name_answer(line) or "") for line in own)), None)
+    for line in own:
+        if find_stored_type(line) is None or not isinstance(line.entry, AssistantEntry):
+            continue
+        usage, cost = line.entry.usage, line.entry.cost_usd
+        if found is None and isinstance(usage, Usage):
+            found = Answer(usage=_view_usage(usage), cost=None)
+        if isinstance(cost, int | float):
+            return Answer(usage=None if found is None else found.usage, cost=Decimal(str(cost)))
+    return found
+
+
+def _view_usage(usage: Usage) -> MessageUsage:
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return MessageUsage(**{name: getattr(usage, name) or 0 for name in names})
 
 
 def _find_same(row: MessageRow, lines: Mapping[Place, Line], built: Mapping[int, Built]) -> Built | None:

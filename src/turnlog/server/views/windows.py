@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
+from turnlog.ingest.copies import list_shared
 from turnlog.messages import Line, Position, decode
 from turnlog.server.errors import NotFoundError
 from turnlog.server.shapes.messages import Message, MessageUsage
 from turnlog.server.views.limits import head_of
 from turnlog.server.views.lists import name_session
-from turnlog.server.views.messages import Answer, Window, build_messages, tell, view_message
+from turnlog.server.views.messages import Answer, Window, build_messages, tell, view_message, view_results
 from turnlog.server.views.offloaded import OffloadedResults
 from turnlog.server.views.stretches import fit
+from turnlog.server.views.walks import Chapter
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.rows import CallRow, MessageRow
 from turnlog.transcripts.usage.charges import to_dollars
+from turnlog.transcripts.usage.sightings import name_answer
 
 __all__ = ["read_places", "read_titles", "view_window"]
 
@@ -24,10 +28,23 @@ _MOST_FOLDED = 200
 """Of one message, at its beginning: a call's progress may be thousands of lines that nobody is shown."""
 
 
+_SHARED: WeakKeyDictionary[Store, dict[tuple[Scope, str, int], frozenset[str]]] = WeakKeyDictionary()
+_MOST_SHARED = 64
+"""Sessions of which this is remembered."""
+
+
 def view_window(
-    store: Store, scope: Scope, session: StoredSession, rows: Sequence[MessageRow], anchor: int = 0
+    store: Store,
+    scope: Scope,
+    session: StoredSession,
+    rows: Sequence[MessageRow],
+    anchor: int = 0,
+    chapter: Chapter | None = None,
 ) -> tuple[Message, ...]:
-    """Return messages of one chapter with what they say; fewer, around `anchor`, if that is very much."""
+    """Return messages of one chapter with what they say; fewer, around `anchor`, if that is very much.
+
+    Where the `chapter` is asked for results, these come behind the message with which they are shown.
+    """
     if not rows:
         return ()
     calls = _list_calls(store, scope, session.key, rows)
@@ -43,9 +60,28 @@ def view_window(
         calls=calls,
         ids=_list_ids(store, scope, session.key, rows),
         answers=_find_answers(store, scope, lines),
+        shared=_find_shared(store, scope, session.key, session.revision),
         offloaded=OffloadedResults(store, scope, session.key),
     )
-    return tuple(view_message(row, window) for row in rows)
+    if chapter is None or not chapter.has_results:
+        return tuple(view_message(row, window) for row in rows)
+    found: list[Message] = []
+    for row in rows:
+        if chapter.is_wanted(row):
+            found.append(view_message(row, window))
+        if chapter.is_shown_by(row):
+            found += view_results(row, window)
+    return tuple(found)
+
+
+def _find_shared(store: Store, scope: Scope, key: str, revision: int) -> frozenset[str]:
+    """Return the uuids that other sessions have, too; what is told of a revision does not change."""
+    known = _SHARED.setdefault(store, {})
+    if (scope, key, revision) not in known:
+        if len(known) >= _MOST_SHARED:
+            known.clear()
+        known[scope, key, revision] = list_shared(store, scope, key)
+    return known[scope, key, revision]
 
 
 def read_places(store: Store, scope: Scope, places: Sequence[Place]) -> dict[Place, Line]:
@@ -98,9 +134,9 @@ def _list_ids(store: Store, scope: Scope, key: str, rows: Sequence[MessageRow]) 
 
 
 def _find_answers(store: Store, scope: Scope, lines: Mapping[Place, Line]) -> dict[str, Answer]:
-    """Return what the answers in some lines used, by the API's ids."""
-    ids = {getattr(getattr(line.entry, "message", None), "id", None) for line in lines.values()}
-    found = store.find_answers(scope, [each for each in ids if isinstance(each, str)])
+    """Return what the answers in some lines used, by what they are known by."""
+    ids = {name_answer(line) for line in lines.values()}
+    found = store.find_answers(scope, [each for each in ids if each is not None])
     return {
         use.message_id: Answer(
             usage=MessageUsage(
