@@ -229,9 +229,9 @@ def _find_middle(chapter: Chapter, around: str) -> tuple[Chapter, int]:
     return replace(chapter, source=found.source), found.index
 
 
-def name_result_lane(row: MessageRow) -> str:
+def name_result_lane(row: MessageRow) -> Lane:
     """Return the lane of the results that are shown with a message."""
-    return row.lane if row.lane == Lane.AGENT else Lane.TOOL
+    return Lane.AGENT if row.lane == Lane.AGENT else Lane.TOOL
 
 
 def _words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
