@@ -19,13 +19,13 @@ from golden import DATA
 
 TOUR = DATA / "cli" / "tour" / "0b5c7a52-9d3e-4a6f-8c11-5e2f9a7d4c01.jsonl"
 """A session with all that is shown in a way of its own."""
-HEADER = """\
+HEADER = f"""\
 Which tea is best
 /home/ada/tea · main · session 0b5c7a52-9d3e-4a6f-8c11-5e2f9a7d4c01
 2026-03-01 10:00 to 10:01 · 1 min 12 s · Claude Code 2.1.150 · claude-sonnet-4-5-20250929
 4 turns · 6 answers · 4 calls (1 failed) · 1 agent · 1 compaction · 20 lines
 710 tokens in, ≥131 out · ≥$0.0041
-2 problems in the data: see `turnlog validate`
+2 problems in the data: see `turnlog validate {TOUR} --severity note`
 
 """
 

@@ -97,7 +97,7 @@ def test_the_rules_are_listed() -> None:
 def test_something_must_be_named() -> None:
     ran = run("validate")
     assert ran.returncode == 2
-    assert ran.stderr == b"turnlog: Missing argument 'PATH...' (see `turnlog validate --help`)\n"
+    assert ran.stderr == b"turnlog: Missing argument 'PATH|ID...' (see `turnlog validate --help`)\n"
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_content_block_marshaling(block: turnlog.messages.Value, wire: bytes) ->
         (b'{"type":"telepathy","session_id":"s"}', "$.type"),
         (b'{"type":"system","subtype":"omen","session_id":"s"}', "$.subtype"),
         (b'{"type":"result","subtype":"omen","session_id":"s"}', "$.subtype"),
-        (b'{"type":"system","session_id":"s"}', "$.type"),
+        (b'{"type":"system","session_id":"s"}', "$"),
         (b'{"session_id":"s"}', "$"),
     ],
 )

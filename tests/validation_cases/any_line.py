@@ -37,6 +37,15 @@ CASES = [
         [b'{"type":"mode","mode":"\\ud83d\\ude00"}'],
     ),
     Case(
+        "line-missing-type",
+        [{"uuid": "m-1", "message": {"role": "user", "content": "tea"}}, {"type": 5}],
+        [
+            "1 error line-missing-type: Expected a known `type`, found nothing",
+            "2 error line-missing-type: Expected a known `type`, found `5` - at $.type",
+        ],
+        [{"type": "mode", "mode": "plan"}],
+    ),
+    Case(
         "line-unknown-type",
         [
             {"type": "omen"},

@@ -214,7 +214,7 @@ CASES = [
     Case(
         "000-F3-system-message",
         [without(old("system", 1, subtype="meta", isMeta=True), "message")],
-        ["1 warning 000-F3-system-message: Expected `message`, found nothing"],
+        ["1 error 000-F3-system-message: Expected `message`, found nothing"],
         [old("system", 1, subtype="meta", isMeta=True)],
     ),
     Case(

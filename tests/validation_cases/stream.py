@@ -489,7 +489,7 @@ CASES = [
     Case(
         "001-5.1-system-subtype",
         [say("system")],
-        ["1 error 001-5.1-system-subtype: Expected a known `type`, found `system` - at $.type"],
+        ["1 error 001-5.1-system-subtype: Expected a known `subtype`, found nothing"],
         [note("status", status=None)],
     ),
     Case(

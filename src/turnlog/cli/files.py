@@ -13,13 +13,13 @@ from pathlib import Path
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.terminal import clean_line
 from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = [
     "STDIN",
@@ -64,18 +64,21 @@ class Found(Struct, frozen=True):
         return path_text(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
 
 
-def find_files(paths: Iterable[Path], with_agents: bool) -> Found:
+def find_files(paths: Iterable[Path]) -> Found:
     """Return the files that some names stand for, and warn of what stood in the way.
 
-    What lies beside a file that is named, its sub-agents, comes with it or not; of a folder, all does.
+    What lies beside a file that is named, its sub-agents, comes with it.
     """
     located: list[Located] = []
     for path in paths:
         _require(path)
-        if path.is_dir() or with_agents:
-            found = locate_path(path)
-        else:
-            found = Located(sessions=(SessionFiles(path.stem, path, "", path.with_suffix("")),))
+        found = locate_path(path)
+        if not path.is_dir():  # it keeps the name that it was given
+            found = Located(
+                tuple(replace(each, path=path) for each in found.sessions),
+                tuple(replace(each, path=path) for each in found.strays),
+                found.obstacles,
+            )
         if not (found.sessions or found.strays):
             raise NothingFoundError(f"{path_text(path)}: no session files in this folder")
         located.append(found)

@@ -184,7 +184,8 @@ def _render(
     if shown.person is not None:
         shared = "shared with the team" if shown.visibility is Visibility.TEAM else "private"
         yield Text(f"{clean(shown.person)}'s, {shared}", "dim")
-    yield from render_header(summary, len(session.turns), len(agents), len(session.problems))
+    problems = len(session.problems)
+    yield from render_header(summary, len(session.turns), len(agents), problems, shown.argument)
     if excerpt is not None:
         yield from render_excerpt(excerpt, detail)
         return

@@ -31,6 +31,8 @@ class Shown(Struct, frozen=True):
     """A session to show."""
 
     name: str
+    argument: str
+    """What it was asked for by."""
     read: Callable[[], Session]
     read_bytes: Callable[[], Iterable[bytes]]
     """Of its transcript."""
@@ -54,7 +56,7 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
     path = Path(what)
     if is_file_name(what):
         require_file(path)
-        yield Shown(path_text(path), lambda: read(path), lambda: read_bytes(path))
+        yield Shown(path_text(path), what, lambda: read(path), lambda: read_bytes(path))
         return
     if not is_made(settings.place):
         if path.is_dir():
@@ -70,6 +72,7 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
         name = stored.marks.name or stored.row.session_id or stored.key
         yield Shown(
             name,
+            what,
             lambda: load_session(store, LOCAL, stored.key),
             lambda: _read_bytes(store, known),
             stored.marks,

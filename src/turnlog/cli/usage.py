@@ -204,7 +204,7 @@ def _report_files(
 ) -> tuple[UsageReport, bool, str]:
     from turnlog.cli.usage_files import FileUsage
 
-    found = find_files(paths, with_agents=True) if paths else find_own_files(settings.config_dirs)
+    found = find_files(paths) if paths else find_own_files(settings.config_dirs)
     memory = remember_prices(settings)
     usage = FileUsage(found, Prices(own, memory))
     report = build_report(usage, query)

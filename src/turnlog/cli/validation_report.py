@@ -12,6 +12,7 @@ from turnlog.cli.files import STDIN_NAME, path_text, read_stdin
 from turnlog.messages import Dialect, Line
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.records import LineSplitter, Tail
+from turnlog.transcripts.session import Session
 from turnlog.transcripts.validation import Finding, Severity, Validator
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "build_report",
     "reaches",
     "validate_file",
+    "validate_session",
     "validate_stdin",
 ]
 
@@ -81,6 +83,14 @@ def validate_stdin(threshold: Severity) -> FileReport:
         yield from splitter.finish()
 
     return _validate(STDIN_NAME, read(), lambda: splitter.tail, threshold)
+
+
+def validate_session(name: str, session: Session, threshold: Severity) -> Iterator[FileReport]:
+    """Yield what breaks a rule in the transcript of a session, and in each file of its sub-agents."""
+    if session.lines:
+        yield _validate(name, session.lines, lambda: None, threshold)
+    for agent in session.sources.agents:
+        yield _validate(f"{name}, agent {agent.agent_id}", agent.lines, lambda: None, threshold)
 
 
 def _validate(

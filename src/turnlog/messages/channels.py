@@ -65,7 +65,7 @@ def find_stream_type(members: Mapping[str, Raw], type_: str | None) -> tuple[typ
     """Return the class of a message of the stream, or None, and the key that tells it."""
     echo = bytes(members.get("isReplay", b"")).strip() == b"true"
     cls = find_class(StreamHead(type=type_, subtype=text_of(members.get("subtype")), is_replay=echo))
-    return cls, "subtype" if type_ == "system" and "subtype" in members else "type"
+    return cls, "subtype" if type_ == "system" else "type"
 
 
 def find_control_type(members: Mapping[str, Raw], type_: str | None) -> tuple[type[Value] | None, str]:

@@ -98,7 +98,10 @@ def decode(line: bytes | str, strict: bool = False, *, at: Position | None = Non
         entry = _decode_assistant(raw) if raw.rfind(_ASSISTANT, -_TAIL) >= 0 else _decode_any(raw)
         if type(entry) is _SystemHead:
             entry = (_decode_notice if entry.subtype is UNSET else _decode_subtype)(raw)
-        if (type(entry.timestamp) is str and entry.session_id is not UNSET) or not _is_other(entry):
+            is_today = not _is_other(entry)
+        else:
+            is_today = (type(entry.timestamp) is str and entry.session_id is not UNSET) or not _is_other(entry)
+        if is_today:
             return Line(raw, entry, _TODAY, (), at)
     except REFUSALS:
         pass  # what is wrong with it, `recover` finds out
@@ -142,10 +145,13 @@ def _as_bytes(line: object) -> bytes:
 def _is_other(entry: Envelope) -> bool:
     """Tell whether a line that fits today's types may yet be of another dialect.
 
-    Spec 004 gives times as numbers, and the stream names its session in snake_case alone.
+    Spec 004 gives times as numbers, and the stream names its session in snake_case alone. A system line that
+    says nothing is no line of today.
     """
     if entry.second_session_id is not UNSET and entry.session_id is UNSET:
         return True
+    if type(entry) is SystemNotice:
+        return entry.content is UNSET
     return isinstance(entry, UserEntry | AssistantEntry) and isinstance(entry.timestamp, int | float)
 
 

@@ -1,7 +1,8 @@
 """Which dialect a line is written in, told from the line alone.
 
 Today's files are the rule and are tried first; this is asked only about lines that do not fit them. The specs'
-older dialects share type names with today's, so the evidence is in the keys and in the form of two values.
+older dialects share type names with today's, so the evidence is in the keys and in the form of two values. A
+line that is broken is of the dialect that it is nearest to.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ _API_KEYS = frozenset(
 _TYPES_004 = frozenset({"human", "compact_prelude", "compact_recap"})
 _SUBTYPES_000 = frozenset({"tool_result", "error", "meta"})
 _SUBTYPES_TODAY = frozenset(cls.__struct_config__.tag for cls in get_args(SystemSubtype))
+_KEYS_TODAY = frozenset({"cwd", "version", "gitBranch"})
+"""What Claude Code writes on every line of a conversation, and spec 000 on none."""
 _NUMBER_STARTS = frozenset(b"-0123456789"[i : i + 1] for i in range(11))
 _ABSENT, _TEXT, _OBJECT = b"", b'"', b"{"
 
@@ -96,25 +99,41 @@ def _is_exported(members: Mapping[str, Raw]) -> bool:
 
 
 def _is_spec_004(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    has_number = _form(members.get("timestamp")) in _NUMBER_STARTS
     if message != _OBJECT:
-        return False
+        return has_number and _is_broken(members, type_, message)
     match type_:
         case "tool_result":
             return True
         case "user" | "assistant":
-            return _form(members.get("timestamp")) in _NUMBER_STARTS
+            return has_number
         case "system":
             return text_of(members.get("subtype")) not in _SUBTYPES_TODAY
-    return False
+    return type_ is None and has_number and "sessionId" in members
 
 
 def _is_spec_000(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    is_foreign = members.keys().isdisjoint(_KEYS_TODAY)
     match type_:
         case "user" | "assistant":
-            return message in (_ABSENT, _TEXT)
+            return message in (_ABSENT, _TEXT) or (is_foreign and message != _OBJECT)
         case "system":
             subtype = text_of(members.get("subtype"))
-            return subtype in _SUBTYPES_000 or (message != _ABSENT and subtype not in _SUBTYPES_TODAY)
+            if subtype in _SUBTYPES_000 or (message != _ABSENT and subtype not in _SUBTYPES_TODAY):
+                return True
+            return is_foreign and _is_broken(members, type_, message)
+        case None:
+            return is_foreign and "sessionId" in members and message in (_ABSENT, _TEXT)
+    return False
+
+
+def _is_broken(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    """Tell whether the message that specs 000 and 004 ask for is missing, or of no form that they have."""
+    match type_:
+        case "user" | "assistant":
+            return message not in (_ABSENT, _TEXT)
+        case "system":
+            return message == _ABSENT and members.keys().isdisjoint(("subtype", "content"))
     return False
 
 

@@ -70,6 +70,8 @@ def recover(raw: bytes) -> Recovered:
     dialect = detect(members, type_)
     cls, tag_field = _find_type(dialect, members, type_)
     value = _decode_as(rescue, text, members, cls, tag_field)
+    if dialect is Dialect.SPEC_000 and any(map(_is_unreadable, rescue.problems)):
+        value = None  # without what it says, nothing of it would be shown
     wire = value if isinstance(value, LegacyLine) else None
     if wire is not None:
         wire.inspect(rescue)
@@ -101,8 +103,8 @@ def _decode_as(
 ) -> Any:
     if cls is None:
         tag = members.get(tag_field)
-        name = text_of(tag)
-        found = f"`{name}`" if name else "nothing" if tag is None else describe(bytes(tag))
+        name = None if tag is None else text_of(tag)
+        found = "nothing" if tag is None else describe(bytes(tag)) if not name else f"`{name}`"
         unknown = None if tag is None else Unknown(bytes(tag))
         path = () if tag is None else (tag_field,)
         rescue.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
@@ -112,6 +114,10 @@ def _decode_as(
     except REFUSALS:
         value = rescue.decode_struct(cls, members, ())
     return None if is_failed(value) else value
+
+
+def _is_unreadable(problem: Problem) -> bool:
+    return problem.kind is ProblemKind.WRONG_TYPE and problem.steps == ("message",)
 
 
 def _unknown_entry(members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:

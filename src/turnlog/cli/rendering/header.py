@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -14,8 +15,11 @@ from turnlog.transcripts.summary.fold import Summary
 __all__ = ["render_header"]
 
 
-def render_header(summary: Summary, turns: int, agents: int, problems: int) -> Iterator[Text]:
-    """Yield what a session is called, where and when it ran, and how much is in it."""
+def render_header(summary: Summary, turns: int, agents: int, problems: int, argument: str) -> Iterator[Text]:
+    """Yield what a session is called, where and when it ran, and how much is in it.
+
+    `argument` is what the session was asked for by: the command that lists its problems takes the same.
+    """
     title = clean_line(summary.title.text) if summary.title else "(no title)"
     yield Text(title, "bold")
     for parts in (
@@ -28,7 +32,8 @@ def render_header(summary: Summary, turns: int, agents: int, problems: int) -> I
         if line:
             yield Text(line, "dim")
     if problems:
-        yield Text(f"{plural(problems, 'problem')} in the data: see `turnlog validate`", "yellow")
+        command = clean_line(f"turnlog validate {shlex.quote(argument)} --severity note")
+        yield Text(f"{plural(problems, 'problem')} in the data: see `{command}`", "yellow")
     yield Text()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from turnlog.messages import Dialect, Line, Problem, ProblemKind
+from turnlog.messages.entries import UnknownEntry
 from turnlog.transcripts.files.records import Tail
 from turnlog.transcripts.validation.findings import Report, Spot, clean
 from turnlog.transcripts.validation.rules import ALL, Rule, declare
@@ -43,6 +44,13 @@ _TORN = declare(
     "The last line is complete",
     "The file may still be being written; if it is not, the rest of the line is lost.",
     note=ALL,
+)
+_MISSING_TYPE = declare(
+    "line-missing-type",
+    "",
+    "A line says its type",
+    "Without it nobody knows what the line is.",
+    error=ALL,
 )
 _UNKNOWN_TYPE = declare(
     "line-unknown-type",
@@ -85,6 +93,7 @@ LINE_RULES = (
     _GLUED,
     _BAD_TEXT,
     _TORN,
+    _MISSING_TYPE,
     _UNKNOWN_TYPE,
     _UNKNOWN_FIELD,
     _UNKNOWN_VALUE,
@@ -114,6 +123,8 @@ def report_problems(line: Line, spot: Spot, report: Report, claims: Mapping[Dial
     claim = claims.get(line.dialect)
     for problem in line.problems:
         rule = None if claim is None else claim(line, problem)
+        if rule is None and isinstance(line.entry, UnknownEntry) and line.entry.type is None:
+            rule = _MISSING_TYPE if problem.kind is ProblemKind.UNKNOWN_TYPE else None
         message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
         # Where it is not known, finding the offset would take a scan of the line for each problem.
         if problem.known_offset is not None:

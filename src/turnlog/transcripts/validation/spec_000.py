@@ -69,7 +69,7 @@ STRUCTURE = declare(
     "Integrity Rules, 4",
     "A message has the structure of its type",
     "A field that belongs to another type, or has another form, is ignored.",
-    error=_OWN,
+    error=(*_OWN, *STORED, *CODE),
 )
 TOOL_FIELDS = declare(
     "000-5-tool-fields",
@@ -107,7 +107,7 @@ _SYSTEM_MESSAGE = declare(
     "Field Requirements, system",
     "A system message has text",
     "The text is its only content.",
-    warning=_OWN,
+    error=_OWN,
 )
 _METADATA = declare(
     "000-F4-compacted-metadata",
@@ -153,6 +153,8 @@ def claim(line: Line, problem: Problem) -> Rule | None:
     match problem.kind:
         case ProblemKind.MISSING_FIELD if not problem.steps:
             return REQUIRED_FIELDS
+        case ProblemKind.UNKNOWN_TYPE if line.wire is None:  # it says no type at all
+            return REQUIRED_FIELDS
         case ProblemKind.MISSING_FIELD | ProblemKind.WRONG_TYPE | ProblemKind.UNKNOWN_TYPE:
             return STRUCTURE
         case ProblemKind.UNKNOWN_FIELD if problem.steps[0] in _VOCABULARY:
@@ -161,7 +163,9 @@ def claim(line: Line, problem: Problem) -> Rule | None:
 
 
 def claim_today(line: Line, problem: Problem) -> Rule | None:
-    """Return the rule that a problem of one of today's lines breaks, or None: a call without a name."""
+    """Return the rule that a problem of one of today's lines breaks: a call without a name, no real message."""
+    if problem.kind is ProblemKind.WRONG_TYPE and problem.steps == ("message",):
+        return STRUCTURE
     nameless = problem.kind is ProblemKind.MISSING_FIELD and problem.expected == "field `name`"
     return TOOL_FIELDS if nameless else None
 
@@ -169,7 +173,7 @@ def claim_today(line: Line, problem: Problem) -> Rule | None:
 def check_fields(line: Line, faults: Collection[Path], spot: Spot, report: Report) -> None:
     """Check what a message of each type has to have, besides the envelope."""
     match line.wire:
-        case User000(message=text) if text is UNSET:
+        case User000(message=text) if text is UNSET and ("message",) not in faults:
             report.add(_USER_MESSAGE, spot, "Expected `message`, found nothing; it may be a command")
         case Assistant000() as answer:
             _check_answer(answer, faults, spot, report)
@@ -189,7 +193,7 @@ def _check_answer(answer: Assistant000, faults: Collection[Path], spot: Spot, re
         elif isinstance(answer.tool_arguments, Raw) and not _is_object(answer.tool_arguments):
             found = describe(bytes(answer.tool_arguments))
             report.add(TOOL_FIELDS, spot, f"Expected an object, found {found}", ("toolArguments",))
-    elif answer.subtype is not UNSET and answer.message is UNSET:
+    elif answer.subtype is not UNSET and answer.message is UNSET and ("message",) not in faults:
         report.add(_CONTENTS, spot, f"Expected `message` of subtype {quote(answer.subtype)}, found nothing")
 
 

@@ -12,7 +12,7 @@ from turnlog.messages import Dialect, Line, Problem, ProblemKind
 from turnlog.messages.legacy import StoredType
 from turnlog.transcripts.lines.blocks import find_stored_type
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
-from turnlog.transcripts.validation.spec_000 import TOOL_FIELDS
+from turnlog.transcripts.validation.spec_000 import STRUCTURE, TOOL_FIELDS
 
 __all__ = [
     "CHRONOLOGY",
@@ -118,4 +118,6 @@ def claim(line: Line, problem: Problem) -> Rule | None:
     unread = problem.kind not in (ProblemKind.UNKNOWN_FIELD, ProblemKind.UNKNOWN_VALUE)
     if unread and problem.steps[:1] == ("content",) and find_stored_type(line) is StoredType.TOOL_USE:
         return TOOL_FIELDS
+    if problem.kind is ProblemKind.WRONG_TYPE and problem.steps == ("message",):
+        return STRUCTURE
     return None

@@ -115,6 +115,8 @@ def claim(line: Line, problem: Problem) -> Rule | None:
     match problem.kind:
         case ProblemKind.MISSING_FIELD if not problem.steps:
             return REQUIRED_FIELDS_004
+        case ProblemKind.UNKNOWN_TYPE if line.wire is None and not inside:  # it says no type at all
+            return REQUIRED_FIELDS_004
         case ProblemKind.MISSING_FIELD | ProblemKind.WRONG_TYPE:
             return CONTENT if inside else FIELD_TYPES
         case ProblemKind.UNKNOWN_TYPE if inside and problem.found == "nothing":
