@@ -48,16 +48,33 @@ def system(subtype: str, **fields: Any) -> dict[str, Any]:
 
 
 def answer(**fields: Any) -> dict[str, Any]:
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"}
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "m",
+    }
     message |= {"stop_reason": None, "stop_sequence": None, "usage": USAGE}
     given = {name: fields.pop(name) for name in ("stop_reason", "content") if name in fields}
     return stream(type="assistant", message=message | given, parent_tool_use_id=None, **fields)
 
 
 def result(subtype: str) -> dict[str, Any]:
-    figures = {"duration_ms": 1, "duration_api_ms": 1, "num_turns": 1, "total_cost_usd": 0.0, "modelUsage": {}}
+    figures: dict[str, Any] = {
+        "duration_ms": 1,
+        "duration_api_ms": 1,
+        "num_turns": 1,
+        "total_cost_usd": 0.0,
+        "modelUsage": {},
+    }
     failed = {"errors": ["e"]} if subtype != "success" else {"result": "r"}
-    ends = {"is_error": subtype != "success", "stop_reason": None, "permission_denials": [], "usage": USAGE}
+    ends: dict[str, Any] = {
+        "is_error": subtype != "success",
+        "stop_reason": None,
+        "permission_denials": [],
+        "usage": USAGE,
+    }
     return stream(type="result", subtype=subtype, **figures, **failed, **ends)
 
 

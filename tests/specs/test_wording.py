@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import turnlog
 from command_line import invoke
+from turnlog.cli.rendering.figures import cents_text, money_text
 
 LINE = b'{"type":"mode","mode":"normal"}'
 BROKEN = {
@@ -48,3 +51,90 @@ def test_a_line_without_a_type_is_called_an_unknown_line(tmp_path: Path) -> None
     shown = invoke("show", str(path)).output
     assert '? unknown line\n  {"type":"mode"' in shown
     assert "a broken line" not in shown
+
+
+def write_session(path: Path, *lines: Mapping[str, object]) -> Path:
+    common = {
+        "sessionId": "5e551011-0000-4000-8000-00000000000a",
+        "timestamp": "2026-03-04T10:00:00Z",
+        "cwd": "/p",
+    }
+    path.write_text(
+        "".join(json.dumps({**common, "uuid": f"u{n}", **line}) + "\n" for n, line in enumerate(lines))
+    )
+    return path
+
+
+PROMPT = {"type": "user", "message": {"role": "user", "content": "Hello"}}
+ANSWER = {
+    "type": "assistant",
+    "message": {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5-20250929",
+        "content": [
+            {"type": "text", "text": "Hi"},
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}},
+        ],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 10, "output_tokens": 45},
+    },
+}
+HOOK = {
+    "type": "progress",
+    "toolUseID": "t1",
+    "data": {
+        "type": "hook_progress",
+        "hookEvent": "PreToolUse",
+        "hookName": "PreToolUse:Bash",
+        "command": "lint.sh",
+    },
+}
+ATTACHED = {
+    "type": "attachment",
+    "attachment": {
+        "type": "hook_success",
+        "hookName": "SessionStart:startup",
+        "hookEvent": "SessionStart",
+        "toolUseID": "x",
+        "content": "",
+        "exitCode": 0,
+        "command": "greet.sh",
+    },
+}
+
+
+@pytest.mark.parametrize("format", ["md", "html"])
+def test_exports_count_and_price_as_the_command_line_does(tmp_path: Path, format: str) -> None:
+    path = write_session(tmp_path / "session.jsonl", PROMPT, ANSWER)
+    exported = invoke("export", str(path), "--format", format, "--output", "-").output
+    shown = invoke("show", str(path)).output
+    assert "$0.0007" in shown
+    assert "$0.0007" in exported
+    for count in ("1 turn", "1 call", "0 agents"):
+        assert f"{count}," in exported.replace(" ·", ",")
+    assert "1 turns" not in exported
+
+
+def test_an_export_says_of_a_hook_which_one_it_is(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "session.jsonl", PROMPT, HOOK, ATTACHED, ANSWER)
+    lines = invoke("export", str(path), "--format", "md", "--output", "-").output.splitlines()
+    told = [line for line in lines if line.startswith("*hook*")]
+    assert told
+    assert all(len(line) > len("*hook*") for line in told)
+    assert any("SessionStart:startup, greet.sh, ok" in line for line in told)
+
+
+def test_a_fraction_of_a_cent_is_never_nothing() -> None:
+    assert [cents_text(Decimal(each)) for each in ("0", "0.0007", "0.01", "1234.5")] == [
+        "$0.00",
+        "<$0.01",
+        "$0.01",
+        "$1,234.50",
+    ]
+    assert [money_text(Decimal(each)) for each in ("0", "0.00001", "0.0007")] == [
+        "$0.0000",
+        "<$0.0001",
+        "$0.0007",
+    ]

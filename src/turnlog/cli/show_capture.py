@@ -17,7 +17,7 @@ from rich.text import Text
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import path_text
 from turnlog.cli.output import Row
-from turnlog.cli.rendering.figures import plural
+from turnlog.cli.rendering.figures import money_text, plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
@@ -141,7 +141,7 @@ def _tell(line: Line) -> Text:
     name = " ".join(word for word in words if isinstance(word, str))
     if isinstance(line.entry, ResultMessage):
         cost = find_reported_cost(line.entry)
-        said = f"{'' if cost is None else f'${cost:f} so far  '}{value.get('result') or ''}"
+        said = f"{'' if cost is None else f'{money_text(cost)} so far  '}{value.get('result') or ''}"
     elif isinstance(message, dict):
         said = " ".join(_list_said(message.get("content")))
     else:

@@ -51,7 +51,7 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
     """Yield what is meant: standard input, a file that is there, else an archived session."""
     if what == STDIN:
         data = b"".join(read_stdin())
-        yield Shown(STDIN_NAME, lambda: _read_session(data), lambda: (data,))
+        yield Shown(STDIN_NAME, what, lambda: _read_session(data), lambda: (data,))
         return
     path = Path(what)
     if is_file_name(what):

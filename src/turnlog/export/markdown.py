@@ -62,7 +62,7 @@ def _list_facts(heading: Heading) -> Iterator[str]:
         yield f"Project {_code(heading.project)}{branch}"
     if heading.models:
         yield ", ".join(map(_code, heading.models))
-    yield f"{heading.turns:,} turns, {heading.calls:,} calls, {heading.agents:,} agents, {heading.cost}"
+    yield ", ".join(heading.counts)
     yield f"Session {_code(heading.session_id)}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["show_controls", "strip_colors"]
+__all__ = ["plural", "show_controls", "strip_colors"]
 
 _SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
@@ -34,3 +34,8 @@ def show_controls(text: str) -> str:
 def _show(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -14,6 +14,7 @@ from turnlog.cli.clock import duration_text, local_time
 from turnlog.cli.files import path_text
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.moments import age_text, length_text
+from turnlog.cli.rendering.figures import cents_text
 from turnlog.cli.stores import shorten_ids
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.instants import find_moment
@@ -237,7 +238,7 @@ def money_cell(amount: Decimal | None, *, unpriced: bool) -> str:
     """Return dollars to the cent, as there is little room."""
     if amount is None:
         return "unpriced" if unpriced else ""
-    return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+    return cents_text(amount)
 
 
 def to_datetime(time: int | None) -> datetime | None:

@@ -96,8 +96,7 @@ def _list_facts(heading: Heading) -> Iterator[str]:
     where = " · ".join(told for told in (heading.project, heading.branch, *heading.models) if told)
     if where:
         yield where
-    counts = f"{heading.turns:,} turns · {heading.calls:,} calls · {heading.agents:,} agents"
-    yield f"{counts} · {heading.cost} · {heading.session_id}"
+    yield " · ".join((*heading.counts, heading.session_id))
 
 
 def _render_said(said: Said) -> Iterator[str]:

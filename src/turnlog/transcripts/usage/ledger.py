@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from decimal import Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import TypeVar
 
 from msgspec import Struct
@@ -17,9 +17,10 @@ from turnlog.transcripts.usage.election import MessageUsage, Totals
 from turnlog.transcripts.usage.price_list import EXACT, Quote, UnitPrices
 from turnlog.transcripts.usage.tokens import Tokens
 
-__all__ = ["Bill", "Ledger", "join_bills", "list_unpriced", "trim"]
+__all__ = ["Bill", "Ledger", "bill_text", "cost_text", "join_bills", "list_unpriced", "money_text", "trim"]
 
 _WEB_SEARCHES = "web_searches"
+_SMALLEST = Decimal("0.0001")
 _Key = TypeVar("_Key", str, str | None)
 
 
@@ -170,3 +171,24 @@ def _count(sums: dict[_Key, _Sum], key: _Key, message: MessageUsage, sign: int) 
 
 def _by_name(model: str | None) -> tuple[bool, str]:
     return model is None, model or ""
+
+
+def money_text(amount: Decimal) -> str:
+    """Return dollars, with four decimals: answers cost fractions of a cent."""
+    if 0 < amount < _SMALLEST:
+        return f"<${_SMALLEST}"
+    return f"${amount.quantize(_SMALLEST, ROUND_HALF_UP):,}"
+
+
+def cost_text(amount: Decimal, estimated: bool, floor: bool) -> str:
+    """Return what something cost, marked where that is only about right, or at least so much."""
+    return ("≈" if estimated else "≥" if floor else "") + money_text(amount)
+
+
+def bill_text(bill: Bill) -> str:
+    """Return what messages cost together; nothing if there are none."""
+    if not bill.totals.messages:
+        return ""
+    if sum(totals.messages for totals in bill.unpriced.values()) == bill.totals.messages:
+        return "unpriced"
+    return cost_text(bill.cost, bool(bill.unpriced_terms), bool(bill.totals.incomplete or bill.unpriced))

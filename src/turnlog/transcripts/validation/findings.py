@@ -14,7 +14,7 @@ from turnlog.messages import UNSET, Dialect, Position, UnsetType
 from turnlog.messages.spans import Path, render_path
 from turnlog.transcripts.validation.rules import Rule, Severity
 
-__all__ = ["Finding", "Report", "Spot", "clean", "join", "quote"]
+__all__ = ["Finding", "Report", "Spot", "clean", "join", "quote", "show_flag"]
 
 _LONGEST_VALUE = 60
 _LONGEST_TEXT = 200
@@ -102,7 +102,7 @@ def quote(value: object) -> str:
 
 def show_flag(value: bool | None | UnsetType) -> str:
     """Return a flag as a message shows it: `nothing` if it is not there."""
-    return "nothing" if value is UNSET else {True: "`true`", False: "`false`"}.get(value, "null")
+    return "nothing" if value is UNSET else "null" if value is None else "`true`" if value else "`false`"
 
 
 def join(names: Sequence[str], word: str = "and") -> str:
