@@ -137,6 +137,7 @@ def test_a_malformed_query_is_told_with_its_place(
     result = invoke("search", *query, env=home)
     assert result.exit_code == 2
     reason, text, caret = result.stderr.rstrip("\n").split("\n")
+    assert reason.startswith("turnlog: Expected ")
     assert told in reason
     assert text == f"  {' '.join(query)}"
     assert caret == f"  {' ' * column}^"

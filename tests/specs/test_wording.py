@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import turnlog
-from command_line import invoke
+from command_line import invoke, run
 from turnlog.cli.rendering.figures import cents_text, money_text
+from turnlog.messages import sdk
 
 LINE = b'{"type":"mode","mode":"normal"}'
 BROKEN = {
@@ -65,8 +67,8 @@ def write_session(path: Path, *lines: Mapping[str, object]) -> Path:
     return path
 
 
-PROMPT = {"type": "user", "message": {"role": "user", "content": "Hello"}}
-ANSWER = {
+PROMPT: dict[str, Any] = {"type": "user", "message": {"role": "user", "content": "Hello"}}
+ANSWER: dict[str, Any] = {
     "type": "assistant",
     "message": {
         "id": "msg_1",
@@ -138,3 +140,40 @@ def test_a_fraction_of_a_cent_is_never_nothing() -> None:
         "<$0.0001",
         "$0.0007",
     ]
+
+
+def test_a_query_that_cannot_be_understood_is_told_as_any_other_misuse(tmp_path: Path) -> None:
+    home = {"TURNLOG_HOME": str(tmp_path)}
+    for arguments in (("search", '"open'), ("show", "nothing-of-the-kind"), ("usage", "--since", "soon")):
+        assert run(*arguments, env=home).stderr.startswith(b"turnlog: ")
+
+
+def test_what_a_session_has_is_shown_in_a_short_line(tmp_path: Path) -> None:
+    start = {
+        "type": "tool_use",
+        "id": "t2",
+        "name": "Task",
+        "input": {"prompt": "Look", "subagent_type": "Explore"},
+    }
+    asking = {**ANSWER, "message": {**ANSWER["message"], "id": "msg_2", "content": [start]}}
+    asked: dict[str, Any] = {"type": "user", "isSidechain": True, "parentUuid": None, "agentId": "a1"}
+    asked["message"] = {"role": "user", "content": "Look"}
+    session = turnlog.read(write_session(tmp_path / "session.jsonl", PROMPT, ANSWER, asking, asked))
+    [agent] = session.agents
+    [group] = session.panel.groups[:1]
+    parts = [session, agent, session.panel, group, session.turns[0], session.messages[0], session.calls[0]]
+    for part in parts:
+        assert len(repr(part)) < 250
+        assert "Line(" not in repr(part)
+    assert repr(agent) == "Agent(id='a1', type='Explore', state='running', lines=1, calls=0)"
+    assert repr(session.panel) == f"Panel(main={len(session.panel.main)}, groups={len(session.panel.groups)})"
+
+
+def test_an_envelope_shows_only_what_it_has() -> None:
+    line = turnlog.decode(b'{"type":"mode","mode":"normal","sessionId":"s1"}')
+    assert repr(line.entry) == "Mode(session_id='s1', mode='normal')"
+    head = turnlog.decode_envelope(line.raw)
+    assert "UNSET" not in repr(head)
+    assert "session_id='s1'" in repr(head)
+    message = sdk.new_user_message("Hello", "s1")
+    assert "UNSET" not in repr(message)

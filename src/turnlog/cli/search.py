@@ -115,7 +115,7 @@ def _parse(text: str) -> Query:
     try:
         return parse_query(text)
     except QueryError as error:
-        click.echo(f"Error: {clean_line(error.reason)}", err=True)
+        warn(error.reason)
         click.echo(f"  {clean_line(text)}", err=True)
         click.echo(f"  {' ' * _measure(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
         sys.exit(MISUSE)

@@ -55,7 +55,14 @@ class _ValueMeta(StructMeta):
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-class Value(Struct, metaclass=_ValueMeta, frozen=True, gc=False, forbid_unknown_fields=True):
+class Value(
+    Struct,
+    metaclass=_ValueMeta,
+    frozen=True,
+    gc=False,
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+):
     """A decoded JSON object: immutable, and strict about what it knows.
 
     Strictness is what makes unknown fields visible: the decoder refuses them, and `salvage` then names each.

@@ -82,6 +82,9 @@ class Session:
         self._load = load
         self._opened: dict[int, Conversation] = {}
 
+    def __repr__(self) -> str:
+        return f"Session(path={None if self.path is None else str(self.path)!r}, lines={len(self.lines)})"
+
     @property
     def id(self) -> str | None:
         """The session that the lines name; None if they name none."""

@@ -106,6 +106,10 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
     inherited: int = 0
     """How many of its first lines are copies of its parent's, if it was forked."""
 
+    def __repr__(self) -> str:
+        counts = f"lines={len(self.lines)}, calls={len(self.calls)}"
+        return f"Agent(id={self.id!r}, type={self.type!r}, state={self.state.value!r}, {counts})"
+
     @property
     def fork(self) -> ForkContextRef | None:
         """Where the context stands that a forked agent began with."""

@@ -59,6 +59,9 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     other_results: tuple[Result, ...] = ()
     """Results that count for less than `result`, in the order in which that turned out."""
 
+    def __repr__(self) -> str:
+        return f"Call(id={self.id!r}, name={self.name!r}, state={self.state.value!r})"
+
     @property
     def block(self) -> CallBlock:
         """What the model asked for."""

@@ -55,6 +55,10 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     """What a text in the user's place is."""
     aborted: bool = False
 
+    def __repr__(self) -> str:
+        counts = f"lines={len(self.lines)}, calls={len(self.calls)}"
+        return f"Message(index={self.index}, id={self.id!r}, rule={self.rule.value!r}, {counts})"
+
     @property
     def id(self) -> str:
         """The uuid of its first line; where it has none, the place of that line."""

@@ -27,6 +27,9 @@ class SidechainGroup(Struct, frozen=True, gc=False):
     """The answer that it goes with; where nothing was said, the first message that only calls tools."""
     calls: tuple[Call, ...]
 
+    def __repr__(self) -> str:
+        return f"SidechainGroup(head={self.head.id!r}, calls={len(self.calls)})"
+
 
 class Panel(Struct, frozen=True, gc=False):
     """A conversation in two columns."""
@@ -35,6 +38,9 @@ class Panel(Struct, frozen=True, gc=False):
     """What is said, in file order."""
     groups: tuple[SidechainGroup, ...]
     """What was done, in the order of what it goes with."""
+
+    def __repr__(self) -> str:
+        return f"Panel(main={len(self.main)}, groups={len(self.groups)})"
 
 
 def build_panel(messages: Sequence[Message], tree: Tree, lane: Lane = Lane.MAIN) -> Panel:

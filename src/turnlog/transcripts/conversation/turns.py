@@ -40,6 +40,9 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     """What the program says it took."""
     prices: Prices
 
+    def __repr__(self) -> str:
+        return f"Turn(index={self.index}, prompt={self.prompt.id!r}, messages={len(self.messages)})"
+
     @property
     def prompt(self) -> Message:
         """What began it."""
