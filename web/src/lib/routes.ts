@@ -215,7 +215,8 @@ export const GROUPINGS = {
 export type UsageGrouping = keyof typeof GROUPINGS;
 
 export interface UsageState {
-  readonly range: Range;
+  /** Null: none was chosen, so that the page opens on days that have something to show. */
+  readonly range: Range | null;
   /** Days of one's own choice, instead of a range that moves with today. */
   readonly since: string | null;
   readonly until: string | null;
@@ -232,7 +233,7 @@ export function parseUsage(search: string): UsageState {
   const range = params.get("range") ?? "";
   const by = params.get("by") ?? "";
   return {
-    range: Object.hasOwn(RANGES, range) ? (range as Range) : "30d",
+    range: Object.hasOwn(RANGES, range) ? (range as Range) : null,
     since: readDay(params.get("since")),
     until: readDay(params.get("until")),
     measure: params.get("measure") === "tokens" ? "tokens" : "cost",
@@ -247,7 +248,7 @@ export function usagePath(state: UsageState): string {
   const query = new URLSearchParams();
   if (state.since !== null) query.set("since", state.since);
   if (state.until !== null) query.set("until", state.until);
-  if (state.range !== "30d" && query.size === 0) query.set("range", state.range);
+  if (state.range !== null && query.size === 0) query.set("range", state.range);
   if (state.measure !== "cost") query.set("measure", state.measure);
   if (state.project !== null) query.set("project", state.project);
   if (state.zone !== null) query.set("zone", state.zone);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 import { formatExact, parseMoney } from "@/lib/decimal";
+import { dayIn, formatDay, formatLongDay, shiftDay } from "@/lib/zones";
 
 import { buildUsage } from "../fixture/usage";
 import { findViolations, widthOf } from "./axe";
@@ -41,6 +42,42 @@ test("ranges, measure, project and zone stand in the address", async ({ page, fi
   for (let n = 0; n < 4; n += 1) await page.goBack();
   await expect(page).toHaveURL("/usage");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("in 30 days");
+});
+
+const DAY_MS = 24 * 3_600_000;
+
+test("where the last 30 days have no answers, it opens on those up to the last one and says so", async ({
+  page,
+}) => {
+  const then = new Date(Date.now() - 90 * DAY_MS);
+  await page.route("**/api/usage?*", (route) =>
+    route.fulfill({ json: buildUsage(new URL(route.request().url()).searchParams, then) }),
+  );
+  await page.goto("/usage");
+  const short = page.getByRole("region", { name: "In short" });
+  const { available } = buildUsage(new URLSearchParams({ since: dayIn("UTC", new Date()) }), then);
+  const last = available?.until ?? "";
+  await expect(short).toContainText("There are no answers in the last 30 days.");
+  await expect(short).toContainText(`the 30 days up to the last one, on ${formatLongDay(last)}.`);
+  const since = shiftDay(last, -29);
+  const { total } = buildUsage(new URLSearchParams({ since, until: last }), then);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(
+    `${formatExact(parseMoney(total.cost_usd))}from ${formatDay(since)} to ${formatDay(last)}`,
+  );
+  await expect(page.getByRole("group", { name: "Range" }).getByRole("button", { pressed: true })).toHaveCount(
+    0,
+  );
+  expect(await findViolations(page)).toEqual([]);
+  // Nothing of it stands in the address, and a range that somebody chose is kept, empty as it is.
+  await expect(page).toHaveURL("/usage");
+  await page.getByRole("button", { name: "30 days" }).click();
+  await expect(page).toHaveURL("/usage?range=30d");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("in 30 days");
+  await expect(short).toContainText("0 answers");
+  await page.reload();
+  await expect(short).toContainText("0 answers");
+  await page.goBack();
+  await expect(short).toContainText("There are no answers in the last 30 days.");
 });
 
 test("every plot has a title, a description and a table with the same figures", async ({ page }) => {

@@ -26,7 +26,7 @@ import { Bars, Legend } from "./day-plot";
 import { Figure } from "./figure";
 import { HeatMap, HeatScale } from "./heat-map";
 import { PeopleFigure } from "./people";
-import { groupingOf } from "./use-usage";
+import { endOf, groupingOf } from "./use-usage";
 import type { Period, useReports } from "./use-usage";
 
 interface FiguresProps {
@@ -134,10 +134,8 @@ function Models({ report, measure, tables }: PartProps) {
 }
 
 function Year({ report, period, measure, tables }: PartProps & { readonly period: Period }) {
-  const days = useMemo(
-    () => report && buildHeat(report, measure, period.today),
-    [report, measure, period.today],
-  );
+  const end = endOf(period);
+  const days = useMemo(() => report && buildHeat(report, measure, end), [report, measure, end]);
   if (!report || !days) return <Loading />;
   const active = days.filter((day) => day.amount > 0n);
   return (

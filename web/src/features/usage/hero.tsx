@@ -4,9 +4,10 @@ import type { UsageReport, UsageRow } from "@/api/types";
 import { formatExact, parseMoney } from "@/lib/decimal";
 import { formatCount, formatCounted, formatSpan, formatTokens } from "@/lib/format";
 import type { UsageState } from "@/lib/routes";
-import { formatDay, formatHour } from "@/lib/zones";
+import { formatDay, formatHour, formatLongDay } from "@/lib/zones";
 import { isFloor, listDoubts, tokensOf } from "@/state/usage";
 
+import { FIRST_RANGE } from "./use-usage";
 import type { Period } from "./use-usage";
 
 interface HeroProps {
@@ -36,6 +37,12 @@ export function Hero({ report, days, blocks, state, period, now }: HeroProps) {
             {nameOfPeriod(state, period)}
           </span>
         </h1>
+        {period.moved && (
+          <p>
+            There are no answers in the last 30 days. These are the 30 days up to the last one, on{" "}
+            {formatLongDay(period.until ?? period.today)}.
+          </p>
+        )}
         <p>
           <b>{formatCount(total.messages)}</b> {total.messages === 1 ? "answer" : "answers"}
           {active > 0 && (
@@ -64,12 +71,13 @@ export function Hero({ report, days, blocks, state, period, now }: HeroProps) {
   );
 }
 
-function nameOfPeriod({ since, until, range }: UsageState, period: Period): string {
+function nameOfPeriod({ range, ...state }: UsageState, period: Period): string {
+  const { since, until } = period.moved ? period : state;
   if (since !== null || until !== null) {
     if (since === until && since !== null) return `on ${formatDay(since)}`;
     return `${since === null ? "" : `from ${formatDay(since)} `}${until === null ? "on" : `to ${formatDay(until)}`}`;
   }
-  switch (range) {
+  switch (range ?? FIRST_RANGE) {
     case "today":
       return "today";
     case "7d":

@@ -27,13 +27,14 @@ import { MEASURE_NAMES } from "./amounts";
 import { csvOf } from "./columns";
 import { Figures } from "./figures";
 import { Hero } from "./hero";
-import { periodOf, useReports, useUsageState } from "./use-usage";
+import { FIRST_RANGE, usePeriod, useReports, useUsageState } from "./use-usage";
+import type { Period } from "./use-usage";
 
 export function UsagePage() {
   const [state, change] = useUsageState();
   // One moment for all that is shown; it moves when the page is asked for something else.
   const now = useMemo(() => new Date(), [state]); // eslint-disable-line react-hooks/exhaustive-deps
-  const period = useMemo(() => periodOf(state, now), [state, now]);
+  const period = usePeriod(state, now);
   const reports = useReports(state, period, useTeam() !== null);
   const [day, setDay] = useState<string | null>(null);
   useTitle("Usage");
@@ -44,7 +45,7 @@ export function UsagePage() {
     <main id="main" className="us" tabIndex={-1}>
       <Bar
         state={state}
-        zone={period.zone}
+        period={period}
         onChange={change}
         onCsv={() => {
           const rows = reports.days.data?.rows ?? [];
@@ -86,20 +87,20 @@ export function UsagePage() {
 
 interface BarProps {
   readonly state: UsageState;
-  readonly zone: string;
+  readonly period: Period;
   readonly onChange: (change: Partial<UsageState>) => void;
   readonly onCsv: () => void;
 }
 
-function Bar({ state, zone, onChange, onCsv }: BarProps) {
+function Bar({ state, period, onChange, onCsv }: BarProps) {
   const projects = useQuery(projectsQuery()).data?.items ?? [];
-  const own = state.since !== null || state.until !== null;
+  const own = state.since !== null || state.until !== null || period.moved;
   return (
     <div className="us-bar">
       <Segments
         label="Range"
         options={Object.entries(RANGES) as [Range, string][]}
-        value={own ? ("" as Range) : state.range}
+        value={own ? ("" as Range) : (state.range ?? FIRST_RANGE)}
         onChange={(range) => {
           onChange({ range, since: null, until: null });
         }}
@@ -137,7 +138,7 @@ function Bar({ state, zone, onChange, onCsv }: BarProps) {
       <label className="chip pick">
         <span className="sr">Time zone</span>
         <select
-          value={zone}
+          value={period.zone}
           onChange={(event) => {
             onChange({ zone: event.currentTarget.value });
           }}
@@ -178,7 +179,7 @@ function useUsageKeys(
   const table = useMemo<readonly Binding[]>(() => {
     const ranges = Object.keys(RANGES) as Range[];
     const range = (step: 1 | -1) => () => {
-      const next = ranges[ranges.indexOf(state.range) + step];
+      const next = ranges[ranges.indexOf(state.range ?? FIRST_RANGE) + step];
       if (next) change({ range: next, since: null, until: null });
     };
     const move = (step: 1 | -1) => () => {
