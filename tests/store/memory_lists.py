@@ -71,7 +71,9 @@ def list_sessions(
 
 def _group(found: list[_Placed]) -> list[_Placed]:
     """Return the first of each group that is large enough, and all others."""
-    series = Counter((stored.row.series, stored.person) for _, stored in found if stored.row.series)
+    series: Counter[tuple[str | None, str | None]] = Counter(
+        (stored.row.series, stored.person) for _, stored in found if stored.row.series
+    )
     kept: list[_Placed] = []
     seen: set[tuple[str | None, str | None]] = set()
     for place, stored in found:

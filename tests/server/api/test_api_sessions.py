@@ -108,6 +108,8 @@ def test_a_session_in_the_list(api: Served) -> None:
         "person": None,
         "machine": "test",
         "visibility": "private",
+        "series": None,
+        "alike": 1,
     }
 
 

@@ -61,7 +61,7 @@ class _Tables:
 
     def _find_database(self) -> str:
         [(database,)] = self._engine.query("SELECT currentDatabase()")
-        return unpack_text(database)
+        return str(unpack_text(database))
 
     def _create(self, tables: Sequence[Table], views: Sequence[View]) -> None:
         engine, days = self._engine, self._retention_days
