@@ -32,7 +32,7 @@ _CAPTURED = "captured"
 
 
 class Occasion(StrEnum):
-    """When somebody is told."""
+    """When a notification is sent."""
 
     WAITS = "waits"
     """A session needs the person: for a permission, an answer, a plan, or after an error."""
@@ -53,7 +53,7 @@ class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise ValueError(f"Expected at most {_MOST_WEBHOOKS} `webhooks`, got {len(self.webhooks)}")
         for index, address in enumerate(self.webhooks):
             if not _is_address(address):  # which may hold a secret, so it is not repeated
-                raise ValueError(f"Expected an address as https://example.org/hook in `webhooks[{index}]`")
+                raise ValueError(f"Expected an address such as https://example.org/hook in `webhooks[{index}]`")
 
 
 class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,11 +75,11 @@ class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         if not _is_safe_address(self.issuer):
-            raise ValueError("Expected an address as https://login.example.org in `issuer`")
+            raise ValueError("Expected an address such as https://login.example.org in `issuer`")
         if not self.client_id or not self.label:
             raise ValueError("Expected a `client_id` and a `label`")
         if self.role is UserRole.ADMIN:
-            raise ValueError("Expected `member` or `viewer` in `role`: admins are made by admins")
+            raise ValueError("Expected `member` or `viewer` in `role`: only admins can make someone an admin")
 
 
 class _Server(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,12 +88,12 @@ class _Server(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.public_url is not None and not _is_public(self.public_url):
-            raise ValueError("Expected an address as https://turnlog.example.org in `public_url`")
+            raise ValueError("Expected an address such as https://turnlog.example.org in `public_url`")
         for index, address in enumerate(self.trusted_proxies):
             try:
                 ip_network(address)
             except ValueError:
-                message = f"Expected an address or a network as 10.0.0.0/8 in `trusted_proxies[{index}]`"
+                message = f"Expected an address or a network such as 10.0.0.0/8 in `trusted_proxies[{index}]`"
                 raise ValueError(message) from None
 
 
@@ -199,7 +199,7 @@ def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:
 def _public_url(env: Mapping[str, str], file: _File) -> str | None:
     given = env.get("TURNLOG_PUBLIC_URL") or file.server.public_url
     if given is not None and not _is_public(given):
-        raise ConfigError("Expected an address as https://turnlog.example.org", "TURNLOG_PUBLIC_URL")
+        raise ConfigError("Expected an address such as https://turnlog.example.org", "TURNLOG_PUBLIC_URL")
     return None if given is None else given.rstrip("/")
 
 

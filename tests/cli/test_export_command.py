@@ -64,7 +64,7 @@ def test_a_file_that_is_there_stays_unless_it_may_go(planted: Path, tmp_path: Pa
     target.write_text("mine")
     done = run("export", planted, "--format", "md", "--output", target)
     assert done.returncode == 2
-    assert b"it is there already; --force overwrites it" in done.stderr
+    assert b"it already exists; --force overwrites it" in done.stderr
     assert target.read_text() == "mine"
     assert invoke("export", planted, "--format", "md", "--output", target, "--force").exit_code == 0
     assert target.read_text() != "mine"
@@ -110,5 +110,5 @@ def test_a_folder_that_cannot_be_written_is_told(planted: Path, tmp_path: Path) 
     (tmp_path / "file").write_text("")
     done = run("export", planted, "--format", "md", "--output", tmp_path / "file" / "a.md")
     assert done.returncode == 2
-    assert b"no folder can be made here" in done.stderr
+    assert b"the folder cannot be created" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -230,7 +230,7 @@ def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
     ("args", "status", "says"),
     [
         (["sessions", "--since", "soon"], 2, "--since: expected a date (2026-03-01)"),
-        (["sessions", "--after", "nonsense"], 2, "Expected a cursor that a list ended with, got 'nonsense'"),
+        (["sessions", "--after", "nonsense"], 2, "Expected a cursor from a list, got 'nonsense'"),
         (["sessions", "--archived", "--all"], 2, "--archived and --all exclude each other"),
         (["sessions", "--json", "--csv"], 2, "--json and --csv exclude each other"),
         (["sessions", "nothing like it"], 1, "no such session is archived"),
@@ -239,7 +239,7 @@ def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
         (["mark", "pppp-1", "--undo"], 2, "it stands alone"),
         (["mark", "pppp", "--star"], 2, "2 sessions begin with pppp: pppp-"),
         (["mark", "zzzz", "--star"], 1, "no archived session begins with zzzz"),
-        (["mark", "pppp-1", "--tag", "a b"], 2, "Expected a tag without blanks and commas, got 'a b'"),
+        (["mark", "pppp-1", "--tag", "a b"], 2, "Expected a tag without spaces and commas, got 'a b'"),
         (["mark", "pppp-1", "--name", "\x1b[31m"], 2, "Expected a name without control characters, got U+001B"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_file_with_other_bytes_is_not_overwritten(
 ) -> None:
     first = export_raw(store, LOCAL, session, tmp_path / "out")[0]
     first.path.write_bytes(b"mine")
-    with pytest.raises(StoreError, match="other bytes"):
+    with pytest.raises(StoreError, match="different content"):
         export_raw(store, LOCAL, session, tmp_path / "out")
     assert first.path.read_bytes() == b"mine"
 

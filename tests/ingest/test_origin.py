@@ -22,7 +22,7 @@ def test_whoever_asks_at_once_gets_the_same_name(tmp_path: Path) -> None:
 
 def test_a_file_that_holds_no_name_is_an_error_and_stays(tmp_path: Path) -> None:
     (tmp_path / "origin").write_text("laptop\n")
-    with pytest.raises(OSError, match="does not hold the name of a machine"):
+    with pytest.raises(OSError, match="does not contain a machine name"):
         find_origin(tmp_path)
     assert peek_origin(tmp_path) is None
     assert (tmp_path / "origin").read_text() == "laptop\n"

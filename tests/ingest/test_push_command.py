@@ -257,7 +257,7 @@ def test_a_clock_that_is_wrong_changes_nothing(machine: CollectorProcess, server
         ("http://127.0.0.1:1", "a-token", "cannot be reached"),
         ("https://no-such-name.invalid", "a-token", "no machine has that name"),
         ("SERVER", "forged", "the token is wrong"),
-        ("SERVER/nowhere", "REAL", "is no turnlog server"),
+        ("SERVER/nowhere", "REAL", "is not a turnlog server"),
         ("TLS", "REAL", "speaks no TLS"),
     ],
 )
@@ -278,7 +278,7 @@ def test_misuse_is_said(machine: CollectorProcess, server: ServerProcess, tmp_pa
     assert b"token is needed" in run("push", "--to", server.url, env=env).stderr
     done = run("push", "--to", "http://example.org", env={**env, "TURNLOG_TOKEN": "x"})
     assert done.returncode == 2
-    assert b"has no TLS" in done.stderr
+    assert b"does not use TLS" in done.stderr
     assert b"nothing was pushed" in run("push", "--status", env=env).stderr
 
 

@@ -84,7 +84,7 @@ def test_a_unit_is_installed_and_started(system: System) -> None:
     assert service.path.read_text() == (
         f"# {MARK}\n"
         "[Unit]\n"
-        "Description=turnlog: keep what Claude Code writes\n"
+        "Description=turnlog: archive what Claude Code writes\n"
         "\n"
         "[Service]\n"
         "Type=exec\n"
@@ -257,7 +257,7 @@ def test_names_that_a_file_cannot_hold_are_refused(
     system: System, kind: type[Systemd | Launchd], text: str
 ) -> None:
     service: Service = kind(system.home, system.environment)
-    with pytest.raises(ServiceError, match="no such characters"):
+    with pytest.raises(ServiceError, match="cannot read the characters"):
         service.install(job(text))
     assert not service.path.exists()
 

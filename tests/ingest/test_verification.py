@@ -212,7 +212,7 @@ def test_a_flipped_byte_is_mended_from_the_file_outside(archive: Archive) -> Non
     assert archive.check() == []
 
 
-@pytest.mark.parametrize(("change", "reason"), [("gone", "is gone"), ("other", "has other bytes")])
+@pytest.mark.parametrize(("change", "reason"), [("gone", "is gone"), ("other", "has different content")])
 def test_a_flipped_byte_that_no_file_has_is_told_and_the_rest_is_readable(
     archive: Archive, change: str, reason: str
 ) -> None:

@@ -321,7 +321,7 @@ def test_settings_of_ours_become_text() -> None:
             Leftover(mcp_servers="/x"),
             "not from both",
         ),
-        (QueryOptions(env={"A": "b"}), None, None, "no place for `env` of QueryOptions"),
+        (QueryOptions(env={"A": "b"}), None, None, "no field for `env` of QueryOptions"),
         (
             QueryOptions(),
             Callbacks(abort_controller=threading.Event()),

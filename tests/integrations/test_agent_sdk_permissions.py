@@ -178,7 +178,7 @@ def test_a_change_that_says_what_its_kind_cannot_say_is_refused() -> None:
 def test_a_change_of_an_unknown_kind_stays_visible_and_is_refused_on_the_way_back() -> None:
     ours = permission_update_from_sdk(official.PermissionUpdate(type="new"))  # type: ignore[arg-type]
     assert isinstance(ours, UnknownPermissionUpdate)
-    with pytest.raises(ChangeError, match="no such change"):
+    with pytest.raises(ChangeError, match="no such permission update"):
         permission_update_to_sdk(ours)
 
 
@@ -190,10 +190,10 @@ def test_a_rule_without_a_tool_is_refused() -> None:
 @pytest.mark.parametrize(
     ("result", "match"),
     [
-        (PermissionAsk(), "no such answer"),
+        (PermissionAsk(), "no such permission result"),
         (PermissionAllow(message="go"), "`message` of PermissionAllow"),
         (PermissionAllow(tool_use_id="t"), "`tool_use_id` of PermissionAllow"),
-        (PermissionAllow(updated_input=Raw(b"[]")), "wants an object"),
+        (PermissionAllow(updated_input=Raw(b"[]")), "expects an object"),
         (
             PermissionDeny(decision_classification=PermissionDecisionClassification.USER_REJECT),
             "`decision_classification` of PermissionDeny",
@@ -206,7 +206,7 @@ def test_an_answer_that_the_sdk_cannot_give_is_refused(result: PermissionResult,
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    with pytest.raises(TypeError, match="not an answer of the SDK"):
+    with pytest.raises(TypeError, match="not a permission result of the SDK"):
         permission_result_from_sdk("yes")  # type: ignore[arg-type]
 
 

@@ -55,7 +55,7 @@ ERRORS: dict[str, Exception] = {
     "bug": ZeroDivisionError(PRIVATE),
     "missing": NotFoundError("There is no such session"),
     "invalid": InvalidRequestError("Not that way", ErrorDetail(where="lane", message="main or tool")),
-    "own": RequestError(409, "ambiguous", "2 sessions go by that name", headers={"x-hint": "longer"}),
+    "own": RequestError(409, "ambiguous", "2 sessions match that name", headers={"x-hint": "longer"}),
     "litestar": NotAuthorizedException(detail=PRIVATE),
 }
 
@@ -126,7 +126,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                 "details": [{"where": "lane", "message": "main or tool"}],
             },
         ),
-        ("own", 409, {"code": "ambiguous", "message": "2 sessions go by that name"}),
+        ("own", 409, {"code": "ambiguous", "message": "2 sessions match that name"}),
         ("litestar", 401, {"code": "unauthorized", "message": "Unauthorized"}),
     ],
 )

@@ -87,9 +87,9 @@ def test_a_server_answers_to_what_it_is_bound_to(
 
 
 def test_what_is_no_name_cannot_be_allowed() -> None:
-    with pytest.raises(ValueError, match="no name of a host"):
+    with pytest.raises(ValueError, match="not a host name"):
         Hosts("127.0.0.1", 80, ["http://x/"])
-    with pytest.raises(ValueError, match="no name of a host"):
+    with pytest.raises(ValueError, match="not a host name"):
         Hosts("::x", 80)
     assert parse_authority("[::1]:080") == parse_authority("[0::1]:80")
 

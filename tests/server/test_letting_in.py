@@ -116,7 +116,7 @@ def test_a_key_is_good_once(guarded: Served) -> None:
 def test_people_are_told_in_a_page_that_a_key_was_used(guarded: Served) -> None:
     answer = open_page(guarded, "used", Accept="text/html,*/*")
     assert (answer.status, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
-    assert b"used already, or is too old" in answer.body
+    assert b"already been used, or has expired" in answer.body
 
 
 def test_whoever_is_in_gets_on_and_the_key_is_used_up(guarded: Served) -> None:

@@ -122,7 +122,7 @@ def test_what_is_not_good_any_more_lets_nobody_in(team: Team, way: str) -> None:
         token = token[:-1] + ("a" if token[-1] != "a" else "b")
     refused = team.ask(token, "GET", "/api/me")
     assert (refused.status, refused.code) == (401, "unauthorized")
-    assert "log in" in refused.json["error"]["message"]
+    assert "Log in" in refused.json["error"]["message"]
     assert team.log_in(token).status == 401
 
 

@@ -253,5 +253,5 @@ def test_a_collector_says_why_it_is_refused_and_ends(pushed: Pushed, tmp_path: P
     }
     done = run("push", "--to", pushed.team.served.origin, env=env)
     assert done.returncode == 2
-    assert "another person's there; an admin of the server can say whose it is" in done.stderr.decode()
+    assert "another person there; an admin of the server can reassign it" in done.stderr.decode()
     assert env["TURNLOG_TOKEN"] not in done.stderr.decode()

@@ -224,7 +224,7 @@ def test_a_second_server_says_where_the_first_one_is(env: dict[str, str]) -> Non
         message = ran.stderr.decode().splitlines()[-1]
         url = server.told["url"]
         assert (
-            f"process {server.process.pid} serves this archive already, at {url}; open {url}/open?key="
+            f"process {server.process.pid} is already serving this archive, at {url}; open {url}/open?key="
             in message
         )
         fresh = urlsplit(message.rpartition(" ")[2])
@@ -237,7 +237,7 @@ def test_a_port_that_is_taken_is_said(env: dict[str, str]) -> None:
         ran = run("serve", "--no-browser", "--port", str(port), env=env)
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert (
-        f"port {port} of 127.0.0.1 is taken by another program; choose another with --port"
+        f"port {port} of 127.0.0.1 is in use by another program; choose another with --port"
         in ran.stderr.decode()
     )
 
@@ -363,7 +363,7 @@ def test_there_is_one_server_for_a_home(tmp_path: Path) -> None:
     presence = Presence(pid=1, url="http://x", host="x", port=1, started_at=0.0)
     (tmp_path / "server.json").write_text("what a killed one left")
     with claim(tmp_path) as first:
-        with pytest.raises(AlreadyServingError, match="just starting"), claim(tmp_path):
+        with pytest.raises(AlreadyServingError, match="is starting"), claim(tmp_path):
             pass
         first.announce(presence)
         with pytest.raises(AlreadyServingError, match="at http://x") as raised, claim(tmp_path):

@@ -91,7 +91,7 @@ def test_others_change_their_own_full_name_alone(people: People) -> None:
 
 def test_what_makes_no_sense_is_explained(people: People) -> None:
     for body, part in (
-        ({"name": "Ben B"}, "small letters"),
+        ({"name": "Ben B"}, "lower-case letters"),
         ({"name": "ben"}, "already"),
         ({"name": "x", "email": "no address"}, "e-mail"),
         ({"name": "x", "role": "king"}, ""),

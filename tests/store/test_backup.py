@@ -54,7 +54,7 @@ def test_a_backup_answers_as_the_store_does(store: SqliteStore, tmp_path: Path) 
 def test_a_backup_overwrites_nothing_unless_told_to(store: SqliteStore, place: Path, tmp_path: Path) -> None:
     target = tmp_path / "one.db"
     target.write_bytes(b"mine")
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         store.back_up(target)
     assert target.read_bytes() == b"mine"
     with pytest.raises(StoreError, match="the store itself"):

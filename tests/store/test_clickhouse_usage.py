@@ -209,7 +209,7 @@ def test_what_the_view_missed_is_made_up_for_with_the_next_write(tmp_path: Path)
         ("DELETE FROM answers WHERE true", "the usage of m is missing or wrong"),
         (
             "ALTER TABLE usage_rollup UPDATE cost = cost + 1 WHERE true",
-            "quarters of an hour are not what their answers come to",
+            "totals per quarter of an hour do not match their answers",
         ),
     ],
 )

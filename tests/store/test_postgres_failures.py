@@ -275,7 +275,7 @@ def test_what_waits_for_another_writer_too_long_is_told() -> None:
     try:
         with first.writing() as holding:
             holding.execute("LOCK TABLE backups")
-            with pytest.raises(BusyStoreError, match="did not end in time"):
+            with pytest.raises(BusyStoreError, match="did not finish in time"):
                 second.write(_lock_soon)
     finally:
         first.close()

@@ -144,7 +144,7 @@ def test_another_price_list_prices_everything_anew_unless_it_is_newer(address: s
     [
         ("UPDATE answers SET output = output + 1", "the usage of m is missing or wrong"),
         ("DELETE FROM answers", "the usage of m is missing or wrong"),
-        ("UPDATE usage_rollup SET cost = cost + 1", "quarters of an hour are not what their answers come to"),
+        ("UPDATE usage_rollup SET cost = cost + 1", "totals per quarter of an hour do not match their answers"),
     ],
 )
 def test_what_was_altered_is_found_named_and_mended(address: str, damage: str, told: str) -> None:

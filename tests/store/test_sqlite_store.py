@@ -178,7 +178,7 @@ def test_what_is_asked_while_a_store_is_closed_is_broken_off(store: SqliteStore,
     asking.join(30)
     assert not asking.is_alive()
     [failure] = failures
-    assert "was closed meanwhile" in failure
+    assert "was closed in the meantime" in failure
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are others there")

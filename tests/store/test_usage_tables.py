@@ -217,8 +217,8 @@ def test_another_price_list_prices_everything_anew() -> None:
     [
         ("UPDATE answers SET output = output + 1", "the usage of m is missing or wrong"),
         ("DELETE FROM answers", "the usage of m is missing or wrong"),
-        ("UPDATE usage_rollup SET cost = cost + 1", "quarters of an hour are not what their answers come to"),
-        ("DELETE FROM usage_rollup", "quarters of an hour are not what their answers come to"),
+        ("UPDATE usage_rollup SET cost = cost + 1", "totals per quarter of an hour do not match their answers"),
+        ("DELETE FROM usage_rollup", "totals per quarter of an hour do not match their answers"),
         (
             "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM answers",
             "the usage of n should not be there",

@@ -79,7 +79,7 @@ def restore_session(
         if within is not None and not _lies_within(path, within):
             raise RestoreError("is not where Claude Code keeps sessions", os.fspath(path))
         if path.exists() and _digest_file(path) != _digest(store, scope, source, source.generation):
-            reason = "is there, with other bytes than the archive has; move it out of the way"
+            reason = "exists with different content from the archive's; move it out of the way"
             raise RestoreError(reason, os.fspath(path))
     return [_give(store, scope, source, source.generation, path, dry_run=dry_run) for source, path in wanted]
 
@@ -90,7 +90,7 @@ def _give(
     digest, size = _digest(store, scope, source, generation)
     if target.exists():
         if _digest_file(target) != (digest, size):
-            raise RestoreError("is there, with other bytes", os.fspath(target))
+            raise RestoreError("exists with different content", os.fspath(target))
         return Exported(source.source, generation, target, size, digest, Outcome.SAME)
     if dry_run:
         return Exported(source.source, generation, target, size, digest, Outcome.WOULD_WRITE)
@@ -113,7 +113,7 @@ def _put(new: Path, target: Path) -> None:
     try:
         os.link(new, target)
     except FileExistsError:
-        raise RestoreError("came to be there meanwhile", os.fspath(target)) from None
+        raise RestoreError("was created in the meantime", os.fspath(target)) from None
     except OSError:  # not every file system can give a file two names
         os.replace(new, target)
 

@@ -38,7 +38,9 @@ def select(session: Session, selection: Selection) -> list[Message]:
     if selection.branch is not None:
         branches = session.tree.branches
         if not 0 <= selection.branch < len(branches):
-            raise SelectionError(f"there is no branch {selection.branch}: they are 0 to {len(branches) - 1}")
+            raise SelectionError(
+                f"there is no branch {selection.branch}; branches are numbered 0 to {len(branches) - 1}"
+            )
         wanted = set(session.tree.list_path(branches[selection.branch].messages[-1]))
         messages = [message for message in messages if message.index in wanted]
     if selection.first_turn is None and selection.last_turn is None:
@@ -47,6 +49,6 @@ def select(session: Session, selection: Selection) -> list[Message]:
     first, last = selection.first_turn or 1, selection.last_turn or len(turns)
     chosen = turns[max(first - 1, 0) : last]
     if not chosen:
-        raise SelectionError(f"there are no turns {first} to {last}: they are 1 to {len(turns)}")
+        raise SelectionError(f"there are no turns {first} to {last}; turns are numbered 1 to {len(turns)}")
     inside = {message.index for turn in chosen for message in turn.messages}
     return [message for message in messages if message.index in inside]

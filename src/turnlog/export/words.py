@@ -19,7 +19,7 @@ STATES: Mapping[CallState, str] = MappingProxyType(
         CallState.FAILED: "failed",
         CallState.INTERRUPTED: "interrupted",
         CallState.REJECTED: "not allowed",
-        CallState.PLACEHOLDER: "goes on in the background",
+        CallState.PLACEHOLDER: "continues in the background",
         CallState.UNRESOLVED: "no result",
     }
 )

@@ -40,11 +40,11 @@ def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) 
 def refuse_existing(path: Path) -> None:
     """Raise `ExportError` if a file is there."""
     if path.exists():
-        raise ExportError("it is there already; --force overwrites it", os.fspath(path))
+        raise ExportError("it already exists; --force overwrites it", os.fspath(path))
 
 
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ExportError(f"no folder can be made here ({error.strerror})", os.fspath(folder)) from error
+        raise ExportError(f"the folder cannot be created ({error.strerror})", os.fspath(folder)) from error

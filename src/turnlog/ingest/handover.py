@@ -55,14 +55,14 @@ def hand_over(home: Path, request: Request, patience: float) -> SyncReport:
         end = time.monotonic() + patience
         while not answered.exists():
             if time.monotonic() >= end:
-                raise BusyStoreError("another process is writing, and does not answer")
+                raise BusyStoreError("another process is writing and does not respond")
             time.sleep(_PAUSE)
         answer = msgspec.json.decode(answered.read_bytes(), type=Answer)
     finally:
         for path in (asked, answered):
             path.unlink(missing_ok=True)
     if answer.report is None:
-        raise BusyStoreError(f"the process that is writing could not do it: {answer.reason}")
+        raise BusyStoreError(f"the writing process could not do it: {answer.reason}")
     return answer.report
 
 

@@ -17,10 +17,10 @@ _CLAUDE_SECONDS = 10
 
 LEFT_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "WorktreeCreate": "a hook for it must make the worktree itself",
+        "WorktreeCreate": "a hook for it must create the worktree itself",
         "WorktreeRemove": "a hook for it must remove the worktree itself",
-        "FileChanged": "it tells only of files that a matcher names",
-        "MessageDisplay": "it comes for every few lines of text",
+        "FileChanged": "it fires only for files that a matcher names",
+        "MessageDisplay": "it fires for every few lines of text",
     }
 )
 """The events that are installed only by name, and why."""

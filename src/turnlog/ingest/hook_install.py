@@ -90,7 +90,7 @@ def build_entries(home: Path, events: Sequence[str]) -> list[Entry]:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise HookError("settings cannot name a path that is no text", path) from None
+        raise HookError("settings cannot contain a path that is not valid text", path) from None
     # A script that is gone must not fail: with status 2 a hook forbids what the agent is about to do.
     quoted = shlex.quote(path)
     command = f'turnlog_hook={quoted}; if [ -r "$turnlog_hook" ]; then . "$turnlog_hook"; fi'
@@ -157,7 +157,7 @@ def write_plan(plan: Plan, home: Path) -> Path | None:
     try:
         backup = None if plan.before is None else _back_up(plan, home)
         if _read(plan.path) != plan.before:
-            raise HookError("it changed meanwhile; try again", os.fspath(plan.path))
+            raise HookError("it changed in the meantime; try again", os.fspath(plan.path))
         if plan.after is None:
             with suppress(FileNotFoundError):
                 real.unlink()

@@ -34,7 +34,7 @@ class Launchd(Service):
         texts = (*job.command, *job.environment, *job.environment.values(), str(job.log))
         for text in texts:
             if _FORBIDDEN.search(text):
-                raise ServiceError(f"launchd reads no such characters as in {text!r}", os.fspath(self.path))
+                raise ServiceError(f"launchd cannot read the characters in {text!r}", os.fspath(self.path))
         data = plistlib.dumps(
             {
                 "Label": self._label,

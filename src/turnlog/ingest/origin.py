@@ -22,7 +22,7 @@ def find_origin(home: Path) -> str:
     name = path.read_text("ascii").strip()
     if _FORM.fullmatch(name):
         return name
-    raise OSError(f"{path} does not hold the name of a machine")
+    raise OSError(f"{path} does not contain a machine name")
 
 
 def _make(path: Path) -> None:

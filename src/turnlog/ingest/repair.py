@@ -29,7 +29,7 @@ class Checked(Struct, frozen=True):
     """A session that was checked, and perhaps mended."""
 
     left: tuple[Disagreement, ...]
-    """What disagrees."""
+    """What a finding is about."""
     mended: tuple[Disagreement, ...] = ()
     """What did before."""
 
@@ -133,5 +133,5 @@ def _explain(left: Disagreement, known: KnownSession) -> Disagreement:
     if left.subject is not Subject.BYTES:
         return left
     path = next((each.path for each in known.sources if left.where.startswith(f"{each.path} (")), None)
-    reason = "has other bytes" if path is not None and os.path.exists(path) else "is gone"
+    reason = "has different content" if path is not None and os.path.exists(path) else "is gone"
     return Disagreement(left.session, left.subject, left.where, f"{left.message}; the file outside {reason}")

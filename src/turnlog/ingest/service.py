@@ -32,7 +32,7 @@ class Job(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     log: Path
     """Where it writes to, on systems that keep no journal."""
-    purpose: str = "keep what Claude Code writes"
+    purpose: str = "archive what Claude Code writes"
 
 
 class StepTaken(Struct, frozen=True, gc=False):

@@ -98,6 +98,6 @@ class Systemd(Service):
 
 def _quote(text: str) -> str:
     if _FORBIDDEN.search(text):
-        raise ServiceError(f"systemd reads no such characters as in {text!r}", UNIT)
+        raise ServiceError(f"systemd cannot read the characters in {text!r}", UNIT)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'

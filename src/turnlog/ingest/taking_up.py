@@ -161,7 +161,7 @@ class SpoolTaker:
             self._tell(f"hook deliveries stay in the spool for now: {error}")
             return False
         if taken.failed:
-            self._tell(f"{self._spool.folder}: {taken.failed} files can not be read or removed")
+            self._tell(f"{self._spool.folder}: {taken.failed} files cannot be read or removed")
             return False
         self._reason = ""
         return True

@@ -28,7 +28,7 @@ def hold_lease(
     """
     with open_lease(place, find_origin(home_of(place)), seconds=seconds) as lease:
         if not lease.take(wait_seconds):
-            raise BusyStoreError(f"{_describe(lease.find_holder())} keeps {place} up to date already")
+            raise BusyStoreError(f"{_describe(lease.find_holder())} is already keeping {place} up to date")
         done = threading.Event()
         keeper = threading.Thread(target=_keep, args=(lease, done, seconds / 4, on_lost), daemon=True)
         keeper.start()

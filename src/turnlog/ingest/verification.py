@@ -41,7 +41,7 @@ Row = TypeVar("Row", LineFact, DerivedRow, str)
 
 
 class Subject(StrEnum):
-    """What disagrees."""
+    """What a finding is about."""
 
     STORE = "store"
     """The store contradicts itself, whatever the bytes say."""
@@ -107,7 +107,7 @@ class _Verification:
                     contents[source.source] = content
         derived = self._derive(contents) if whole and contents else None
         if derived is not None and is_outdated(self._known):
-            self._report(Subject.ROWS, "session", "follows older rules; the next sync derives it again")
+            self._report(Subject.ROWS, "session", "was derived by older rules; the next sync derives it again")
         elif derived is not None:
             self._compare_rows(derived)
         return Verified(tuple(self._found), self._lines, derived, self._texts)
@@ -125,7 +125,7 @@ class _Verification:
             return None
         content.finish()
         if size != length:
-            self._report(Subject.BYTES, where, f"{length} bytes were archived, {size} are there")
+            self._report(Subject.BYTES, where, f"{length} bytes were archived, {size} are present")
         facts = content.facts
         self._lines[source.source, generation] = facts
         stored = self._load(

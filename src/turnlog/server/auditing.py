@@ -98,8 +98,8 @@ class Auditor:
             if entries:
                 self._accounts.record(entries)
         except Exception as error:
-            logger.error("the audit cannot be written: %s", error)
-            message = "What is looked at must be recorded, and cannot be just now; try again"
+            logger.error("the audit log cannot be written: %s", error)
+            message = "Views must be recorded, which is not possible right now; try again"
             raise RequestError(503, "not_recorded", message, headers={"retry-after": "5"}) from error
 
     def _go_on(self, wanted: Iterable[_Known]) -> bool:

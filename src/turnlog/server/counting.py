@@ -24,7 +24,7 @@ class Counted(Struct, frozen=True, gc=False, kw_only=True):
     last_change: int
     files: FileCounts
     problems: int
-    """Sessions in whose lines something is wrong or unknown."""
+    """Sessions with wrong or unknown content in their lines."""
 
 
 class ArchiveCounter:

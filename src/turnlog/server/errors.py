@@ -129,10 +129,12 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
                 503, "unavailable", "The archive cannot be reached; try again", headers={"retry-after": "2"}
             )
         case TakenMachineError():
-            return RequestError(403, "machine_taken", "This machine's sessions are another person's")
+            return RequestError(403, "machine_taken", "This machine belongs to another person")
         case RestoreError():
             where = ErrorDetail(where=error.path.encode("utf-8", "replace").decode(), message=error.reason)
-            return RequestError(409, "in_the_way", "A file may not be put where it was", details=(where,))
+            return RequestError(
+                409, "in_the_way", "The file may not be restored to its place", details=(where,)
+            )
         case ArchiveError():
             logger.error("request %s: %s", request_id, error)
             return RequestError(500, "damaged", "The archive is damaged here", request_id=request_id)
@@ -148,7 +150,9 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
                 "The query is not valid", ErrorDetail(where="q", message=str(error), at=at)
             )
     logger.error("request %s failed", request_id, exc_info=error)
-    return RequestError(500, "internal", "Something went wrong here; the log has more", request_id=request_id)
+    return RequestError(
+        500, "internal", "Something went wrong on the server; its log has more", request_id=request_id
+    )
 
 
 def _translate(error: HTTPException) -> RequestError:
@@ -169,7 +173,7 @@ def _add_head(allowed: str) -> str:
 
 _KNOWN = {
     HTTPStatus.NOT_FOUND: ("not_found", "There is nothing at this address"),
-    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "This cannot be done here"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "This method is not allowed here"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large"),
 }
 

@@ -29,44 +29,44 @@ GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
 def build_filter(
     caller: GivenCaller,
     project: Annotated[
-        str | None, QueryParameter(max_length=4000, description="The path of the project, all of it.")
+        str | None, QueryParameter(max_length=4000, description="The full path of the project.")
     ] = None,
     text: Annotated[
-        str | None, QueryParameter(max_length=500, description="A part of the title, whatever its case.")
+        str | None, QueryParameter(max_length=500, description="Part of the title; case is ignored.")
     ] = None,
     model: Annotated[
-        str | None, QueryParameter(max_length=500, description="A part of the name of one of its models.")
+        str | None, QueryParameter(max_length=500, description="Part of the name of one of its models.")
     ] = None,
     branch: Annotated[
-        str | None, QueryParameter(max_length=500, description="A part of the name of a git branch.")
+        str | None, QueryParameter(max_length=500, description="Part of the name of a git branch.")
     ] = None,
     tag: Annotated[
-        list[str] | None, QueryParameter(max_items=20, description="Tags that it has, all of them.")
+        list[str] | None, QueryParameter(max_items=20, description="Tags that it must have, all of them.")
     ] = None,
     person: Annotated[
         list[str] | None,
         QueryParameter(
             max_items=100,
-            description="Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody.",
+            description="Their owner: any of these people. `me` is the caller, an empty name means no owner.",
         ),
     ] = None,
     machine: Annotated[
-        list[str] | None, QueryParameter(max_items=100, description="Where they come from: any of these.")
+        list[str] | None, QueryParameter(max_items=100, description="The machine they come from: any of these.")
     ] = None,
     visibility: Annotated[Visibility | None, QueryParameter(description="Who sees them.")] = None,
-    starred: Annotated[bool | None, QueryParameter(description="Those with a star, or without.")] = None,
+    starred: Annotated[bool | None, QueryParameter(description="Only those with a star, or without.")] = None,
     archived: Annotated[
-        bool, QueryParameter(description="Those that were put away, instead of the others.")
+        bool, QueryParameter(description="Sessions hidden from lists, instead of the others.")
     ] = False,
     only_here: Annotated[
-        bool | None, QueryParameter(description="Those whose files exist nowhere else any more, or the others.")
+        bool | None, QueryParameter(description="Only those whose files exist nowhere else, or the others.")
     ] = None,
     errors: Annotated[
-        bool | None, QueryParameter(description="Those in which calls or requests failed, or the others.")
+        bool | None, QueryParameter(description="Only those with failed calls or requests, or the others.")
     ] = None,
     problems: Annotated[
         bool | None,
-        QueryParameter(description="Those in whose lines something is wrong or unknown, or the others."),
+        QueryParameter(description="Only those with wrong or unknown content in their lines, or the others."),
     ] = None,
     series: Annotated[
         str | None,
@@ -74,13 +74,11 @@ def build_filter(
     ] = None,
     since: Annotated[
         str | None,
-        QueryParameter(
-            max_length=40, description="Something happened then or later: a date or a time, ISO 8601."
-        ),
+        QueryParameter(max_length=40, description="Active at this time or later: a date or a time, ISO 8601."),
     ] = None,
     until: Annotated[
         str | None,
-        QueryParameter(max_length=40, description="Something happened before: a date or a time, ISO 8601."),
+        QueryParameter(max_length=40, description="Active before this time: a date or a time, ISO 8601."),
     ] = None,
 ) -> SessionFilter:
     """Return which sessions are meant; raises `InvalidRequestError` for a time that is none."""

@@ -41,7 +41,7 @@ def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
     if len(meant) > 1:
         # Copies have the same id; their keys tell them apart.
         keys = tuple(ErrorDetail(where="id", message=session.key) for session in meant[:_SHOWN])
-        raise RequestError(409, "ambiguous", f"{len(meant)} sessions go by that name", details=keys)
+        raise RequestError(409, "ambiguous", f"{len(meant)} sessions match that name", details=keys)
     return meant[0]
 
 

@@ -68,7 +68,7 @@ class Following:
                 return
             self._state.restarts += 1
             self._state.enter(SyncPhase.FAILED)
-            logger.error("keeping up to date ended with %d; starting again in %.0f s", status, pause)
+            logger.error("the follower exited with status %d; restarting it in %.0f s", status, pause)
             self._stopping.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -83,7 +83,7 @@ class Following:
         try:
             news = msgspec.json.decode(line, type=News)
         except msgspec.DecodeError:
-            logger.error("the follower said what nobody understands")
+            logger.error("the follower sent a message that cannot be read")
             return
         if news.reason and news.reason != self._state.reason:
             logger.warning("%s", news.reason)

@@ -28,11 +28,11 @@ class Metrics:
         registry = CollectorRegistry()
         self._registry = registry
         self._requests = Counter(
-            "turnlog_requests", "Requests that were answered.", ("method", "route", "status"), registry=registry
+            "turnlog_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
         self._durations = Histogram(
             "turnlog_request_seconds",
-            "How long answers took.",
+            "Response times.",
             ("route",),
             buckets=_BUCKETS,
             registry=registry,
@@ -73,7 +73,7 @@ class _Archive(Collector):
         yield GaugeMetricFamily(
             "turnlog_sessions_only_here", "Sessions whose files are gone.", value=files.only_here
         )
-        yield GaugeMetricFamily("turnlog_archived_bytes", "What was read, as it was.", value=files.bytes)
+        yield GaugeMetricFamily("turnlog_archived_bytes", "Raw bytes read.", value=files.bytes)
         yield CounterMetricFamily("turnlog_changes", "Entries of the feed.", value=counted.last_change)
         if self._place is not None:
             size = measure_store(self._place)
@@ -89,16 +89,18 @@ class _Sync(Collector):
 
     def collect(self) -> Iterator[Metric]:
         state = self._state
-        phase = GaugeMetricFamily("turnlog_sync_phase", "What the follower does: 1 for one.", labels=("phase",))
+        phase = GaugeMetricFamily(
+            "turnlog_sync_phase", "What the follower is doing: 1 for the current phase.", labels=("phase",)
+        )
         for each in SyncPhase:
             phase.add_metric((each.value,), float(state.phase is each))
         yield phase
-        yield CounterMetricFamily("turnlog_sync_looks", "Looks that found something.", value=state.looks)
-        yield CounterMetricFamily("turnlog_sync_failures", "Looks that failed.", value=state.failures)
-        yield CounterMetricFamily("turnlog_sync_restarts", "Times the follower ended.", value=state.restarts)
-        yield CounterMetricFamily("turnlog_sync_lines", "Lines that were archived.", value=state.lines)
-        yield CounterMetricFamily("turnlog_sync_bytes", "Bytes that were archived.", value=state.bytes)
-        yield CounterMetricFamily("turnlog_sync_seconds", "Time that took.", value=state.seconds)
+        yield CounterMetricFamily("turnlog_sync_looks", "Scans that found something.", value=state.looks)
+        yield CounterMetricFamily("turnlog_sync_failures", "Scans that failed.", value=state.failures)
+        yield CounterMetricFamily("turnlog_sync_restarts", "Times the follower exited.", value=state.restarts)
+        yield CounterMetricFamily("turnlog_sync_lines", "Lines archived.", value=state.lines)
+        yield CounterMetricFamily("turnlog_sync_bytes", "Bytes archived.", value=state.bytes)
+        yield CounterMetricFamily("turnlog_sync_seconds", "Time spent archiving.", value=state.seconds)
 
     def describe(self) -> Iterator[Metric]:
         return iter(())
@@ -110,7 +112,7 @@ class _Hooks(Collector):
 
     def collect(self) -> Iterator[Metric]:
         received = CounterMetricFamily(
-            "turnlog_hooks_received", "Hook deliveries that were kept, by where.", labels=("kept",)
+            "turnlog_hooks_received", "Hook deliveries kept, by destination.", labels=("kept",)
         )
         for place, count in self._hooks.received.items():
             received.add_metric((place,), count)
@@ -120,7 +122,9 @@ class _Hooks(Collector):
         yield GaugeMetricFamily("turnlog_live_events", "Hook events in the live window.", value=events)
         if self._hooks.spool is not None:
             counts = self._hooks.spool.count()
-            yield GaugeMetricFamily("turnlog_spool_files", "Files to be taken up.", value=counts.waiting)
+            yield GaugeMetricFamily(
+                "turnlog_spool_files", "Files waiting to be imported.", value=counts.waiting
+            )
             yield GaugeMetricFamily("turnlog_spool_aside", "Files that could not be read.", value=counts.aside)
 
     def describe(self) -> Iterator[Metric]:

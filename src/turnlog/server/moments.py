@@ -21,7 +21,7 @@ def parse_moment(where: str, text: str | None) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        problem = f"expected a date or a time as 2026-01-31 or 2026-01-31T12:00:00Z, got {text!r}"
-        raise InvalidRequestError("A time makes no sense", ErrorDetail(where=where, message=problem)) from None
+        problem = f"expected a date or a time such as 2026-01-31 or 2026-01-31T12:00:00Z, got {text!r}"
+        raise InvalidRequestError("A time is not valid", ErrorDetail(where=where, message=problem)) from None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return to_microseconds(moment)

@@ -83,7 +83,7 @@ class Pages:
         scope["path_template"] = "(page)"
         if scope["method"] not in ("GET", "HEAD"):
             raise RequestError(
-                405, "method_not_allowed", "This cannot be done here", headers={"allow": "GET, HEAD"}
+                405, "method_not_allowed", "This method is not allowed here", headers={"allow": "GET, HEAD"}
             )
         asset = self._find(scope["path"])
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}

@@ -54,7 +54,7 @@ NamedSession: TypeAlias = Annotated[
     ),
 ]
 NamedSource: TypeAlias = Annotated[
-    str, PathParameter(description="A file of the session, as `source` of what is in it.")
+    str, PathParameter(description="A file of the session: the `source` of its content.")
 ]
 Counted: TypeAlias = Annotated[
     int, PathParameter(ge=0, le=LARGEST, description="Counted from 0.", schema_extra=FROM_ZERO)
@@ -63,28 +63,30 @@ Source: TypeAlias = Annotated[
     str | None,
     QueryParameter(
         max_length=200,
-        description="The file of the session that is meant, as `source` of a message or an agent; its "
-        "transcript if none is given.",
+        description="The file of the session, as `source` of a message or an agent; its transcript by default.",
     ),
 ]
-Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=500, description="The most to answer at once.")]
+Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=500, description="The maximum number of items.")]
 Cursor: TypeAlias = Annotated[
     int,
     QueryParameter(
-        ge=0, le=LARGEST, description="Where to go on: `next` of the answer before.", schema_extra=FROM_ZERO
+        ge=0,
+        le=LARGEST,
+        description="Where to continue: `next` from the previous response.",
+        schema_extra=FROM_ZERO,
     ),
 ]
 Text: TypeAlias = Annotated[str | None, QueryParameter(max_length=500)]
 
 # What windows of a conversation are asked for with.
 AgentId: TypeAlias = Annotated[
-    str | None, QueryParameter(max_length=200, description="The id of the sub-agent whose messages they are.")
+    str | None, QueryParameter(max_length=200, description="The id of a sub-agent, for its messages.")
 ]
 Around: TypeAlias = Annotated[
     str | None,
     QueryParameter(
         max_length=200,
-        description="The middle of the window: a message's uuid or index, or `end`. A uuid is looked for "
+        description="The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
         "in all files of the session, unless one is given.",
     ),
 ]
@@ -101,16 +103,20 @@ After: TypeAlias = Annotated[
     int | None,
     QueryParameter(ge=-1, le=LARGEST, description="Only messages below this index: `after` of a window."),
 ]
-WindowLimit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="The most messages.")]
+WindowLimit: TypeAlias = Annotated[
+    int, QueryParameter(ge=1, le=200, description="The maximum number of messages.")
+]
 Lanes: TypeAlias = Annotated[
     list[Lane] | None,
-    QueryParameter(max_items=20, description="What is said, what is done, what sub-agents say."),
+    QueryParameter(
+        max_items=20, description="`main` for the conversation, `tool` for actions, `agent` for sub-agents."
+    ),
 ]
 Roles: TypeAlias = Annotated[
-    list[Role] | None, QueryParameter(max_items=20, description="What they are in the conversation.")
+    list[Role] | None, QueryParameter(max_items=20, description="Their role in the conversation.")
 ]
 Categories: TypeAlias = Annotated[
-    list[Category] | None, QueryParameter(max_items=20, description="The sort of action or event.")
+    list[Category] | None, QueryParameter(max_items=20, description="The category of the action or event.")
 ]
 BranchNumber: TypeAlias = Annotated[
     int | None,

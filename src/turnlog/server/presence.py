@@ -52,8 +52,8 @@ class AlreadyServingError(ServerError):
 
     def __str__(self) -> str:
         if self.presence is None:
-            return "another server of this archive is just starting"
-        return f"process {self.presence.pid} serves this archive already, at {self.presence.url}"
+            return "another server for this archive is starting"
+        return f"process {self.presence.pid} is already serving this archive, at {self.presence.url}"
 
 
 class Claim:

@@ -105,7 +105,7 @@ class HookReceiver:
         `received_ns` says when it came to another machine, and `origin` which one that is, if it did.
         """
         if self.spool is None:
-            raise RequestError(503, "cannot_keep", "This server keeps no hook deliveries")
+            raise RequestError(503, "cannot_keep", "This server does not accept hook deliveries")
         if delivery_id is None or not is_delivery_id(delivery_id):
             delivery_id = make_delivery_id()
         kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
@@ -123,8 +123,10 @@ class HookReceiver:
             try:
                 kept = await loop.run_in_executor(self._thread, _keep, spool, arrived)
             except OSError as error:
-                logger.error("hook deliveries cannot be kept: %s", error)
-                refusal = RequestError(507, "cannot_keep", "The delivery cannot be kept: the disk refuses it")
+                logger.error("hook deliveries cannot be stored: %s", error)
+                refusal = RequestError(
+                    507, "cannot_keep", "The delivery cannot be stored: writing to disk failed"
+                )
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(refusal)

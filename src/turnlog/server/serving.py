@@ -58,7 +58,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     """Whether it keeps the archive up to date."""
     new_token: bool = False
     demo: bool = False
-    """Whether the sessions are sample ones."""
+    """Whether these are the sample sessions."""
     log_requests: bool = False
     log_format: LogFormat = LogFormat.TEXT
     drain_seconds: float = 0.0
@@ -89,9 +89,7 @@ def serve(
     the port is taken, or nothing can be kept in the folder; `ConfigError` and `StoreError` if a file is wrong.
     """
     if isinstance(place, ServerPlace) and place.is_in_process:
-        raise ServerError(
-            f"{place} is an engine within one process, and a server has several: use one of clickhouse://…"
-        )
+        raise ServerError(f"{place} runs inside one process, and a server has several: use clickhouse://…")
     home = home_of(place)
     _require_home(home)
     allow_files(options.limits.connections + _OTHER_FILES)
@@ -147,9 +145,9 @@ def _require_home(home: Path) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
     if not reason and not os.access(home, os.W_OK | os.X_OK):
-        reason = "it may not be written"
+        reason = "it is not writable"
     if reason:
-        raise ServerError(f"{home}: nothing can be kept here ({reason}); TURNLOG_HOME names another place")
+        raise ServerError(f"{home}: nothing can be stored here ({reason}); TURNLOG_HOME names another place")
 
 
 def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:

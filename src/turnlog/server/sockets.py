@@ -35,7 +35,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         except _TakenError:
             continue
     raise ServerError(
-        f"the ports from {DEFAULT_PORT} to {DEFAULT_PORT + _ATTEMPTS - 1} are all taken; choose one with --port"
+        f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _ATTEMPTS - 1} are all in use; choose one with --port"
     )
 
 
@@ -65,7 +65,7 @@ def _bind(host: str, port: int) -> socket.socket:
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
-        raise ServerError(f"{host} is no address of this machine ({error.strerror or error})") from error
+        raise ServerError(f"{host} is not an address of this machine ({error.strerror or error})") from error
     made = socket.socket(family, kind, protocol)
     try:
         if os.name == "posix":  # elsewhere it would let two programs listen on one port
@@ -80,7 +80,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _explain(error: OSError, host: str, port: int) -> ServerError:
     if error.errno == errno.EADDRINUSE:
-        return _TakenError(f"port {port} of {host} is taken by another program; choose another with --port")
+        return _TakenError(f"port {port} of {host} is in use by another program; choose another with --port")
     if error.errno in (errno.EACCES, errno.EPERM):
-        return ServerError(f"port {port} of {host} may not be used; choose one above 1023 with --port")
-    return ServerError(f"nobody can listen on port {port} of {host}: {error.strerror or error}")
+        return ServerError(f"port {port} of {host} is not allowed; choose one above 1023 with --port")
+    return ServerError(f"cannot listen on port {port} of {host}: {error.strerror or error}")

@@ -40,7 +40,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets."""
     demo: bool = False
-    """Whether the sessions are sample ones."""
+    """Whether these are the sample sessions."""
     env: Mapping[str, str] = os.environ
     """What processes beside the server find their settings in."""
 

@@ -47,7 +47,7 @@ def main(place: StorePlace) -> int:
         with closing(open_store(place)) as store:
             _take_all(UploadTaker(store, flush=lambda: flush_store(place)), arrived, sys.stdout.buffer)
     except TurnlogError as error:
-        sys.stderr.write(f"taking uploads failed: {error}\n")
+        sys.stderr.write(f"the upload process failed: {error}\n")
         return 1
     except BrokenPipeError:  # the server is no more, and what is left to be said goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -68,7 +68,7 @@ class Uploading:
         """Keep room for a request while it is dealt with; raises `RequestError` if there is none."""
         if self._held + size > _MOST_BYTES or len(self._waiting) >= _MOST_WAITING:
             self.taken["refused"] += 1
-            raise _busy("There is more to take than fits; try again")
+            raise _busy("Too many uploads are waiting; try again")
         self._held += size
         try:
             yield
@@ -104,9 +104,9 @@ class Uploading:
         if self._child is not None:
             return self._child
         if self._place is None or self._is_over:
-            raise RequestError(503, "unavailable", "This server takes no uploads")
+            raise RequestError(503, "unavailable", "This server does not accept uploads")
         if time.monotonic() < self._next_start:
-            raise _busy("What takes uploads is being started; try again")
+            raise _busy("The upload process is starting; try again")
         self._next_start = time.monotonic() + _PAUSE
         process = start_child("turnlog.server.uploader", self._place, self._env)
         child = self._child = _Child(process, queue.SimpleQueue())
@@ -133,14 +133,14 @@ class Uploading:
                 self._child = None
             left = list(self._waiting)
             if not self._is_over:
-                logger.error("taking uploads ended with %d", status)
+                logger.error("the upload process exited with status %d", status)
         child.to_send.put(None)
         for pipe in (child.process.stdin, stream):
             if pipe is not None:
                 with suppress(OSError):  # what was not sent is not sent
                     pipe.close()
         for number in left:
-            self._answer(number, UploadAnswer("busy", "What takes uploads ended; try again"))
+            self._answer(number, UploadAnswer("busy", "The upload process ended; try again"))
 
     def _answer(self, number: int, answer: UploadAnswer) -> None:
         loop, future = self._waiting.pop(number, (None, None))

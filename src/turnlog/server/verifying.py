@@ -48,7 +48,7 @@ class Verifying:
             if self._place is None or self._is_over:
                 raise RequestError(503, "unavailable", "This archive cannot be verified now")
             if self._job is not None and self._job.state is VerifyState.RUNNING:
-                raise RequestError(409, "running", "A verification is running already")
+                raise RequestError(409, "running", "A verification is already running")
             process = start_child("turnlog.server.verifier", self._place, self._env)
             job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
             self._process, self._job = process, job
@@ -70,7 +70,7 @@ class Verifying:
             try:
                 self._take(msgspec.json.decode(line, type=VerifyNews))
             except msgspec.DecodeError:
-                logger.error("the verifier said what nobody understands")
+                logger.error("the verifier sent a message that cannot be read")
         status = process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -78,8 +78,8 @@ class Verifying:
         assert self._job is not None
         if self._job.state is VerifyState.RUNNING:
             if not self._is_over:
-                logger.error("verifying ended with %d", status)
-            self._end(VerifyState.FAILED, "It ended before all was checked")
+                logger.error("the verifier exited with status %d", status)
+            self._end(VerifyState.FAILED, "It ended before everything was checked")
 
     def _take(self, news: VerifyNews) -> None:
         assert self._job is not None

@@ -87,7 +87,7 @@ def decompress(data: bytes, length: int) -> bytes:
         # The decompressor believes the header and allocates what it says, so it is checked first.
         found = zstandard.frame_content_size(data)
         if found != length:
-            raise ValueError(f"Expected {length} bytes, the header says {found}")
+            raise ValueError(f"Expected {length} bytes, but the header says {found}")
         return _codecs.decompressor.decompress(data, max_output_size=length, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise ValueError(f"The bytes cannot be decompressed ({error})") from None

@@ -23,7 +23,7 @@ class HookDelivery(Struct, frozen=True, gc=False, kw_only=True):
     label: str | None = None
     """For people."""
     group_name: str | None = None
-    """What it says about the agent's state; None if it says nothing."""
+    """What it says about the agent's state; None if nothing."""
     context: str | None = None
     """What is specific to the event, as JSON."""
     tool_use_id: str | None = None

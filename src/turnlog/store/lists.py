@@ -168,7 +168,7 @@ class StoredProject(Struct, frozen=True, gc=False, kw_only=True):
     """A project in the lists: all of its sessions together, those that were put away as well."""
 
     path: str | None
-    """None for sessions that do not tell."""
+    """None for sessions that do not say."""
     sessions: int
     only_here: int
     """Sessions of which no file is still outside."""
@@ -258,7 +258,7 @@ def decode_cursor(text: str, order: SessionOrder) -> Cursor:
         data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         cursor = json.decode(data, type=Cursor)
     except (Error, DecodeError, UnicodeError) as error:
-        raise CursorError(f"Expected a cursor that a list ended with, got {text[:40]!r}") from error
+        raise CursorError(f"Expected a cursor from a list, got {text[:40]!r}") from error
     if cursor.order is not order:
-        raise CursorError(f"Expected a cursor of a list by {order}, got one by {cursor.order}")
+        raise CursorError(f"Expected a cursor from a list by {order}, got one by {cursor.order}")
     return cursor

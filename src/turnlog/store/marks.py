@@ -134,6 +134,6 @@ def _list_refused(text: str, allowed: str) -> Iterator[str]:
 def _check_tag(tag: str) -> None:
     _check("tag", tag, LONGEST_TAG)
     if not tag.strip():
-        raise MarkError("Expected a tag, got nothing but blanks")
+        raise MarkError("Expected a tag, got only spaces")
     if "," in tag or any(each.isspace() for each in tag.strip()):
-        raise MarkError(f"Expected a tag without blanks and commas, got {tag!r}")
+        raise MarkError(f"Expected a tag without spaces and commas, got {tag!r}")

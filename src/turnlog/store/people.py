@@ -23,7 +23,7 @@ __all__ = ["Machine", "PeopleStore", "ProjectRule", "SessionAccess", "Visibility
 
 
 class Visibility(StrEnum):
-    """Who sees a session, besides the person whose it is, and admins."""
+    """Who sees a session, besides its owner and admins."""
 
     PRIVATE = "private"
     TEAM = "team"
@@ -34,7 +34,7 @@ class Machine(Struct, frozen=True, gc=False, kw_only=True):
 
     origin: str
     person: str | None = None
-    """Whose sessions these are; None if nobody said."""
+    """The owner of these sessions; None if there is none."""
     host: str = ""
     """As the computer calls itself."""
     user: str = ""
@@ -63,7 +63,7 @@ class SessionAccess(Struct, frozen=True, gc=False, kw_only=True):
     chosen: Visibility | None
     """What the person said; None if the rules decide."""
     rule: str | None
-    """The pattern of the rule that fits its project; None if none does."""
+    """The pattern of the rule that matches its project; None if none does."""
     visibility: Visibility
     """What follows from all of it."""
 

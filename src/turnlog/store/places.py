@@ -117,7 +117,7 @@ def parse_address(address: str, home: Path) -> ServerPlace:
     if scheme not in _ENGINES:
         known = " or ".join(f"{name}://…" for name in _ENGINES)
         raise ValueError(
-            f"Expected an address as {known}, got {f'one of {scheme}' if scheme else 'no address'}"
+            f"Expected an address such as {known}, got {f'one of {scheme}' if scheme else 'no address'}"
         )
     return ServerPlace(address, home)
 

@@ -196,7 +196,7 @@ def test_a_verification_that_is_cut_off_has_failed(archive: Archive) -> None:
     archive.post("/api/archive/verify")
     os.kill(archive.await_verifier(), signal.SIGKILL)
     job = archive.await_end()
-    assert (job["state"], job["message"]) == ("failed", "It ended before all was checked")
+    assert (job["state"], job["message"]) == ("failed", "It ended before everything was checked")
     archive.let_go()
     assert archive.post("/api/archive/verify").status == 202
     assert archive.await_end()["state"] == "clean"

@@ -209,7 +209,7 @@ def test_a_process_that_is_gone_ends_its_session(board: Served, told: Told, tmp_
             time.sleep(0.05)
         card = get_card(board)
         assert card["column"] == expected[1]
-    assert card["stopped_by"] == "Its process ended in the middle of the work"
+    assert card["stopped_by"] == "Its process ended while it was working"
 
 
 def test_spans_tell_when_it_worked_and_when_it_waited(board: Served, told: Told) -> None:

@@ -146,7 +146,7 @@ def test_a_webhook_is_told_no_more_than_is_said() -> None:
 @pytest.mark.parametrize(("status", "again"), [(302, False), (404, False), (500, True), (429, True)])
 def test_nobody_is_followed_elsewhere(status: int, again: bool) -> None:
     with listening_on(status) as listener:
-        with pytest.raises(SendError, match=f"it answered {status}") as caught:
+        with pytest.raises(SendError, match=f"it responded with {status}") as caught:
             Webhook(listener.url).send(build_test_notice())
         assert caught.value.again is again
         listener.got.get(timeout=PATIENCE)
@@ -156,7 +156,7 @@ def test_nobody_is_followed_elsewhere(status: int, again: bool) -> None:
 def test_a_webhook_that_hangs_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        with pytest.raises(SendError, match="did not answer"):
+        with pytest.raises(SendError, match="did not respond"):
             Webhook(address, timeout=0.2).send(build_test_notice())
     with pytest.raises(SendError, match="cannot be reached"):
         Webhook(address, timeout=0.2).send(build_test_notice())
@@ -350,7 +350,7 @@ def test_the_api_says_who_is_told_without_secrets(store: CaredStore, tmp_path: P
             {
                 "target": f"{listener.url}/hook",
                 "ok": False,
-                "message": f"it answered 500 {http.client.responses[500]}",
+                "message": f"it responded with 500 {http.client.responses[500]}",
             },
         ]
     }
@@ -367,7 +367,7 @@ def test_the_command_line_tries_them(tmp_path: Path) -> None:
         assert listener.got.get(timeout=PATIENCE)[2]["event"] == "test"
     assert (fine.returncode, fine.stdout) == (0, f"{listener.url}/hook: sent\n".encode())
     assert refused.returncode == 1
-    assert json.loads(refused.stdout)["sent"][0]["message"] == "it answered 404 Not Found"
+    assert json.loads(refused.stdout)["sent"][0]["message"] == "it responded with 404 Not Found"
 
 
 def test_the_desktop_says_what_is_missing(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ test("the board says who needs you and why, who works, and who is done", async (
   await expect(column(page, "Working").getByRole("article")).toHaveCount(4);
   await expect(card(page, "Draw depth lines")).toContainText("code-reviewer");
   await expect(column(page, "Done today")).toContainText("stopped: rate limit after 10 retries");
-  await expect(page.getByRole("region", { name: "The last three hours" })).toContainText("38 m in all today");
+  await expect(page.getByRole("region", { name: "The last three hours" })).toContainText("38 m in total today");
 });
 
 test("a card moves when its session does", async ({ page, fixture }) => {
@@ -234,7 +234,7 @@ test.describe("being told", () => {
     await page.goto("/mission-control");
     await page.getByRole("button", { name: "More notifications" }).click();
     const sheet = page.getByRole("dialog", { name: "Notifications" });
-    await expect(sheet).toContainText("https://hooks.example/turnlog when one starts to wait or ends");
+    await expect(sheet).toContainText("https://hooks.example/turnlog when a session starts to wait or ends");
     await sheet.getByRole("button", { name: "Send a test" }).click();
     await expect(sheet).toContainText("desktop arrived");
     await expect(sheet).toContainText("failed: no answer in 5 s");

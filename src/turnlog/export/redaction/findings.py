@@ -11,7 +11,7 @@ __all__ = ["Finding", "Kind", "settle"]
 
 
 class Kind(StrEnum):
-    """What is taken out."""
+    """What is removed."""
 
     PRIVATE_KEY = "private-key"
     TOKEN = "token"

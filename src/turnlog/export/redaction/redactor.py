@@ -46,7 +46,7 @@ _GLANCED = frozenset({Sign.HOME, Sign.ENCODED})
 
 
 class RedactionRules(Struct, frozen=True, gc=False, kw_only=True):
-    """What is taken out."""
+    """What is removed."""
 
     words: tuple[str, ...] = ()
     """Of one's own, without regard to case."""

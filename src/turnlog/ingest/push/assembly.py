@@ -76,7 +76,7 @@ def open_collector(
     try:
         store = open_store(place)
     except StoreError as error:
-        raise StoreError(f"{error}; what hooks delivered is in this archive, so it must be usable") from error
+        raise StoreError(f"{error}; hook deliveries are in this archive, so it must be usable") from error
     with closing(store):
         yield _build(client, home, store, dirs, origin, machine, exclusion, on_trouble)
 

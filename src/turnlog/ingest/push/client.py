@@ -95,11 +95,11 @@ def parse_server(url: str, *, insecure: bool = False) -> SplitResult:
     except ValueError:
         is_address = False
     if not is_address or parts.query or parts.fragment or parts.username is not None:
-        raise PushError(f"Expected the address of a server as https://turnlog.example.org, got {url!r}")
+        raise PushError(f"Expected the address of a server such as https://turnlog.example.org, got {url!r}")
     if parts.scheme == "http" and not insecure and not _is_here(parts.hostname or ""):
         raise PushError(
-            f"{url} has no TLS, so that everybody on the way could read along; "
-            "use https://, or --insecure if the line is safe"
+            f"{url} does not use TLS, so anyone on the network could read the data; "
+            "use https://, or --insecure if the connection is safe"
         )
     return parts
 
@@ -158,7 +158,7 @@ class PushClient:
         """Push what is new of some sessions, and return what became of each; raises `PushError`."""
         receipt = self._ask("POST", "/api/ingest", {}, _Receipt, encode_upload(upload))
         if len(receipt.sessions) != len(upload.sessions):
-            raise PushError(f"{self.name} answers about other sessions than it was told of")
+            raise PushError(f"{self.name} responded about other sessions than it was sent")
         return receipt.sessions
 
     def send_hooks(self, upload: HookUpload) -> frozenset[str]:
@@ -200,7 +200,9 @@ class PushClient:
             try:
                 return msgspec.json.decode(answer.data, type=shape)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                raise PushError(f"{self.name} is no turnlog server: it answers something else") from None
+                raise PushError(
+                    f"{self.name} is not a turnlog server: it sent an unexpected response"
+                ) from None
         raise self._explain(answer)
 
     def _exchange(self, request: _Request) -> _Answer:
@@ -267,15 +269,15 @@ class PushClient:
     def _describe(self, error: Exception) -> PushError:
         reason, code = f"it cannot be reached ({error or type(error).__name__})", "offline"
         if isinstance(error, ssl.SSLCertVerificationError):
-            reason, code = f"its certificate is not to be trusted ({error.verify_message})", "tls"
+            reason, code = f"its certificate cannot be trusted ({error.verify_message})", "tls"
         elif isinstance(error, ssl.SSLError):
-            reason, code = f"it speaks no TLS, or another version ({error.reason or error})", "tls"
+            reason, code = f"it does not speak TLS, or uses another version ({error.reason or error})", "tls"
         elif isinstance(error, TimeoutError):
-            reason = f"it did not answer within {self._timeout:.0f} seconds"
+            reason = f"it did not respond within {self._timeout:.0f} seconds"
         elif isinstance(error, socket.gaierror):
             reason = f"no machine has that name ({error.strerror or error})"
         elif isinstance(error, http.client.BadStatusLine | http.client.LineTooLong):
-            reason = "it does not speak HTTP, or went away"
+            reason = "it does not speak HTTP, or closed the connection"
         return PushError(f"{self.name}: {reason}", code=code)
 
     def _explain(self, answer: _Answer) -> PushError:
@@ -285,23 +287,28 @@ class PushClient:
         except (msgspec.DecodeError, UnicodeDecodeError):
             failure = _Failure()
         refusals = {
-            "another_machine": "this token is another machine's; make one for this machine",
-            "machine_taken": "this machine's sessions are another person's there; an admin of the server can "
-            "say whose it is",
-            "machine_unassigned": "the server has sessions of this machine that are nobody's; an admin of the "
-            "server has to say whose it is",
+            "another_machine": "this token belongs to another machine; create one for this machine",
+            "machine_taken": "this machine belongs to another person there; an admin of the server can "
+            "reassign it",
+            "machine_unassigned": "the server has sessions of this machine without an owner; an admin of the "
+            "server has to assign the machine",
         }
         reasons = {
             401: "the token is wrong, has expired or was revoked; get a new one from the server's page, or, "
-            "where nobody has an account, from `server-token` in the server's TURNLOG_HOME",
+            "on a server without accounts, from `server-token` in the server's TURNLOG_HOME",
             403: failure.message or "this token may not push for this machine",
-            404: "there is no turnlog server at this address, or one that is too old to be pushed to",
+            404: "there is no turnlog server at this address, or it is too old to accept pushes",
             405: "there is no turnlog server at this address",
-            421: "it does not answer to this name; it can be told to (`turnlog serve --allow-host`)",
+            421: "it does not accept this name; allow it with `turnlog serve --allow-host`",
         }
-        reason = refusals.get(failure.code) or reasons.get(status) or failure.message or f"it answered {status}"
+        reason = (
+            refusals.get(failure.code)
+            or reasons.get(status)
+            or failure.message
+            or f"it responded with {status}"
+        )
         if 300 <= status < 400:
-            reason = f"it sends us elsewhere ({headers.get('location', 'nowhere')}); give that address"
+            reason = f"it redirects elsewhere ({headers.get('location', 'nowhere')}); give that address"
         return PushError(
             f"{self.name}: {reason}",
             status=status,

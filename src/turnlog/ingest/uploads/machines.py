@@ -71,7 +71,7 @@ class KnownMachines:
                 )
             except TakenMachineError:
                 self._noted.pop(origin, None)
-                reason = "This machine's sessions are another person's; an admin can say whose it is"
+                reason = "This machine belongs to another person; an admin can reassign it"
                 raise UploadError(MACHINE_TAKEN, reason) from None
             self._noted[origin] = _Noted(person, host, user, now)
             while len(self._noted) > _MOST:
@@ -90,5 +90,5 @@ class KnownMachines:
             self._known_at = now
         known = self._known.get(origin)
         if known is not None and known.person is None and known.sessions:
-            reason = "This machine has sessions here that are nobody's yet; an admin has to say whose it is"
+            reason = "This machine has sessions here without an owner; an admin has to assign it first"
             raise UploadError(MACHINE_UNASSIGNED, reason)

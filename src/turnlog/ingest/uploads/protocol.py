@@ -156,7 +156,7 @@ def decode_upload(body: bytes, origin: str) -> Upload:
     upload = _decode(body, origin, _decode_sessions)
     for stretch in (stretch for session in upload.sessions for stretch in session.sources):
         if digest_of(stretch.data) != stretch.digest:
-            raise UploadError("damaged", "The bytes of a stretch do not match their digest")
+            raise UploadError("damaged", "The bytes of a chunk do not match their digest")
     return upload
 
 
@@ -189,7 +189,7 @@ def _decode(body: bytes, origin: str, decoder: msgspec.msgpack.Decoder[_Given]) 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UploadError("damaged", f"The upload cannot be read ({error})") from None
     if upload.origin != origin:
-        raise UploadError("another_machine", "The upload is of another machine than the request says")
+        raise UploadError("another_machine", "The upload comes from another machine than the request says")
     return upload
 
 
@@ -199,7 +199,7 @@ def _decompress(body: bytes) -> bytes:
         size = zstandard.frame_content_size(body)
         if size > LARGEST_UPLOAD:
             raise UploadError(
-                "too_large", f"Expected at most {LARGEST_UPLOAD:,} bytes, the header says {size:,}"
+                "too_large", f"Expected at most {LARGEST_UPLOAD:,} bytes, but the header says {size:,}"
             )
         if size < 0:
             raise UploadError("damaged", "The upload does not say how large it is")

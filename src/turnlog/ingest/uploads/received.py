@@ -83,7 +83,7 @@ def _check_session(upload: SessionUpload, known: KnownSession | None, origin: st
     texts = (upload.transcript, upload.session_id, upload.project_folder)
     has_place = bool(upload.key) or os.path.isabs(name_text(upload.transcript))
     if max(map(len, texts)) > _LONGEST or not has_place:
-        raise UploadError("damaged", "The session has no name that one can have")
+        raise UploadError("damaged", "The session has an invalid name")
     names = [stretch.source or stretch.path for stretch in upload.sources]
     if len(set(names)) < len(names):
         raise UploadError("damaged", "A file is in the upload twice")
@@ -93,7 +93,7 @@ def _check_gone(upload: SessionUpload, sources: Mapping[str, KnownSource]) -> No
     told = {stretch.source for stretch in upload.sources}
     for name in upload.gone:
         if name not in sources or name in told:
-            raise _mismatch("a file as gone", "one that is known, and told of once")
+            raise _mismatch("a file as gone", "one that is known, reported once")
 
 
 def _open(
@@ -128,7 +128,7 @@ def _check_stretch(stretch: Stretch, path: str, known: KnownSource | None) -> No
     is_sound = is_sound and stretch.change in _SAID and end <= stretch.size
     # Times may well be before 1970, where a clock is wrong; inodes and devices may have all bits set.
     if not is_sound or min(numbers) < 0 or max(stretch.size, abs(stretch.modified_ns)) > _LARGEST_NUMBER:
-        raise UploadError("damaged", "A stretch says what cannot be")
+        raise UploadError("damaged", "A chunk contradicts itself")
     if (known is None) != (stretch.change is Change.NEW):
         raise _mismatch(f"a file that is {stretch.change}", "another change")
     if stretch.change is Change.UNCHANGED and stretch.data:
@@ -138,7 +138,7 @@ def _check_stretch(stretch: Stretch, path: str, known: KnownSource | None) -> No
         anew = stretch.change in _ANEW
         expected = (known.generation + 1, 0) if anew else (known.generation, known.length)
         if not anew and stretch.follows != _fingerprint(known):
-            raise _mismatch("what follows on other bytes", "what follows on those that are here")
+            raise _mismatch("bytes that follow different ones", "bytes that follow those stored here")
     if (stretch.generation, stretch.start) != expected:
         found = f"bytes from {stretch.start} of generation {stretch.generation} on"
         raise _mismatch(found, f"those from {expected[1]} of generation {expected[0]} on")

@@ -35,7 +35,7 @@ _WORTH_SETTLING = 64 << 20
 
 
 class Outcome(StrEnum):
-    """What became of a session in an upload."""
+    """The result for a session in an upload."""
 
     TAKEN = "taken"
     """It is on the disk."""
@@ -48,7 +48,7 @@ class Outcome(StrEnum):
     BUSY = "busy"
     """It may be tried again."""
     FAILED = "failed"
-    """It could not be kept; the server's log says why."""
+    """It could not be stored; the server's log says why."""
 
 
 class Given(Struct, frozen=True, gc=False):
@@ -61,7 +61,7 @@ class Given(Struct, frozen=True, gc=False):
 
 
 class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of a session, and what there is of it now."""
+    """The result for a session, and what the server has of it now."""
 
     outcome: Outcome
     session: KeptSession | None = None
@@ -153,7 +153,7 @@ class UploadTaker:
         except NewerStoreError:
             raise
         except StoreError as error:
-            logger.warning("whose a machine is cannot be noted: %s", error)
+            logger.warning("the owner of a machine cannot be recorded: %s", error)
             return UploadAnswer("busy", "The archive is being written; try again")
         return upload
 
@@ -244,13 +244,13 @@ class UploadTaker:
             case BusyStoreError():
                 return SessionAnswer(outcome=Outcome.BUSY, reason="The archive is being written; try again")
             case LostStoreError():
-                logger.warning("an upload was not taken yet: %s", error)
+                logger.warning("an upload was not stored yet: %s", error)
                 return SessionAnswer(outcome=Outcome.BUSY, reason="The archive cannot be reached; try again")
             case StoreError():
-                logger.error("an upload was not taken: %s", error)
+                logger.error("an upload was not stored: %s", error)
             case _:
-                logger.exception("an upload was not taken", exc_info=error)
-        return SessionAnswer(outcome=Outcome.FAILED, reason="It could not be kept; the server's log says why")
+                logger.exception("an upload was not stored", exc_info=error)
+        return SessionAnswer(outcome=Outcome.FAILED, reason="It could not be stored; the server's log says why")
 
     def _answer(self, several: Sequence[_Asked]) -> UploadAnswer:
         answers = [self._answers[id(asked)] for asked in several]

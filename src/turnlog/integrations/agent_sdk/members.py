@@ -119,7 +119,7 @@ def _prompt_from_sdk(theirs: Any) -> Any:
 def _prompt_to_sdk(told: Any) -> Any:
     text = told.get("prompt") if isinstance(told, dict) else told
     if isinstance(text, list):
-        raise ChangeError("the SDK takes a system prompt as one text, not as several")
+        raise ChangeError("the SDK accepts a system prompt as one text, not as several")
     return _renamed(told, "preset", "excludeDynamicSections", "exclude_dynamic_sections")
 
 

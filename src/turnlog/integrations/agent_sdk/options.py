@@ -123,7 +123,7 @@ def _wire_name(name: str) -> str:
     try:
         return _WIRE_NAMES[_RENAMED.get(name, name)]
     except KeyError:
-        raise ChangeError(f"the SDK's option `{name}` is not known here") from None
+        raise ChangeError(f"the SDK's option `{name}` is not known to turnlog") from None
 
 
 def _told(name: str, said: Mapping[str, Any]) -> Any:
@@ -155,5 +155,5 @@ def _left(leftover: Leftover | None, has_servers: bool) -> dict[str, Any]:
     if leftover.mcp_servers is None:
         del found["mcp_servers"]
     elif has_servers:
-        raise ChangeError("the SDK takes servers from options or from a file, not from both")
+        raise ChangeError("the SDK reads servers from options or from a file, not from both")
     return found

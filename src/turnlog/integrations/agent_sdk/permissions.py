@@ -64,7 +64,7 @@ def permission_rule_from_sdk(theirs: SdkRuleValue) -> PermissionRuleValue:
 def permission_rule_to_sdk(rule: PermissionRuleValue) -> SdkRuleValue:
     """Return a rule, in whichever spelling it came, as the SDK's; `ChangeError` for one without a tool."""
     if rule.tool is None:
-        raise ChangeError("a rule of the SDK needs the name of a tool")
+        raise ChangeError("a permission rule of the SDK needs the name of a tool")
     return SdkRuleValue(tool_name=rule.tool, rule_content=rule.content)
 
 
@@ -86,7 +86,7 @@ def permission_update_to_sdk(update: PermissionUpdate) -> sdk.PermissionUpdate:
             return sdk.PermissionUpdate(rules=rules, **_plain(update, "type", "destination", "behavior"))
         case SetMode() | AddDirectories() | RemoveDirectories():
             return sdk.PermissionUpdate(**to_members(update))
-    raise ChangeError(f"the SDK has no such change of permissions: {update!r}")
+    raise ChangeError(f"the SDK has no such permission update: {update!r}")
 
 
 def permission_result_from_sdk(theirs: sdk.PermissionResult) -> PermissionResult:
@@ -101,7 +101,7 @@ def permission_result_from_sdk(theirs: sdk.PermissionResult) -> PermissionResult
         )
     if isinstance(theirs, sdk.PermissionResultDeny):
         return PermissionDeny(message=theirs.message, interrupt=theirs.interrupt or UNSET)
-    raise TypeError(f"not an answer of the SDK: {type(theirs).__name__}")
+    raise TypeError(f"not a permission result of the SDK: {type(theirs).__name__}")
 
 
 def permission_result_to_sdk(result: PermissionResult) -> sdk.PermissionResult:
@@ -119,7 +119,7 @@ def permission_result_to_sdk(result: PermissionResult) -> sdk.PermissionResult:
         case PermissionDeny():
             _refuse_fields(result, "tool_use_id", "decision_classification")
             return sdk.PermissionResultDeny(message=result.message or "", interrupt=result.interrupt is True)
-    raise ChangeError(f"the SDK has no such answer: {result!r}")
+    raise ChangeError(f"the SDK has no such permission result: {result!r}")
 
 
 def permission_request_from_sdk(
@@ -165,7 +165,7 @@ def _object(raw: Raw | UnsetType) -> dict[str, Any] | None:
     found = None if raw is UNSET else json.loads(bytes(raw))
     if found is None or isinstance(found, dict):
         return found
-    raise ChangeError(f"the SDK wants an object as a tool's input, not {found!r}")
+    raise ChangeError(f"the SDK expects an object as a tool's input, not {found!r}")
 
 
 def _refuse_fields(result: PermissionAllow | PermissionDeny, *names: str) -> None:

@@ -51,7 +51,7 @@ def refuse(names: Iterable[str], where: str) -> None:
     """Raise `ChangeError` if there are any names: they say what the SDK has no place for."""
     listed = ", ".join(f"`{name}`" for name in names)
     if listed:
-        raise ChangeError(f"the SDK has no place for {listed} of {where}")
+        raise ChangeError(f"the SDK has no field for {listed} of {where}")
 
 
 def _text(value: object) -> str:

@@ -51,8 +51,8 @@ _SHORT, _LONG = 1_500, 12_000
 """How many characters of a message are told."""
 _ANSWER = 400
 
-Limit = Annotated[int, Field(ge=1, le=50, description="The most that are told.")]
-Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the answer before.")]
+Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of results.")]
+Cursor = Annotated[str | None, Field(max_length=400, description="`next` from the previous response.")]
 
 
 class ArchiveTools:
@@ -93,17 +93,17 @@ class ArchiveTools:
         return _answer(lambda: self._search(f'file:"{quoted}"', limit, SearchOrder.NEWEST, cursor))
 
     def list_projects(
-        self, text: Annotated[str | None, Field(max_length=500, description="A part of the path.")] = None
+        self, text: Annotated[str | None, Field(max_length=500, description="Part of the path.")] = None
     ) -> str:
         """List the projects that sessions were in, the newest first."""
         return _answer(lambda: self._list_projects(text))
 
     def list_sessions(
         self,
-        project: Annotated[str | None, Field(max_length=500, description="A part of its path.")] = None,
-        text: Annotated[str | None, Field(max_length=500, description="A part of the title.")] = None,
+        project: Annotated[str | None, Field(max_length=500, description="Part of its path.")] = None,
+        text: Annotated[str | None, Field(max_length=500, description="Part of the title.")] = None,
         series: Annotated[
-            str | None, Field(max_length=100, description="Every session of one series, as a list tells it.")
+            str | None, Field(max_length=100, description="All sessions of one series, as a list names it.")
         ] = None,
         limit: Limit = 20,
         cursor: Cursor = None,
@@ -115,14 +115,19 @@ class ArchiveTools:
     def read_conversation(
         self,
         session: Annotated[
-            str, Field(min_length=4, max_length=200, description="As found, or the beginning of its id.")
+            str,
+            Field(
+                min_length=4,
+                max_length=200,
+                description="As returned by a search or list, or the beginning of its id.",
+            ),
         ],
         around: Annotated[str | None, Field(max_length=200, description="The id of a message.")] = None,
-        before: Annotated[int | None, Field(ge=0, description="What is above this number.")] = None,
-        after: Annotated[int | None, Field(ge=0, description="What is below this number.")] = None,
+        before: Annotated[int | None, Field(ge=0, description="Only messages before this number.")] = None,
+        after: Annotated[int | None, Field(ge=0, description="Only messages after this number.")] = None,
         agent: Annotated[str | None, Field(max_length=200, description="The id of a sub-agent.")] = None,
         limit: Limit = 20,
-        full: Annotated[bool, Field(description="More of each message.")] = False,
+        full: Annotated[bool, Field(description="Return more of each message.")] = False,
     ) -> str:
         """Read a window of a session: its beginning, or around, above or below a message."""
         asked = Asked(None, agent, around, before, after, limit)
@@ -133,7 +138,7 @@ class ArchiveTools:
         by: Grouping = Grouping.DAILY,
         since: date | None = None,
         until: date | None = None,
-        project: Annotated[str | None, Field(max_length=500, description="A part of its path.")] = None,
+        project: Annotated[str | None, Field(max_length=500, description="Part of its path.")] = None,
         top: Annotated[int, Field(ge=1, le=100)] = 31,
     ) -> str:
         """Count tokens and dollars by day, week, month, session, project, model, tool or block of 5 hours."""

@@ -150,7 +150,7 @@ def _list_options(state: SessionState, given: Raw | None, facts: TranscriptFacts
 
 def _find_error(state: SessionState) -> str | None:
     if state.cut_off:
-        return "Its process ended in the middle of the work"
+        return "Its process ended while it was working"
     if state.why is not Why.FAILED:
         return None
     return head_of(state.detail) if state.detail else "The turn ended with an error"

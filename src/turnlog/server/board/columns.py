@@ -27,7 +27,7 @@ _FORGOTTEN_NS = 3600 * _SECOND
 
 
 class Column(StrEnum):
-    """Where a session stands."""
+    """The column a session is in."""
 
     NEEDS_YOU = "needs_you"
     WORKING = "working"
@@ -35,7 +35,7 @@ class Column(StrEnum):
 
 
 class ListedState(StrEnum):
-    """What a session does, in a word for lists."""
+    """What a session is doing, as one word for lists."""
 
     NEEDS_YOU = "needs_you"
     WORKING = "working"
@@ -47,14 +47,14 @@ class ListedState(StrEnum):
 
 
 class Evidence(StrEnum):
-    """What a state is told from."""
+    """Where a state comes from."""
 
     HOOKS = "hooks"
     TRANSCRIPT = "transcript"
 
 
 class ProcessState(StrEnum):
-    """What is known of a session's process."""
+    """What is known about a session's process."""
 
     ALIVE = "alive"
     GONE = "gone"

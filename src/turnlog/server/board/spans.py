@@ -15,7 +15,7 @@ _KINDS = {Column.NEEDS_YOU: "waiting", Column.WORKING: "working", Column.DONE: "
 
 
 class SpanKind(StrEnum):
-    """What a session did for a while."""
+    """A session's state during a period."""
 
     WORKING = "working"
     WAITING = "waiting"
@@ -30,7 +30,7 @@ class Moment(Struct, frozen=True, gc=False):
 
 
 class Interval(Struct, frozen=True, gc=False):
-    """A while in which a session did the same."""
+    """A period in which a session's state did not change."""
 
     start_ns: int
     end_ns: int

@@ -65,7 +65,7 @@ class Endings:
             try:
                 await self._look()
             except Exception:
-                logger.exception("who is still let in cannot be told")
+                logger.exception("it cannot be checked who still has access")
             await asyncio.sleep(_TICK)
 
     async def _look(self) -> None:

@@ -138,7 +138,7 @@ class LiveHub:
                 503, "busy", "The archive cannot be read; try again", headers={"retry-after": "1"}
             )
         if self.closing:
-            raise RequestError(503, "ending", "The server is about to end")
+            raise RequestError(503, "ending", "The server is shutting down")
         return self._stream(parse_event_id(last), scope, listener, is_new=not last)
 
     def _begin(self) -> bool:
@@ -304,4 +304,4 @@ def _attempt(*functions: Callable[[], None]) -> None:
         try:
             function()
         except Exception:
-            logger.exception("what follows from a change could not be told")
+            logger.exception("the consequences of a change could not be published")

@@ -43,7 +43,7 @@ class Desktop:
                 command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
             )
         except subprocess.TimeoutExpired:
-            raise SendError(f"{command[0]} did not end within {_TIMEOUT:.0f} seconds") from None
+            raise SendError(f"{command[0]} did not finish within {_TIMEOUT:.0f} seconds") from None
         except OSError as error:
             raise SendError(f"{command[0]} cannot be run ({error.strerror or error})") from error
         if done.returncode:

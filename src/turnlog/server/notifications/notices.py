@@ -23,8 +23,8 @@ _VERSION = version("turnlog")
 _NEEDS = {
     Why.PERMISSION: "needs a permission",
     Why.QUESTION: "asks a question",
-    Why.PLAN: "has a plan for you to look at",
-    Why.IDLE: "waits for you",
+    Why.PLAN: "has a plan for you to review",
+    Why.IDLE: "is waiting for you",
     Why.FAILED: "stopped at an error",
 }
 
@@ -63,7 +63,7 @@ def build_notice(occasion: Occasion, change: StateChange) -> Notice:
     """Return what is told of a change."""
     state = change.state
     if occasion is Occasion.WAITS:
-        said = _NEEDS.get(state.why, "waits for you") if state.why is not None else "waits for you"
+        said = _NEEDS.get(state.why, "is waiting for you") if state.why is not None else "is waiting for you"
     else:
         said = "ended" if state.phase is AgentPhase.ENDED else "is done"
     name = change.title or change.project or change.session_id

@@ -109,7 +109,9 @@ class Notifier:
             try:
                 self._outgoing.put_nowait((target, notice))
             except queue.Full:
-                logger.warning("too many notices wait to be sent; one for %s was dropped", target.name)
+                logger.warning(
+                    "too many notifications are waiting to be sent; one for %s was dropped", target.name
+                )
 
     def _send(self) -> None:
         while not self._stopping.is_set():
@@ -125,12 +127,12 @@ class Notifier:
                 target.send(notice)
             except SendError as error:
                 if pause is None or not error.again:
-                    logger.warning("%s was not told: %s", target.name, error.reason)
+                    logger.warning("%s could not be notified: %s", target.name, error.reason)
                     return
                 if self._stopping.wait(pause):
                     return
             except Exception:
-                logger.exception("%s was not told", target.name)
+                logger.exception("%s could not be notified", target.name)
                 return
             else:
                 return

@@ -22,7 +22,7 @@ class SendError(Exception):
 
 
 class Sent(Struct, frozen=True, gc=False, kw_only=True):
-    """What came of a notice."""
+    """The result of a notification."""
 
     target: str
     """`desktop`, or the webhook's address without its query and secrets."""

@@ -41,12 +41,12 @@ class Webhook:
                 answer = connection.getresponse()
                 answer.read(_MOST_READ)
         except TimeoutError:
-            raise SendError(f"it did not answer within {self._timeout:.0f} seconds", again=True) from None
+            raise SendError(f"it did not respond within {self._timeout:.0f} seconds", again=True) from None
         except (OSError, http.client.HTTPException) as error:
             raise SendError(f"it cannot be reached ({error})", again=True) from error
         if not 200 <= answer.status < 300:
             again = answer.status >= 500 or answer.status == http.HTTPStatus.TOO_MANY_REQUESTS
-            raise SendError(f"it answered {answer.status} {answer.reason}".rstrip(), again=again)
+            raise SendError(f"it responded with {answer.status} {answer.reason}".rstrip(), again=again)
 
     def _connect(self) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection

@@ -33,7 +33,7 @@ def get_access(
     visit: GivenVisit,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
-    """Say who may see a session, and why."""
+    """Return who may see a session, and why."""
     session = get_session(store, visible, id, visit)
     found = _find(store, visible, session.key)
     return view_access(store, accounts, visible, found, visit.caller)
@@ -49,11 +49,11 @@ def change_access(
     visit: GivenVisit,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
-    """Say who shall see a session: its person may, and admins."""
+    """Set who may see a session; its owner and admins may do this."""
     wanted = decode_body(body, AccessChange)
     session = get_session(store, visible, id, visit)
     if not may_change(visit.caller, session.person):
-        raise forbid("Only whose session it is can say who sees it")
+        raise forbid("Only the owner and admins can change who sees this session")
     changed = store.set_visibility(visible, [session.key], wanted.visibility)
     visit.audit.record(_list_entries(visit.caller, changed, wanted.visibility))
     return view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
@@ -68,7 +68,7 @@ def change_accesses(
     caller: GivenCaller,
     audit: GivenAudit,
 ) -> ChangedAccess:
-    """Say who shall see some sessions; those that are not one's own are left out."""
+    """Set who may see several sessions; those of other people are left out."""
     wanted = decode_body(body, AccessChanges)
     changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
     audit.record(_list_entries(caller, changed, wanted.visibility))

@@ -53,28 +53,32 @@ def list_actions(
     visit: GivenVisit,
     category: Categories = None,
     outcome: Annotated[
-        list[ActionState] | None, QueryParameter(max_items=20, description="What came of them.")
+        list[ActionState] | None, QueryParameter(max_items=20, description="Their outcome.")
     ] = None,
     name: Annotated[
         str | None,
-        QueryParameter(max_length=200, description="Of the tool, the hook event, or the line's type."),
+        QueryParameter(max_length=200, description="The name of the tool, the hook event, or the line's type."),
     ] = None,
     min_ms: Annotated[
         int | None,
         QueryParameter(
-            ge=0, le=LARGEST, description="Only what took so many milliseconds or more.", schema_extra=FROM_ZERO
+            ge=0,
+            le=LARGEST,
+            description="Only actions that took at least this many milliseconds.",
+            schema_extra=FROM_ZERO,
         ),
     ] = None,
-    sort: Annotated[ActionsOrder, QueryParameter(description="In which order.")] = ActionsOrder.ORDER,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most actions.")] = 100,
+    sort: Annotated[ActionsOrder, QueryParameter(description="The order.")] = ActionsOrder.ORDER,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of actions.")] = 100,
     cursor: Annotated[
-        str | None, QueryParameter(max_length=200, description="Where to go on: `next` of the answer before.")
+        str | None,
+        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
     ] = None,
 ) -> ActionPage:
-    """List what was done and what happened in a session: calls of all agents, hook events, and other events.
+    """List the actions of a session: calls of all agents, hook events, and other events.
 
-    A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
-    there is only what is known to have taken time. Works for sessions that only hooks have told of, too.
+    Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
+    actions with a known duration are listed. This also works for sessions known only from hooks.
     """
     asked, session = find_heard(store, visible, id, visit)
     last_change = store.find_last_change(visible)
@@ -116,10 +120,10 @@ def _read_cursor(text: str) -> _Cursor:
     try:
         found = _decode(b64decode(text.encode(), altchars=b"-_", validate=True))
     except (ValueError, msgspec.MsgspecError):
-        raise InvalidRequestError("This cursor was not given by this server") from None
+        raise InvalidRequestError("This cursor is not from this server") from None
     numbers = (found.index, found.duration_ms or 0, *(found.point.at, found.point.line, found.point.part))
     if not all(-LARGEST <= number <= LARGEST for number in numbers):
-        raise InvalidRequestError("This cursor was not given by this server")
+        raise InvalidRequestError("This cursor is not from this server")
     return found
 
 

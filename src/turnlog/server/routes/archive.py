@@ -53,7 +53,7 @@ GivenVerifying = NamedDependency[SkipValidation[Verifying]]
 def get_archive(
     store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, verifying: GivenVerifying
 ) -> ArchiveOverview:
-    """Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong."""
+    """Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems."""
     return view_archive(store, visible, surroundings, verifying.find_job())
 
 
@@ -68,29 +68,29 @@ def verify_archive(verifying: GivenVerifying) -> VerifyJob:
 
 @get("/api/archive/verify", opt=ADMINS, sync_to_thread=False)
 def find_verification(verifying: GivenVerifying) -> VerifyJob:
-    """Say how far the last verification is."""
+    """Return the state of the last verification."""
     job = verifying.find_job()
     if job is None:
-        raise NotFoundError("Nothing was verified since the server started")
+        raise NotFoundError("Nothing has been verified since the server started")
     return job
 
 
 @post("/api/archive/tombstones/{session_id:str}/lift", status_code=200, sync_to_thread=True)
 def lift_tombstone(
     session_id: Annotated[
-        str, PathParameter(description="A session that was forgotten: its id or its key, or a beginning.")
+        str, PathParameter(description="A forgotten session: its id or key, or the beginning of either.")
     ],
     store: GivenStore,
     visible: GivenScope,
 ) -> Lifted:
-    """Let a session that was forgotten be archived again, if its files are still there."""
+    """Allow a forgotten session to be archived again, if its files still exist."""
     found = find_tombstones(store, session_id, visible)
     if len(session_id) < SHORTEST:
         found = [each for each in found if session_id in (each.key, each.session_id)]
     if not found:
         raise NotFoundError("No such session was forgotten")
     if len(found) > 1:
-        raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions go by that name")
+        raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions match that name")
     store.lift(visible, [found[0].key])
     return Lifted(session_id=say(found[0].session_id), key=found[0].key)
 
@@ -105,9 +105,9 @@ def forget_session(
     visit: GivenVisit,
     surroundings: GivenSurroundings,
 ) -> Response[Forgetting]:
-    """Remove a session from the archive for good, or say what would go.
+    """Permanently remove a session from the archive, or report what would be removed.
 
-    It must be named by its whole id or key. Files outside of the archive are not touched, but for those that
+    It must be named by its full id or key. Files outside the archive are not changed, except those that
     turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
@@ -144,10 +144,10 @@ def restore_files(
     visit: GivenVisit,
     surroundings: GivenSurroundings,
 ) -> Restoring:
-    """Put the files of a session back where Claude Code kept them, or say which would be.
+    """Restore the files of a session to where Claude Code kept them, or report which would be restored.
 
-    It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
-    Code's own folders, but for what turnlog captured itself.
+    It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
+    Code's own folders, except what turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
     captured = surroundings.captured_dir
@@ -168,12 +168,12 @@ def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> Known
     """Return a session that is named in full: what begins alike today may be another one tomorrow."""
     session = get_session(store, visible, name, visit)
     if not may_change(visit.caller, session.person):
-        raise forbid("This can be done by whose session it is, and by admins")
+        raise forbid("Only the owner of the session and admins can do this")
     known = store.find_known(visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")
     if name not in (session.key, session.row.session_id, known.session_id):
-        raise InvalidRequestError("The whole id or key of the session is needed here")
+        raise InvalidRequestError("This needs the full id or key of the session")
     return known
 
 

@@ -28,25 +28,29 @@ def list_audit(
     ] = None,
     person: Annotated[
         str | None,
-        QueryParameter(max_length=200, description="Whose session it is, or whom it is about: a user's name."),
+        QueryParameter(
+            max_length=200, description="The owner of the session, or the person concerned: a user's name."
+        ),
     ] = None,
     session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of the session that it is about.")
+        str | None, QueryParameter(max_length=200, description="The key of the session concerned.")
     ] = None,
     action: Annotated[
         list[str] | None,
-        QueryParameter(max_items=50, description="What was done, as `looked` or `link-opened`: any of these."),
+        QueryParameter(
+            max_items=50, description="What was done, such as `looked` or `link-opened`: any of these."
+        ),
     ] = None,
     before: Annotated[
         int | None,
-        QueryParameter(ge=1, le=LARGEST, description="Where to go on: `next` of the answer before."),
+        QueryParameter(ge=1, le=LARGEST, description="Where to continue: `next` from the previous response."),
     ] = None,
     limit: Limit = 100,
 ) -> AuditPage:
-    """List who did what, the newest first.
+    """List who did what, newest first.
 
-    For admins that is all of it, for others what they did, or what is about them. Of looks at sessions of
-    others there is one entry for each visit.
+    Admins see everything, others what they did or what concerns them. Views of other people's sessions have one
+    entry per visit.
     """
     asked = AuditFilter(
         who=who,
@@ -68,7 +72,7 @@ def _find_action(name: str) -> Action:
         return Action(name)
     except ValueError:
         known = ErrorDetail(where="action", message=f"expected one of {', '.join(Action)}")
-        raise InvalidRequestError("Nothing is recorded under that name", known) from None
+        raise InvalidRequestError("There is no such action", known) from None
 
 
 HANDLERS = (list_audit,)

@@ -14,9 +14,9 @@ __all__ = ["HANDLERS", "get_mission_control"]
 
 @get("/api/mission-control", sync_to_thread=True)
 def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatch) -> MissionControl:
-    """Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why.
+    """Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why.
 
-    The state comes from hooks, where there are any, else from the transcript.
+    The state comes from hooks, if there are any, otherwise from the transcript.
     """
     return build_board(store, watch, visible)
 

@@ -31,19 +31,17 @@ def list_calls(
     visible: GivenScope,
     visit: GivenVisit,
     source: Annotated[
-        str | None, QueryParameter(max_length=200, description="A file of the session; all of them otherwise.")
+        str | None, QueryParameter(max_length=200, description="A file of the session; all files by default.")
     ] = None,
     category: Annotated[
-        list[Category] | None, QueryParameter(max_items=20, description="The sort of action.")
+        list[Category] | None, QueryParameter(max_items=20, description="The category of the action.")
     ] = None,
     call_state: Annotated[
-        list[CallState] | None, QueryParameter(name="state", max_items=20, description="What came of it.")
+        list[CallState] | None, QueryParameter(name="state", max_items=20, description="Its outcome.")
     ] = None,
     name: Annotated[str | None, QueryParameter(max_length=200, description="The tool's name.")] = None,
-    bodies: Annotated[
-        bool, QueryParameter(description="Whether to tell what tools were given and what they answered.")
-    ] = False,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most calls.")] = 100,
+    bodies: Annotated[bool, QueryParameter(description="Whether to include inputs and results.")] = False,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""

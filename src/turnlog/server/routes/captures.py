@@ -26,7 +26,7 @@ __all__ = ["HANDLERS", "get_capture", "list_captures"]
 def list_captures(
     request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit
 ) -> CapturedFiles:
-    """List what was captured of a session: its stream with control traffic, or a mirror of its file."""
+    """List the captures of a session: its stream with control traffic, or a mirror of its file."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     items = tuple(_view(session.key, source) for source in _list_sources(store, visible, session.key))
@@ -42,7 +42,7 @@ def get_capture(
     visible: GivenScope,
     visit: GivenVisit,
 ) -> Response[Any]:
-    """Return the lines of a file that was captured, byte for byte."""
+    """Return the lines of a captured file, byte for byte."""
     found = _list_sources(store, visible, get_session(store, visible, id, visit).key)
     known = next((each for each in found if each.source == source), None)
     if known is None:

@@ -37,9 +37,9 @@ def get_image(
     visible: GivenScope,
     visit: GivenVisit,
 ) -> Response[Any]:
-    """Return the bytes of an image that stands in a line; `href` of an image is its address.
+    """Return the bytes of an image in a line; `href` of an image is its address.
 
-    PNG, JPEG, GIF and WebP are sent as what they are, anything else as mere bytes.
+    PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
     """
     _get_source(store, visible, id, source, visit)
     place = Place(source, generation, offset)
@@ -61,7 +61,7 @@ def get_tool_result(
     visible: GivenScope,
     visit: GivenVisit,
 ) -> Response[Any]:
-    """Return a result that Claude Code put into a file of its own, byte for byte."""
+    """Return a result that Claude Code wrote to a separate file, byte for byte."""
     known = _get_source(store, visible, id, source, visit)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")

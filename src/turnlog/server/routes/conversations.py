@@ -48,7 +48,7 @@ def list_turns(
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Turns:
-    """List a session's prompts, each with what answering it took."""
+    """List a session's turns: each prompt with what it took to answer it."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_turns(visible, session.key, first=cursor, count=limit)
@@ -86,13 +86,15 @@ def get_tree(
         QueryParameter(
             ge=0,
             le=LARGEST,
-            description="The index of the first message that is told.",
+            description="The index of the first message to return.",
             schema_extra=FROM_ZERO,
         ),
     ] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=10_000, description="The most messages.")] = 1000,
+    limit: Annotated[
+        int, QueryParameter(ge=1, le=10_000, description="The maximum number of messages.")
+    ] = 1000,
 ) -> Tree:
-    """Return which message follows which, from one on, and all branches."""
+    """Return which message follows which, starting at one, and all branches."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_outline(visible, session.key, source=source, first=first, count=limit)
@@ -123,7 +125,7 @@ def list_agents(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The most agents.")] = 1000,
+    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of agents.")] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
@@ -143,7 +145,7 @@ def list_problems(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most lines.")] = 100,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of lines.")] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
     """List what is wrong or unknown in a session's files, line by line.

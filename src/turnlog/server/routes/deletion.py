@@ -28,7 +28,7 @@ __all__ = ["HANDLERS", "delete_session", "weigh_session"]
 def weigh_session(
     id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit, accounts: GivenAccounts
 ) -> SessionWeight:
-    """Say what deleting a session would remove, and which copies of the archive would keep it."""
+    """Return what deleting a session would remove, and which backups would still have it."""
     session = _get_own(store, visible, id, visit)
     weighed = store.weigh(visible, [session.key])
     return SessionWeight(
@@ -50,14 +50,14 @@ def delete_session(
     accounts: GivenAccounts,
     surroundings: GivenSurroundings,
 ) -> Response[DeletedSession]:
-    """Delete a session for good: its bytes, what follows from them, what hooks told of it, and links to it.
+    """Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
 
-    It must be named by its whole id or key; its person may delete it, and admins. No collector brings it back.
-    What cannot be deleted from here is told: copies of the archive that still have it.
+    It must be named by its full id or key; its owner and admins may delete it. No collector brings it
+    back. The response lists what cannot be deleted from here: backups that still have it.
     """
     session = _get_own(store, visible, id, visit)
     if id not in (session.key, session.row.session_id):
-        raise InvalidRequestError("The whole id or key of the session is needed here")
+        raise InvalidRequestError("This needs the full id or key of the session")
     known = store.find_known(visible, session.key)
     entry = AuditEntry(
         at_ns=time.time_ns(),
@@ -90,7 +90,7 @@ def delete_session(
 def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
     session = get_session(store, visible, name, visit)
     if not may_change(visit.caller, session.person):
-        raise forbid("Only whose session it is can delete it")
+        raise forbid("Only the owner and admins can delete this session")
     return session
 
 

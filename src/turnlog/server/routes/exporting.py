@@ -32,14 +32,16 @@ __all__ = ["HANDLERS", "export_sessions", "preview_export"]
 _MOST = 500
 _Ids = Annotated[
     list[str],
-    QueryParameter(min_items=1, max_items=_MOST, description="Sessions: keys, ids, or beginnings of either."),
+    QueryParameter(
+        min_items=1, max_items=_MOST, description="Sessions: keys, ids, or the beginning of either."
+    ),
 ]
 _GivenWanted = NamedDependency[SkipValidation[Wanted]]
 
 
 def _build_wanted(
     surroundings: GivenSurroundings,
-    form: Annotated[Format, QueryParameter(name="format", description="How to write them.")] = Format.HTML,
+    form: Annotated[Format, QueryParameter(name="format", description="The format.")] = Format.HTML,
     first_turn: Annotated[
         int | None, QueryParameter(ge=1, le=LARGEST, description="The first turn, from 1.")
     ] = None,
@@ -51,18 +53,18 @@ def _build_wanted(
         QueryParameter(
             ge=0,
             le=LARGEST,
-            description="Only this branch, and what it grew from.",
+            description="Only this branch, and what leads to it.",
             schema_extra=FROM_ZERO,
         ),
     ] = None,
-    thinking: Annotated[bool, QueryParameter(description="With what was thought.")] = True,
-    tool_output: Annotated[bool, QueryParameter(description="With what tools answered.")] = True,
-    agents: Annotated[bool, QueryParameter(description="With what sub-agents did.")] = True,
+    thinking: Annotated[bool, QueryParameter(description="Include thinking.")] = True,
+    tool_output: Annotated[bool, QueryParameter(description="Include tool output.")] = True,
+    agents: Annotated[bool, QueryParameter(description="Include sub-agents.")] = True,
     redact: Annotated[
-        bool, QueryParameter(description="Without secrets, and without who and where you are.")
+        bool, QueryParameter(description="Remove secrets, and anything that says who or where you are.")
     ] = True,
     word: Annotated[
-        list[str] | None, QueryParameter(max_items=100, description="Words that are taken out, too.")
+        list[str] | None, QueryParameter(max_items=100, description="Words to remove as well.")
     ] = None,
     snake: Annotated[
         bool, QueryParameter(description="Fields of JSON documents as the API writes them.")
@@ -93,9 +95,9 @@ _WANTED: Mapping[str, Provide] = {"wanted": Provide(_build_wanted, sync_to_threa
 def export_sessions(
     id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
 ) -> Response[Any]:
-    """Give sessions out as a file; several of them in a ZIP file.
+    """Export sessions as a file; several of them as a ZIP file.
 
-    It is written while it is sent. If something fails on the way, the answer breaks off.
+    The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
     name = name_export(sessions, wanted)
@@ -115,7 +117,7 @@ def export_sessions(
 def preview_export(
     id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
 ) -> ExportPreview:
-    """Tell what an export would be called, how long it would be, and what would be taken out of it."""
+    """Return what an export would be called, how large it would be, and what would be removed from it."""
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.LOOKED)
     return preview(store, visible, sessions, wanted)
 
@@ -126,7 +128,7 @@ def _list_sessions(
     named = (get_session(store, visible, each, visit, action) for each in ids)
     found = {session.key: session for session in named}
     if len(found) > 1 and wanted.selection.is_part:
-        raise InvalidRequestError("Turns and branches are those of one session")
+        raise InvalidRequestError("Turns and branches can only be chosen for a single session")
     return list(found.values())
 
 

@@ -21,7 +21,7 @@ _VERSION = version("turnlog")
 
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
 def get_health(store: GivenStore) -> Response[Health]:
-    """Tell whether the server works, and which version it is."""
+    """Return whether the server works, and its version."""
     works = _answers(store)
     return Response(
         Health(status="ok" if works else "failing", version=_VERSION), status_code=200 if works else 503
@@ -30,9 +30,9 @@ def get_health(store: GivenStore) -> Response[Health]:
 
 @get("/api/ready", opt=PUBLIC, sync_to_thread=True)
 def get_ready(store: GivenStore, readiness: GivenReadiness) -> Response[ReadyState]:
-    """Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
+    """Return whether requests should be sent here: not while the store fails or the server is shutting down.
 
-    With `serve --drain`, a server that is told to end says so here for a while before it does.
+    With `serve --drain`, a server that is asked to stop reports it here for a while before it ends.
     """
     if readiness.is_ending:
         return Response(ReadyState(ready=False, reason="ending"), status_code=503)

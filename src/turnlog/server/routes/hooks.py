@@ -63,22 +63,22 @@ async def receive_hook(
         QueryParameter(
             pattern="^[0-9a-f]{32}$",
             max_length=32,
-            description="The name of the machine that it comes from; not needed with the server's token.",
+            description="The id of the machine that it comes from; not needed with the server's token.",
         ),
     ] = None,
     delivery: Annotated[
         str | None,
         HeaderParameter(
             name="x-turnlog-delivery",
-            description="What the delivery is called, `<nanoseconds since 1970>-<letters and digits>`: one "
-            "that comes again under the same name is kept once.",
+            description="The name of the delivery, `<nanoseconds since 1970>-<letters and digits>`: one "
+            "that arrives again under the same name is stored once.",
         ),
     ] = None,
 ) -> HookReceipt:
-    """Keep a hook's payload, of up to 64 MiB.
+    """Store a hook's payload of up to 64 MiB.
 
-    When it is answered, the payload is on the disk; it is in the archive soon after. What cannot be read is
-    kept aside.
+    When the response is sent, the payload is on disk; it is in the archive soon after. Payloads that cannot be
+    read are set aside.
     """
     if origin is not None or caller.kind is not CallerKind.OPERATOR:
         check_machine(request, caller, origin or "")
@@ -100,13 +100,13 @@ def list_hook_events(
     hooks: GivenHooks,
     first: Annotated[
         int,
-        QueryParameter(ge=0, le=MOST_NUMBER, description="How many to leave out.", schema_extra=FROM_ZERO),
+        QueryParameter(ge=0, le=MOST_NUMBER, description="How many to skip.", schema_extra=FROM_ZERO),
     ] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=_MOST, description="How many to list at most.")] = _MOST,
+    limit: Annotated[int, QueryParameter(ge=1, le=_MOST, description="The maximum number of events.")] = _MOST,
 ) -> list[HookEventItem]:
-    """List a session's hook events by time, as spec 002 spells them.
+    """List a session's hook events by time, in spec 002's shape.
 
-    Works for sessions that only hooks have told of, too.
+    This also works for sessions known only from hooks.
     """
     session_id = _find_session_id(store, visible, hooks, id, visit)
     # The window does not know whose events it has: only the store does.

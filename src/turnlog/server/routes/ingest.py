@@ -40,7 +40,7 @@ _STATUS = {
 }
 Origin: TypeAlias = Annotated[
     str,
-    QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The name of the machine that pushes."),
+    QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The id of the machine that pushes."),
 ]
 _RETRY = {"retry-after": "2"}
 
@@ -52,7 +52,7 @@ class _Operation(Operation):
     def __post_init__(self) -> None:
         payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
         self.request_body = RequestBody(
-            description="MessagePack, compressed by zstd: docs/collectors.md says what is in it.",
+            description="MessagePack, compressed with zstd; docs/collectors.md describes its content.",
             content={"application/octet-stream": payload},
         )
 
@@ -64,16 +64,16 @@ def get_ingest_state(
     caller: GivenCaller,
     origin: Origin,
     session: Annotated[
-        str | None, QueryParameter(max_length=100, description="A session's key: only what there is of it.")
+        str | None, QueryParameter(max_length=100, description="A session's key, to return only that session.")
     ] = None,
     after: Annotated[
-        str | None, QueryParameter(max_length=100, description="`next` of the page before.")
+        str | None, QueryParameter(max_length=100, description="`next` from the previous page.")
     ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="How many sessions at most.")] = 200,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="The maximum number of sessions.")] = 200,
 ) -> IngestState:
-    """Say what there is of the sessions of a machine, so that it goes on from there.
+    """Return what the server has of a machine's sessions, so that the machine can continue from there.
 
-    Of other people's sessions nothing is told, nor whether there are any.
+    Other people's sessions are not revealed, nor whether there are any.
     """
     check_machine(request, caller, origin)
     visible = caller.own
@@ -105,10 +105,11 @@ async def receive_upload(
     caller: GivenCaller,
     origin: Origin,
 ) -> IngestReceipt:
-    """Keep what is new of a machine's sessions, of up to 8 MiB.
+    """Store new data of a machine's sessions, up to 8 MiB.
 
-    Each session in it is taken whole or not at all. When it is answered, what was taken is in the archive, and
-    on the disk. What does not follow on what is here is not taken, and what is here is told.
+    Each session is stored completely or not at all. When the response is sent, everything accepted is in the
+    archive and on disk. Data that does not continue what is stored is refused, and the response says what is
+    stored.
     """
     check_machine(request, caller, origin)
     with uploads.hold(_find_size(request)):
@@ -134,7 +135,7 @@ async def receive_uploaded_hooks(
     caller: GivenCaller,
     origin: Origin,
 ) -> HookReceipts:
-    """Keep what hooks were given on a machine, each delivery once; or say which of some are not here."""
+    """Store hook deliveries from a machine, each once; or return which of some are missing here."""
     check_machine(request, caller, origin)
     with uploads.hold(_find_size(request)):
         given = await _read_hooks(origin, await _read_body(request))
@@ -156,7 +157,7 @@ async def _read_body(request: Request[Any, Any, Any]) -> bytes:
     try:
         return await request.body()
     except InternalServerException:  # so Litestar calls a client that went away
-        raise RequestError(400, "incomplete", "The request ended before all of it was there") from None
+        raise RequestError(400, "incomplete", "The request ended before it was complete") from None
 
 
 async def _read_hooks(origin: str, body: bytes) -> HookUpload:
@@ -165,7 +166,7 @@ async def _read_hooks(origin: str, body: bytes) -> HookUpload:
     except UploadError as error:
         raise _refuse(error.code, error.reason) from error
     if not all(map(is_delivery_id, (*given.offered, *(each.delivery_id for each in given.deliveries)))):
-        raise _refuse("damaged", "A delivery has a name that none can have")
+        raise _refuse("damaged", "A delivery has an invalid name")
     return given
 
 

@@ -35,7 +35,7 @@ def list_links(
     accounts: GivenAccounts,
     caller: GivenCaller,
     session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of a session; all of them otherwise.")
+        str | None, QueryParameter(max_length=200, description="The key of a session; all sessions by default.")
     ] = None,
 ) -> list[SharedLink]:
     """List links, the newest first, ended ones included: your own, or everybody's for admins."""
@@ -52,7 +52,7 @@ def preview_link(
     visit: GivenVisit,
     surroundings: GivenSurroundings,
 ) -> LinkPreviewed:
-    """Say what strangers would see of a session; nothing is shared by that."""
+    """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkAsked)
     session = _get_own(store, visible, wanted.session, visit)
     words = (*surroundings.redact_words, *wanted.words)
@@ -79,9 +79,9 @@ def create_link(
     visit: GivenVisit,
     accounts: GivenAccounts,
 ) -> LinkMade:
-    """Make an address by which strangers see a session, as it is when they look, without secrets.
+    """Create an address that shows strangers a session in its current state, without secrets.
 
-    Its person may, and admins. The address is told once.
+    Its owner and admins may do this. The address is shown only once.
     """
     wanted = decode_body(body, LinkWanted)
     session = _get_own(store, visible, wanted.session, visit)
@@ -110,7 +110,7 @@ def revoke_link(
     accounts: GivenAccounts,
     audit: GivenAudit,
 ) -> None:
-    """End a link: nobody sees anything by it from now on, those who look just now included."""
+    """Revoke a link: nobody can use it from now on, including those who are viewing it."""
     caller = visit.caller
     link = next((each for each in accounts.list_links() if each.id == id), None)
     access = None if link is None else store.find_access(visible, link.session)
@@ -126,7 +126,7 @@ def revoke_link(
 def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
     session = get_session(store, visible, name, visit)
     if not may_change(visit.caller, session.person):
-        raise forbid("Only whose session it is can show it to others")
+        raise forbid("Only the owner and admins can share this session")
     return session
 
 

@@ -41,19 +41,19 @@ _Tags = Annotated[tuple[str, ...], Meta(max_length=MOST_TAGS)]
 
 
 class MarksChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to change; what is left out stays as it is."""
+    """What to change; fields that are left out stay as they are."""
 
     name: Annotated[str, Meta(max_length=LONGEST_NAME)] | None | UnsetType = UNSET
-    """One's own, which is shown instead of the title; null takes it away."""
+    """A name to show instead of the title; null removes it."""
     note: Annotated[str, Meta(max_length=LONGEST_NOTE)] | None | UnsetType = UNSET
-    """Null takes it away."""
+    """Null removes it."""
     starred: bool | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
-    """Whether it is put away: lists leave it out unless it is asked for."""
+    """Whether it is hidden: lists leave it out unless asked for it."""
     add_tags: _Tags = ()
-    """Each of at most 64 characters, without blanks and commas."""
+    """Each of at most 64 characters, without spaces and commas."""
     remove_tags: _Tags = ()
-    """They go after others were added."""
+    """Removed after the others are added."""
 
 
 @get("/api/projects", sync_to_thread=True)
@@ -61,12 +61,12 @@ def list_projects(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    text: Annotated[str | None, QueryParameter(max_length=500, description="A part of the path.")] = None,
-    sort: Annotated[ProjectOrder, QueryParameter(description="In which order.")] = ProjectOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The most projects.")] = 1000,
+    text: Annotated[str | None, QueryParameter(max_length=500, description="Part of the path.")] = None,
+    sort: Annotated[ProjectOrder, QueryParameter(description="The order.")] = ProjectOrder.NEWEST,
+    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of projects.")] = 1000,
     cursor: Cursor = 0,
 ) -> Projects:
-    """List the folders in which Claude Code worked, each with what its sessions used."""
+    """List the folders in which Claude Code worked, each with the usage of its sessions."""
     check_unchanged(request, store.find_last_change(visible))
     found = store.list_projects(visible, text=text, order=sort)
     items = tuple(map(view_project, found[cursor : cursor + limit]))
@@ -80,11 +80,11 @@ def list_sessions(
     visible: GivenScope,
     asked: GivenFilter,
     watch: GivenWatch,
-    sort: Annotated[SessionOrder, QueryParameter(description="In which order.")] = SessionOrder.NEWEST,
+    sort: Annotated[SessionOrder, QueryParameter(description="The order.")] = SessionOrder.NEWEST,
     limit: Limit = 100,
     cursor: Annotated[
         str | None,
-        QueryParameter(max_length=2000, description="Where to go on: `next` of the answer before."),
+        QueryParameter(max_length=2000, description="Where to continue: `next` from the previous response."),
     ] = None,
     grouped: Annotated[
         bool,
@@ -93,7 +93,7 @@ def list_sessions(
         ),
     ] = False,
 ) -> SessionPage:
-    """List sessions, the newest first unless asked otherwise."""
+    """List sessions, newest first by default."""
     last = store.find_last_change(visible)
     page = store.list_sessions(visible, asked, order=sort, limit=limit, cursor=cursor, grouped=grouped)
     items = tuple(map(view_session, page.sessions, watch.find_states(page.sessions)))
@@ -106,7 +106,7 @@ def list_sessions(
 def list_facets(
     request: Request[Any, Any, Any], store: GivenStore, visible: GivenScope, asked: GivenFilter
 ) -> SessionFacets:
-    """List the models, branches and tags of sessions, those first that the most sessions have."""
+    """List the models, branches and tags of sessions, most frequent first."""
     check_unchanged(request, store.find_last_change(visible))
     return view_facets(store.list_facets(visible, asked))
 
@@ -145,10 +145,10 @@ def change_marks(
     visible: GivenScope,
     visit: GivenVisit,
 ) -> Marks:
-    """Name a session, tag it, give it a star or a note, or put it away."""
+    """Name a session, tag it, star it, add a note, or hide it from lists."""
     wanted, session = decode_body(body, MarksChange), get_session(store, visible, id, visit)
     if not may_change(visit.caller, session.person):
-        raise forbid("Only whose session it is can say something about it")
+        raise forbid("Only the owner and admins can mark this session")
     change = MarkChange(
         name=wanted.name,
         note=wanted.note,

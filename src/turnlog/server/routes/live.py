@@ -29,7 +29,7 @@ _TYPE = "text/event-stream"
     opt=LINKED,
     media_type=_TYPE,
     response_headers=[ResponseHeader(name="x-accel-buffering", value="no")],
-    responses={200: ResponseSpec(ChangeEvent, media_type=_TYPE, description="A stream that does not end.")},
+    responses={200: ResponseSpec(ChangeEvent, media_type=_TYPE, description="An endless stream of events.")},
 )
 async def open_stream(
     request: Request[Any, Any, Any],
@@ -40,16 +40,15 @@ async def open_stream(
     last_event_id: Annotated[
         str | None,
         QueryParameter(
-            max_length=200, description="The id of the last event that was seen, if no header says it."
+            max_length=200, description="The id of the last event received, if it is not in the header."
         ),
     ] = None,
 ) -> Stream:
-    """Tell what happens, as server-sent events.
+    """Stream what happens, as server-sent events.
 
-    Begins with `hello`; `change` tells of an entry of the feed, `state` of a session that went to another
-    column of mission control, `sync` how far the archive is up to date, and `reset` that the client missed more
-    than can be told. Everybody is told what they may see, and nothing else. Goes on behind `Last-Event-ID`.
-    docs/live.md says more.
+    Begins with `hello`; `change` is an entry of the feed, `state` a session that moved to another column of
+    mission control, `sync` how far the archive is up to date, and `reset` means that the client missed too
+    much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
     """
     last = request.headers.get("last-event-id", last_event_id)
     return Stream(await live.open(last, visible, build_listener(request, caller, doors)), media_type=_TYPE)

@@ -53,7 +53,7 @@ async def log_in(
     doors: GivenDoors,
     audit: GivenAudit,
 ) -> Response[None]:
-    """Let a browser in for 30 days, by a person's token, or by the server's own."""
+    """Log a browser in for 30 days, with a personal token or the server's own."""
     token = decode_body(body, LoginToken).token.strip()
     check_wait(request, doors.failures)
     secure = is_secure(request, doors.public_url)
@@ -63,10 +63,10 @@ async def log_in(
     found = await asyncio.to_thread(doors.accounts.find_by_token, token)
     if found is None:
         note_failure(request, doors.failures)
-        raise RequestError(401, "unauthorized", "This token is wrong, or not good any more")
+        raise RequestError(401, "unauthorized", "This token is wrong, or no longer valid")
     user, known = found
     if known.kind is not TokenKind.PERSONAL:
-        raise forbid("This is a machine's token, which is for pushing; people need one of their own")
+        raise forbid("This is a machine token, which is only for pushing; use a personal token")
     secret, seconds = await asyncio.to_thread(_open, doors.accounts, user, known)
     caller = Caller(kind=CallerKind.PERSON, user=user)
     await asyncio.to_thread(
@@ -79,7 +79,7 @@ async def log_in(
 def log_out(
     request: Request[Any, Any, Any], caller: GivenCaller, doors: GivenDoors, audit: GivenAudit
 ) -> Response[None]:
-    """End what let this browser in; tokens stay good."""
+    """Log this browser out; tokens stay valid."""
     secure = is_secure(request, doors.public_url)
     name = name_cookie(secure)
     for secret in list_cookies(request, name):

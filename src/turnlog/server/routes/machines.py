@@ -23,7 +23,7 @@ __all__ = ["HANDLERS", "assign_machine", "list_machines"]
 
 @get("/api/machines", sync_to_thread=True)
 def list_machines(store: GivenStore, visible: GivenScope) -> list[MachineItem]:
-    """List machines by host and user: one's own, and those of sessions that one may see."""
+    """List machines by host and user: the caller's own, and those of sessions they may see."""
     return [view_machine(machine) for machine in store.list_machines(visible)]
 
 
@@ -39,7 +39,7 @@ def assign_machine(
     machines: GivenMachines,
     audit: GivenAudit,
 ) -> Assigned:
-    """Say whose a machine is: all of its sessions are theirs from now on, and nobody else's."""
+    """Assign a machine to a person, who becomes the owner of all its sessions."""
     person = decode_body(body, Assignment).person
     if person is not None and accounts.find_user(person) is None:
         raise InvalidRequestError("There is no such user", ErrorDetail(where="person", message="No such user"))

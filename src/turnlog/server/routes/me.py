@@ -15,7 +15,7 @@ __all__ = ["HANDLERS", "get_me"]
 
 @get("/api/me", opt=LINKED, sync_to_thread=True)
 def get_me(caller: GivenCaller, accounts: GivenAccounts) -> Me:
-    """Say who asks, and what they may do."""
+    """Return who the caller is, and what they may do."""
     maker = None if caller.link is None else caller.link.created_by
     return view_me(
         caller,

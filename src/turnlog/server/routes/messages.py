@@ -60,15 +60,15 @@ def list_messages(
     branch: BranchNumber = None,
     active: Active = None,
 ) -> MessageWindow:
-    """List messages next to each other.
+    """List consecutive messages.
 
-    They begin at the start, unless `around`, `before` or `after` says where. `before` and `after` of the answer
-    go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
-    where there is something.
+    They begin at the start, unless `around`, `before` or `after` is given. `before` and `after` in the
+    response continue in both directions. Windows of very long messages may be shorter than `limit`, but are
+    never empty if there is anything to return.
 
-    A result is shown with its call. With `role=tool_result` each is a message of its own, as in spec 003: it
-    has the `index` of the message with which it is shown and, as its parent, the call. The results of one
-    message stand in one window, even if there are more than `limit`.
+    A result is shown with its call. With `role=tool_result` each result is a message of its own, as in spec
+    003: it has the `index` of the message with which it is shown and, as its parent, the call. The results of
+    one message are in one window, even if there are more than `limit`.
     """
     session = get_session(store, visible, id, visit)
     counted = store.find_usage_version(visible, session.key)
@@ -98,7 +98,7 @@ def get_raw_message(
     visit: GivenVisit,
     source: Source = None,
 ) -> Response[Any]:
-    """Return the lines that a message is made of, byte for byte, and those that are folded into it."""
+    """Return the lines of a message, and those folded into it, byte for byte."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     rows = store.list_at(visible, session.key, [index], source=source)

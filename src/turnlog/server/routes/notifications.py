@@ -20,7 +20,7 @@ _GivenNotifier = NamedDependency[SkipValidation[Notifier]]
 
 @get("/api/notifications", opt=ADMINS, sync_to_thread=False)
 def get_notifications(notifier: _GivenNotifier) -> Notifications:
-    """Say who is told when a session waits or ends. `config.toml` says it; it cannot be changed here."""
+    """Return who is notified when a session waits or ends; only `config.toml` can change that."""
     settings = notifier.settings
     return Notifications(
         desktop=settings.desktop,
@@ -33,7 +33,7 @@ def get_notifications(notifier: _GivenNotifier) -> Notifications:
 
 @post("/api/notifications/test", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def test_notifications(notifier: _GivenNotifier) -> TestedNotifications:
-    """Tell everybody something now, once, and say what came of it."""
+    """Send a test notification to everyone now, and return the results."""
     return TestedNotifications(sent=tuple(send_test(list_targets(notifier.settings))))
 
 

@@ -22,7 +22,7 @@ __all__ = ["HANDLERS", "create_key", "open_page"]
 
 _Keeper = NamedDependency[SkipValidation[TokenKeeper]]
 _Failures = NamedDependency[SkipValidation[FailureLimit]]
-_USED = "This address was used already, or is too old. Run `turnlog serve` again: it shows a new one."
+_USED = "This address has already been used, or has expired. Run `turnlog serve` again to get a new one."
 
 
 @get("/open", opt=PUBLIC, include_in_schema=False)
@@ -56,7 +56,7 @@ async def open_page(
 
 @post("/api/keys", opt=TOKEN_ONLY | OPERATORS, status_code=201)
 async def create_key(keeper: _Keeper) -> OpeningKey:
-    """Make an address that lets one browser in, once."""
+    """Create an address that logs one browser in, once."""
     return OpeningKey(path=f"/open?key={keeper.create_key()}", seconds=int(KEY_SECONDS))
 
 
@@ -64,7 +64,7 @@ def _explain(refusal: RequestError) -> Response[str]:
     message = _USED if refusal.status == 401 else refusal.message
     page = (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>turnlog</title>\n'
-        f"<h1>Not let in</h1>\n<p>{escape(message)}</p></html>\n"
+        f"<h1>Access denied</h1>\n<p>{escape(message)}</p></html>\n"
     )
     return Response(page, status_code=refusal.status, headers=dict(refusal.headers), media_type="text/html")
 

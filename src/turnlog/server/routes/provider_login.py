@@ -54,12 +54,12 @@ async def begin_login(
     doors: GivenDoors,
     accounts: GivenAccounts,
     next: Annotated[
-        str, QueryParameter(max_length=_LONGEST, description="Where to go afterwards: a path of the page.")
+        str, QueryParameter(max_length=_LONGEST, description="Where to go after login: a path of the page.")
     ] = "/",
 ) -> Redirect:
-    """Send a browser to the provider of logins, which sends it back."""
+    """Redirect a browser to the login provider, which sends it back."""
     if provider is None or not await asyncio.to_thread(accounts.has_users):
-        raise NotFoundError("There is no provider of logins here")
+        raise NotFoundError("No login provider is configured here")
     login = PendingLogin(
         state=secrets.token_urlsafe(32),
         nonce=secrets.token_urlsafe(32),
@@ -85,16 +85,16 @@ async def finish_login(
     accounts: GivenAccounts,
     audit: GivenAudit,
     login_state: Annotated[
-        str, QueryParameter(name="state", max_length=200, description="As it was given out.")
+        str, QueryParameter(name="state", max_length=200, description="The `state` that was issued.")
     ] = "",
     code: Annotated[str, QueryParameter(max_length=4000, description="For the provider's token.")] = "",
     error: Annotated[str | None, QueryParameter(max_length=200, description="Why not.")] = None,
     iss: Annotated[str | None, QueryParameter(max_length=2000, description="Who the provider is.")] = None,
 ) -> Redirect:
-    """Let a browser in that comes back from the provider of logins."""
+    """Log in a browser that comes back from the login provider."""
     settings = surroundings.oidc
     if provider is None or settings is None:
-        raise NotFoundError("There is no provider of logins here")
+        raise NotFoundError("No login provider is configured here")
     try:
         login = await _take(request, accounts, login_state)
         if error is not None or not code:
@@ -112,7 +112,9 @@ async def _take(request: Request[Any, Any, Any], accounts: Accounts, state: str)
     begun = any(hmac.compare_digest(each.encode(), state.encode()) for each in list_cookies(request, _PENDING))
     login = await asyncio.to_thread(accounts.take_login, state) if begun and state else None
     if login is None:
-        raise RefusedLoginError("expired", "it was begun by another browser, too long ago, or is over")
+        raise RefusedLoginError(
+            "expired", "it was started by another browser, has expired, or is already finished"
+        )
     return login
 
 
@@ -123,7 +125,7 @@ def _let_in(accounts: Accounts, audit: Auditor, confirmed: Confirmed, settings: 
 
 
 def _refuse(refusal: RefusedLoginError, *cookies: Cookie) -> Redirect:
-    logger.warning("a login at the provider came to nothing (%s): %s", refusal.code, refusal)
+    logger.warning("a login through the provider failed (%s): %s", refusal.code, refusal)
     return Redirect(f"/login?error={quote(refusal.code)}", status_code=303, cookies=list(cookies))
 
 

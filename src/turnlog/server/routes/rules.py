@@ -33,7 +33,7 @@ def set_rule(
     caller: GivenCaller,
     audit: GivenAudit,
 ) -> RuleWeight:
-    """Set a rule, or remove it, and say how many sessions others see by that, or see no longer."""
+    """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
@@ -52,7 +52,7 @@ def set_rule(
 
 @post("/api/rules/weigh", opt=ADMINS, status_code=200, sync_to_thread=True)
 def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, visible: GivenScope) -> RuleWeight:
-    """Say what setting a rule would change, without doing it."""
+    """Return what setting a rule would change, without setting it."""
     wanted = decode_body(body, RuleChange)
     return RuleWeight(sessions=store.weigh_rule(visible, wanted.pattern, wanted.visibility))
 

@@ -52,16 +52,20 @@ async def search(
     visible: GivenScope,
     visit: GivenVisit,
     q: Annotated[
-        str, QueryParameter(min_length=1, max_length=LONGEST, description="As docs/search.md describes it.")
+        str,
+        QueryParameter(
+            min_length=1, max_length=LONGEST, description="The query, as described in docs/search.md."
+        ),
     ],
-    order: Annotated[SearchOrder, QueryParameter(description="In which order.")] = SearchOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=100, description="The most hits.")] = 20,
+    order: Annotated[SearchOrder, QueryParameter(description="The order.")] = SearchOrder.NEWEST,
+    limit: Annotated[int, QueryParameter(ge=1, le=100, description="The maximum number of hits.")] = 20,
     cursor: Annotated[
-        str | None, QueryParameter(max_length=200, description="Where to go on: `next` of the answer before.")
+        str | None,
+        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
     ] = None,
-    typing: Annotated[bool, QueryParameter(description="Whether the last word may go on.")] = False,
+    typing: Annotated[bool, QueryParameter(description="Whether the last word may be incomplete.")] = False,
 ) -> Hits:
-    """Find passages, each with its exact message. `person:me` is whoever asks."""
+    """Find passages, each with its exact message. `person:me` is the caller."""
     query = _name_me(parse_query(q, typing=typing), visit.caller.name)
     gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
     ask = partial(

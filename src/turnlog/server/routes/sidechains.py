@@ -38,7 +38,7 @@ def list_sidechains(
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Sidechains:
-    """List what was done in a session, grouped under what was said.
+    """List a session's tool calls, grouped under the answers that made them.
 
     The calls of a group are loaded when it is opened.
     """
@@ -65,10 +65,10 @@ def list_sidechain_calls(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The most calls.")] = 100,
+    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
-    """List the calls of one group, with what they were given and what they answered."""
+    """List the calls of one group, with their inputs and results."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
     head = store.find_message(visible, session.key, message_uuid)

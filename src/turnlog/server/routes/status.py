@@ -34,7 +34,7 @@ def get_status(
     watch: GivenWatch,
     counter: NamedDependency[SkipValidation[ArchiveCounter]],
 ) -> Status:
-    """Say what the archive has, how much of it exists only there, and how many sessions need somebody."""
+    """Return what the archive has, how much of it exists only there, and how many sessions need attention."""
     counted, columns = counter.count(visible), count_columns(store, watch, visible)
     files = counted.files
     return Status(

@@ -52,12 +52,12 @@ def list_timeline(
     branch: BranchNumber = None,
     active: Active = None,
 ) -> TimelineWindow:
-    """List messages next to each other, with the hook events under them.
+    """List consecutive messages, with their hook events.
 
-    Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
-    last one that is not later; those above the first message are in the first window. Lines that tell of a hook
-    event as well are its `commands`, and no messages of their own. Of a session that only hooks have told of
-    there is what they told, and no message.
+    Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
+    under the last one that is not later; events before the first message are in the first window. Lines that
+    report the same hook event become its `commands`, not separate messages. A session known only from hooks
+    has hook events and no messages.
     """
     hooks, session = find_heard(store, visible, id, visit)
     revision = 0 if session is None else session.revision

@@ -22,7 +22,7 @@ from turnlog.store.accounts.interface import Action
 __all__ = ["HANDLERS", "create_token", "list_tokens", "revoke_token"]
 
 _DAY_NS = 86_400 * 10**9
-_OTHERS = "Only admins see and make tokens of others"
+_OTHERS = "Only admins can see and create other people's tokens"
 
 
 @get("/api/tokens", sync_to_thread=True)
@@ -32,7 +32,7 @@ def list_tokens(
     user: Annotated[
         str | None,
         QueryParameter(
-            max_length=100, description="Whose; one's own otherwise, or with the server's token all."
+            max_length=100, description="The user; by default the caller, or everyone with the server's token."
         ),
     ] = None,
 ) -> list[TokenItem]:
@@ -47,14 +47,14 @@ def list_tokens(
 def create_token(
     data: JSONBody[TokenWish], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
 ) -> NewToken:
-    """Make a token. Its secret is in the answer, and nowhere else.
+    """Create a token. Its secret is in the response, and nowhere else.
 
-    A personal one lets its user in as themselves; a machine's pushes its user's sessions, and nothing else.
+    A personal token logs its user in; a machine token can only push its user's sessions.
     """
     wish = decode_body(body, TokenWish)
     user = caller.name if wish.user is None else wish.user
     if user is None:
-        problem = ErrorDetail(where="user", message="Expected whose it is: the server's own token is nobody's")
+        problem = ErrorDetail(where="user", message="Expected a user: the server's own token belongs to nobody")
         raise InvalidRequestError("The request is not valid", problem)
     if user != caller.name and not caller.is_admin:
         raise forbid(_OTHERS)
@@ -71,7 +71,7 @@ def revoke_token(
     accounts: GivenAccounts,
     audit: GivenAudit,
 ) -> None:
-    """Make a token worthless from now on."""
+    """Revoke a token."""
     # What is not one's own is not there, as little as what nobody has.
     known = accounts.list_tokens(None if caller.is_admin else caller.name)
     found = next((token for token in known if token.id == id), None)

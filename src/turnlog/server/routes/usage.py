@@ -25,36 +25,39 @@ def get_usage(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    by: Annotated[Grouping, QueryParameter(description="What a row stands for.")] = Grouping.DAILY,
-    since: Annotated[date | None, QueryParameter(description="The first day that counts.")] = None,
-    until: Annotated[date | None, QueryParameter(description="The last day that counts.")] = None,
+    by: Annotated[Grouping, QueryParameter(description="What each row covers.")] = Grouping.DAILY,
+    since: Annotated[date | None, QueryParameter(description="The first day to include.")] = None,
+    until: Annotated[date | None, QueryParameter(description="The last day to include.")] = None,
     timezone: Annotated[
-        str, QueryParameter(max_length=100, description="Whose days count, as Europe/Berlin.")
+        str,
+        QueryParameter(max_length=100, description="The time zone that defines days, such as Europe/Berlin."),
     ] = "UTC",
     breakdown: Annotated[
-        Breakdown | None, QueryParameter(description="What rows are divided by; not those of tools.")
+        Breakdown | None, QueryParameter(description="What rows are divided by; not available by tool.")
     ] = None,
     project: Annotated[
-        str | None, QueryParameter(max_length=500, description="A part of the path of projects.")
+        str | None, QueryParameter(max_length=500, description="Part of the path of projects.")
     ] = None,
     top: Annotated[
         int,
         QueryParameter(
             ge=1,
             le=4000,
-            description="The most rows: the dearest, or of days, weeks, months and blocks the newest. `others` "
-            "has the rest in one.",
+            description="The maximum number of rows: the most expensive, or the newest days, weeks, months or "
+            "blocks. `others` combines the rest.",
         ),
     ] = 1000,
 ) -> UsageReport:
-    """Count tokens and money by day, session, project, model, tool or block of five hours."""
+    """Report tokens and cost by day, session, project, model, tool or block of five hours."""
     try:
         zone = find_zone(timezone)
     except ValueError:
-        problem = ErrorDetail(where="timezone", message="expected the name of a time zone, as Europe/Berlin")
+        problem = ErrorDetail(
+            where="timezone", message="expected the name of a time zone, such as Europe/Berlin"
+        )
         raise InvalidRequestError("There is no such time zone", problem) from None
     if by is Grouping.TOOL and breakdown is not None:
-        raise InvalidRequestError("Rows by tool cannot be broken down")
+        raise InvalidRequestError("Rows by tool cannot be divided further")
     now = datetime.now(UTC)
     if by is not Grouping.BLOCKS:  # the rate of the block that is running changes with the time
         check_unchanged(request, store.find_last_change(visible))

@@ -33,10 +33,10 @@ def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
 def add_user(
     data: JSONBody[NewUser], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
 ) -> UserItem:
-    """Make an account. It lets nobody in by itself: that takes a token, or a login by its e-mail address.
+    """Create an account. Logging in still needs a token, or a provider login with its e-mail address.
 
-    With the first one, the server is a team's: what was there so far is seen by its operator and by admins,
-    until it is said whose the machines are.
+    The first one makes this a team's server: existing sessions are visible to the operator and
+    admins only, until their machines are assigned.
     """
     wish = decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
@@ -53,10 +53,10 @@ def change_user(
     accounts: GivenAccounts,
     audit: GivenAudit,
 ) -> UserItem:
-    """Change a user: admins everything but the name, others what they are called in full themselves."""
+    """Change a user: admins may change everything but the name, others only their own full name."""
     change = decode_body(body, UserChange)
     if not caller.is_admin and (caller.name != name or (change.role, change.email) != (UNSET, UNSET)):
-        raise forbid("Only admins change more than their own full name")
+        raise forbid("Only admins can change more than their own full name")
     before = _get_user(accounts, name)
     user = accounts.change_user(
         name,
@@ -73,7 +73,7 @@ def change_user(
 
 @post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
 def disable_user(name: _Name, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
-    """Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays."""
+    """Disable a user: their tokens, logins and links end at once; their sessions stay."""
     before = _get_user(accounts, name)
     user = accounts.disable_user(name)
     if before.disabled_ns is None:
@@ -83,7 +83,7 @@ def disable_user(name: _Name, caller: GivenCaller, accounts: GivenAccounts, audi
 
 @post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
 def enable_user(name: _Name, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
-    """Let a user in again; their tokens and links stay ended."""
+    """Enable a user again; their tokens and links stay revoked."""
     before = _get_user(accounts, name)
     user = accounts.enable_user(name)
     if before.disabled_ns is not None:

@@ -30,7 +30,7 @@ LINK = "link"
 
 
 class CallerKind(StrEnum):
-    """How somebody came in."""
+    """How the caller was authenticated."""
 
     OPERATOR = "operator"
     PERSON = "person"

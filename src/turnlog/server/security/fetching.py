@@ -42,7 +42,7 @@ class Fetcher:
         """Return what is at an address; raises `FetchError`."""
         status, body = await self.ask("GET", url, headers or {}, b"")
         if status != 200:
-            raise FetchError(f"{url} answered {status}")
+            raise FetchError(f"{url} responded with {status}")
         return body
 
     async def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -51,7 +51,7 @@ class Fetcher:
             async with asyncio.timeout(self._seconds):
                 return await self._ask(method, url, headers, body)
         except TimeoutError:
-            raise FetchError(f"{url} did not answer within {self._seconds:.0f} seconds") from None
+            raise FetchError(f"{url} did not respond within {self._seconds:.0f} seconds") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise FetchError(f"{url}: {error or type(error).__name__}") from error
 
@@ -76,22 +76,22 @@ class Fetcher:
         async for piece in pieces:
             found += piece
             if len(found) > self._largest:
-                raise FetchError(f"{url} answered more than {self._largest:,} bytes")
+                raise FetchError(f"{url} returned more than {self._largest:,} bytes")
         return bytes(found)
 
     async def _find_address(self, parts: SplitResult) -> str | None:
         """Return where to connect to, None for the provider itself; raises `FetchError`."""
         if parts.username is not None or parts.scheme not in _PORTS or not parts.hostname:
-            raise FetchError(f"{parts.geturl()} is no address of a provider")
+            raise FetchError(f"{parts.geturl()} is not the address of a provider")
         if _name(parts) == self._issuer:
             return None
         if parts.scheme != "https":
-            raise FetchError(f"{parts.geturl()} has no TLS")
+            raise FetchError(f"{parts.geturl()} does not use TLS")
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_STREAM)
         addresses = [str(each[4][0]) for each in found]
         if not addresses or not all(ipaddress.ip_address(each).is_global for each in addresses):
-            raise FetchError(f"{parts.hostname} is no public host, and not the provider's own")
+            raise FetchError(f"{parts.hostname} is not a public host, and not the provider's own")
         return addresses[0]
 
 

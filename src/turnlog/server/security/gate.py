@@ -43,7 +43,7 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
         if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": "No websockets here"})
+            await send({"type": "websocket.close", "code": 1008, "reason": "WebSockets are not supported"})
         elif scope["type"] == "http":
             await self._pass(scope, receive, send)
         else:

@@ -103,7 +103,7 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     found = accounts.find_by_token(token, origin=origin)
     if found is None:
         if origin is not None and accounts.find_by_token(token) is not None:
-            message = "This token is another machine's; each machine needs one of its own"
+            message = "This token belongs to another machine; each machine needs its own token"
             raise RequestError(403, "another_machine", message)
         return None
     user, known = found
@@ -152,7 +152,7 @@ def check_attempt(connection: _Connection, failures: FailureLimit, correct: Call
 def check_owner(connection: _Connection) -> None:
     """Raise `RequestError` for another user of this machine: keys and cookies are for nobody else."""
     if is_stranger(connection.scope["state"], _TRUSTED):
-        raise RequestError(403, "another_user", "This server is another user's")
+        raise RequestError(403, "another_user", "This server belongs to another user")
 
 
 def has_session(connection: _Connection, keeper: TokenKeeper) -> bool:
@@ -177,10 +177,10 @@ def _name_client(connection: _Connection, failures: FailureLimit) -> str:
 async def _refuse(doors: Doors) -> RequestError:
     if not await asyncio.to_thread(doors.accounts.has_users):
         return _refuse_alone()
-    message = "This needs you to log in, or a token of yours as `Authorization: Bearer`"
+    message = "Log in, or send your token as `Authorization: Bearer`"
     return RequestError(401, "unauthorized", message, headers={"www-authenticate": "Bearer"})
 
 
 def _refuse_alone() -> RequestError:
-    message = "This needs the address that `turnlog serve` shows, or the token as `Authorization: Bearer`"
+    message = "Open the address that `turnlog serve` shows, or send the token as `Authorization: Bearer`"
     return RequestError(401, "unauthorized", message, headers={"www-authenticate": "Bearer"})

@@ -68,7 +68,7 @@ class Hosts:
         """
         host = _normalise(f"[{bound}]" if ":" in bound and not bound.startswith("[") else bound)
         if host is None:
-            raise ValueError(f"{bound} is no name of a host")
+            raise ValueError(f"{bound} is not a host name")
         self._everywhere = host in _EVERYWHERE
         self._port = port
         own = {host} if not self._everywhere else set()
@@ -78,7 +78,7 @@ class Hosts:
         for text in extra:
             given = parse_authority(text)
             if given is None:
-                raise ValueError(f"{text} is no name of a host")
+                raise ValueError(f"{text} is not a host name")
             # Without a port, it is this server's, or that of a proxy before it.
             wanted = (port, *_USUAL_PORTS) if given.port is None else (given.port,)
             self._known.update(Authority(given.host, each) for each in wanted)
@@ -96,7 +96,7 @@ class Hosts:
         asked = Authority(found.host, _USUAL_PORT) if found.port is None else found
         if asked in self._known or (self._everywhere and asked.port == self._port and _is_address(asked.host)):
             return asked
-        raise RequestError(421, "unknown_host", "This server does not answer to that name")
+        raise RequestError(421, "unknown_host", "This server does not accept that host name")
 
 
 def _normalise(host: str) -> str | None:

@@ -44,7 +44,7 @@ def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits)
     if len(raw_path) + len(query) > limits.url:
         raise RequestError(414, "url_too_long", f"The address is longer than {limits.url:,} bytes")
     if len(headers) > limits.headers or sum(len(name) + len(value) for name, value in headers) > limits.head:
-        raise RequestError(431, "headers_too_large", "The request has too many or too long headers")
+        raise RequestError(431, "headers_too_large", "The request has too many headers, or they are too long")
     largest = limits.hook_body if raw_path == _HOOKS else limits.body
     if raw_path in _INGEST:
         largest = limits.upload_body

@@ -122,7 +122,7 @@ class OidcProvider:
         metadata = await self._find_metadata()
         is_told = metadata.authorization_response_iss_parameter_supported
         if (issuer is not None or is_told) and issuer != metadata.issuer:
-            raise RefusedLoginError("refused", "the answer is another provider's")
+            raise RefusedLoginError("refused", "the response comes from another provider")
         tokens = await self._exchange(metadata, login, code, redirect_uri)
         claims = await self._verify(metadata, tokens, login.nonce)
         person = _read(claims)
@@ -167,7 +167,7 @@ class OidcProvider:
             raise RefusedLoginError("unreachable", str(error)) from error
         if status != 200:
             told = _decode(answer, _Failed, uri).error[:100] if answer[:1] == b"{" else ""
-            raise RefusedLoginError("refused", f"the provider did not take the code: {status} {told!r}")
+            raise RefusedLoginError("refused", f"the provider did not accept the code: {status} {told!r}")
         return _decode(answer, _Tokens, uri)
 
     def _choose_method(self, metadata: _Metadata) -> str:
@@ -201,7 +201,7 @@ class OidcProvider:
             )
             claims.validate(now=int(time.time()), leeway=_LEEWAY)
         except (JoseError, ValueError, TypeError) as error:
-            raise RefusedLoginError("refused", f"the provider's token is not good: {error}") from error
+            raise RefusedLoginError("refused", f"the provider's token is not valid: {error}") from error
         return dict(claims)
 
     async def _find_keys(self, metadata: _Metadata, *, anew: bool = False) -> KeySet:
@@ -216,7 +216,7 @@ class OidcProvider:
         headers = {"authorization": f"Bearer {tokens.access_token}"}
         told = _decode(await self._get(address, headers), _Person, address)
         if told.sub != person.sub:
-            raise RefusedLoginError("refused", "the provider tells of somebody else")
+            raise RefusedLoginError("refused", "the provider describes somebody else")
         return told
 
     async def _get(self, address: str, headers: dict[str, str] | None = None) -> bytes:
@@ -230,7 +230,7 @@ def _read(claims: dict[str, Any]) -> _Person:
     try:
         person = msgspec.convert(claims, _Person)
     except msgspec.ValidationError as error:
-        raise RefusedLoginError("refused", f"the provider's token is not good: {error}") from error
+        raise RefusedLoginError("refused", f"the provider's token is not valid: {error}") from error
     if not 0 < len(person.sub) <= _LONGEST:
         raise RefusedLoginError("refused", "the provider's token names nobody")
     return person
@@ -245,4 +245,4 @@ def _decode(data: bytes, kind: type[_Told], address: str) -> _Told:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RefusedLoginError("unreachable", f"{address} says what a provider does not: {error}") from error
+        raise RefusedLoginError("unreachable", f"{address} is not a provider's response: {error}") from error

@@ -56,7 +56,7 @@ def check_policy(caller: Caller, opt: Mapping[str, Any], method: str) -> None:
                 raise NotFoundError(_NOTHING_THERE)
         case CallerKind.MACHINE:
             if not opt.get("machines"):
-                raise forbid("A machine's token is for pushing, and for nothing else")
+                raise forbid("A machine token is only for pushing")
             _check_has_sessions(caller)
         case CallerKind.PERSON:
             _check_person(caller, opt, method)
@@ -75,9 +75,9 @@ def _check_person(caller: Caller, opt: Mapping[str, Any], method: str) -> None:
     if opt.get("machines"):
         _check_has_sessions(caller)
     if method not in _ASKING and not caller.may_write and not opt.get("reads"):
-        raise forbid("This account sees what is shared, and changes nothing")
+        raise forbid("This account can see what is shared, but cannot change anything")
 
 
 def _check_has_sessions(caller: Caller) -> None:
     if caller.user is None or caller.user.role is UserRole.VIEWER:
-        raise forbid("This account has no sessions of its own, so nothing can be pushed for it")
+        raise forbid("This account cannot have sessions, so nothing can be pushed for it")

@@ -75,10 +75,10 @@ def admit(
     user, entries = accounts.find_identified(confirmed.identity), list[AuditEntry]()
     is_theirs = bool(confirmed.email) and confirmed.is_verified
     if not is_theirs and (user is None or settings.domains):
-        raise RefusedLoginError("unverified", "the provider does not say that the address is theirs")
+        raise RefusedLoginError("unverified", "the provider does not say that the address is verified")
     domain = confirmed.email.rpartition("@")[2].lower()
     if settings.domains and domain not in {each.lower().lstrip("@") for each in settings.domains}:
-        raise RefusedLoginError("domain", f"addresses of {domain} are not let in")
+        raise RefusedLoginError("domain", f"addresses at {domain} are not allowed")
     if user is None:
         user = accounts.find_by_email(confirmed.email)
         if user is None:
@@ -110,7 +110,7 @@ def _add(accounts: Accounts, confirmed: Confirmed, settings: OidcSettings) -> Us
                 )
             except AccountError as error:
                 raise RefusedLoginError("unknown", str(error)) from error
-    raise RefusedLoginError("unknown", "all names that would fit are taken")
+    raise RefusedLoginError("unknown", "all suitable names are taken")
 
 
 def _list_names(email: str) -> Iterator[str]:

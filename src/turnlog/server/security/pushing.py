@@ -50,7 +50,7 @@ def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
         problem = ErrorDetail(where="origin", message="Expected 32 hexadecimal digits")
         raise InvalidRequestError("The request is not valid", problem)
     if caller.kind is CallerKind.MACHINE and connection.scope["state"].get(_PUSHED) != origin:
-        raise RequestError(403, "another_machine", "This token is another machine's")
+        raise RequestError(403, "another_machine", "This token belongs to another machine")
 
 
 async def note_machine(machines: KnownMachines, caller: Caller, origin: str, told: Machine = _NAMELESS) -> None:

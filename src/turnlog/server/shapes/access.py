@@ -19,32 +19,32 @@ class SessionAccessItem(Struct, frozen=True, gc=False, kw_only=True):
 
     key: str
     person: str | None
-    """Whose it is; null if nobody said."""
+    """The owner; null if there is none."""
     machine: str
     """Where it comes from."""
     host: str
-    """As that computer calls itself; empty if that is not known."""
+    """That machine's host name; empty if unknown."""
     chosen: Visibility | None
-    """What its person said; null if the rules decide."""
+    """What its owner chose; null if the rules decide."""
     rule: str | None
-    """The pattern of the rule that fits its project; null if none does."""
+    """The pattern of the rule that matches its project; null if none does."""
     visibility: Visibility
-    """What follows from all of it."""
+    """The resulting visibility."""
     may_change: bool
-    """Whether whoever asks may say who sees it, make links to it, and delete it."""
+    """Whether the caller may change who sees it, create links to it, and delete it."""
     links: tuple[SharedLink, ...]
-    """Those to it, for whoever may change it; the newest first."""
+    """Links to it, for callers who may change it; newest first."""
 
 
 class AccessChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """Who shall see a session."""
+    """Who may see a session."""
 
     visibility: Visibility | None
     """Null leaves it to the rules."""
 
 
 class AccessChanges(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """Who shall see some sessions."""
+    """Who may see several sessions."""
 
     keys: Annotated[tuple[_Key, ...], Meta(max_length=1000)]
     visibility: Visibility | None
@@ -55,4 +55,4 @@ class ChangedAccess(Struct, frozen=True, gc=False, kw_only=True):
     """What changed."""
 
     changed: tuple[str, ...]
-    """The keys of those of which it was not so before; others, and those of others, are left out."""
+    """The keys of the sessions that changed; those of other people are left out."""

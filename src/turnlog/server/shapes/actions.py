@@ -23,29 +23,29 @@ class ActionsOrder(StrEnum):
 
 
 class Action(Struct, frozen=True, gc=False, kw_only=True):
-    """A call, a hook event, or another event that a line of a file tells."""
+    """A call, a hook event, or another event that a line of a file reports."""
 
     index: int
-    """Which of the actions that are asked for it is, from 0."""
+    """Its position among the requested actions, from 0."""
     kind: Literal["call", "hook", "event"]
     category: Category
     at: datetime | None
     name: str
-    """Of the tool, the hook event, or the line's type."""
+    """The name of the tool, the hook event, or the line's type."""
     title: str
     """What it is about."""
     outcome: str
-    """What came of it, in a few words; empty if there is nothing to say."""
+    """The outcome, in a few words; empty if there is nothing to report."""
     state: ActionState
     duration_ms: int | None
     turn: int | None
     """The index of the turn that it belongs to; null before the first prompt."""
     message: int | None
-    """The index of the message that it stands in or under, in `source`; null if there is none."""
+    """The index of the message that it is in or under, in `source`; null if there is none."""
     message_uuid: str | None
     """The uuid of that message."""
     source: str | None
-    """The file that it is of; null for what hooks tell of no file here."""
+    """The file that it is in; null for hook events that belong to no file."""
     call: int | None
     """The index of the call, in `source`."""
     agent_id: str | None
@@ -53,7 +53,7 @@ class Action(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class ActionSpan(Struct, frozen=True, gc=False, kw_only=True, rename={"since": "from", "until": "to"}):
-    """What happened in a stretch of time."""
+    """What happened in an interval of time."""
 
     since: datetime
     until: datetime
@@ -63,20 +63,20 @@ class ActionSpan(Struct, frozen=True, gc=False, kw_only=True, rename={"since": "
 
 
 class ActionPage(Struct, frozen=True, gc=False, kw_only=True):
-    """Some actions of a session, where the others begin, and all of them at a glance."""
+    """A page of a session's actions, and an overview of all of them."""
 
     items: tuple[Action, ...]
     total: int
-    """Of those that are asked for."""
+    """The number of requested actions."""
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
     counts: dict[Category, int]
-    """How many actions of each category the session has, filters aside."""
+    """How many actions of each category the session has, ignoring filters."""
     names: dict[str, int]
-    """How many there are of each name, filters aside: of tools, hook events, types of lines."""
+    """How many there are of each name (tools, hook events, line types), ignoring filters."""
     failed: int
-    """How many of all have failed."""
+    """How many of all actions failed."""
     overview: tuple[ActionSpan, ...]
-    """All actions over time, in at most 120 stretches of the same length; those without any are left out."""
+    """All actions over time, in at most 120 intervals of equal length; empty intervals are left out."""
     revision: int
-    """Of the session: it rises when something of its files changes."""
+    """The revision of the session; it increases when its files change."""

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class VerifyState(StrEnum):
-    """How far a verification is."""
+    """The state of a verification."""
 
     RUNNING = "running"
     CLEAN = "clean"
@@ -38,18 +38,18 @@ class VerifyState(StrEnum):
 
 
 class Finding(Struct, frozen=True, gc=False, kw_only=True):
-    """Something in the archive that is not as it should be."""
+    """A problem that verification found in the archive."""
 
     session: str | None
-    """The session's key; null if it is about the store as a whole."""
+    """The session's key; null if it concerns the whole store."""
     subject: Subject
     path: str | None
-    """The file that it is about, if it is about one."""
+    """The file concerned, if there is one."""
     message: str
 
 
 class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
-    """A verification of the whole archive, which goes on whether somebody looks or not."""
+    """A verification of the whole archive, running in the background."""
 
     state: VerifyState
     done: int
@@ -90,16 +90,16 @@ class ForgottenSession(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class BackupCopy(Struct, frozen=True, gc=False, kw_only=True):
-    """A copy of the archive that was made."""
+    """A backup of the archive."""
 
     path: str
     at: datetime
     size: int | None
-    """Null if it is not there."""
+    """Null if it no longer exists."""
 
 
 class FlawedSession(Struct, frozen=True, gc=False, kw_only=True):
-    """A session in whose lines something is wrong or unknown."""
+    """A session with wrong or unknown content in its lines."""
 
     session_id: str
     key: str
@@ -109,24 +109,24 @@ class FlawedSession(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
-    """What the archive holds, and what it is kept from."""
+    """What the archive contains, and where it is stored."""
 
     place: str | None
     """Its file."""
     bytes: int
-    """Of the archive's files."""
+    """The size of the archive's files."""
     raw_bytes: int
-    """Of what was read, as it was."""
+    """The size of the original files."""
     sessions: int
     only_here: int
-    """Sessions whose files are gone from where they were."""
+    """Sessions whose original files no longer exist."""
     retention_days: float
     """How long Claude Code keeps sessions."""
     deleted_soon: tuple[EndangeredSession, ...]
     """Within three days; the first 100."""
     deleted_soon_total: int
     not_archived: int
-    """How many of them would be lost."""
+    """How many of these are not archived and would be lost."""
     tombstones: tuple[ForgottenSession, ...]
     """The last 200."""
     tombstones_total: int
@@ -140,7 +140,7 @@ class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Wish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """Whether to do something, or only to say what would be done."""
+    """Whether to do something, or only to report what would be done."""
 
     dry_run: bool = True
     """Nothing is changed unless this is false."""
@@ -153,17 +153,17 @@ class Forgetting(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
     files: int
     bytes: int
-    """As they were, of all generations."""
+    """The original size, including all generations."""
     deliveries: int
     """Of hooks."""
     outside: tuple[str, ...]
-    """Files of it that are still where Claude Code wrote them; they are not touched."""
+    """Its files that are still where Claude Code wrote them; they are not changed."""
     backups: tuple[str, ...]
-    """Copies of the archive that have some of it; they are not touched, either."""
+    """Backups that have some of it; they are not changed either."""
     unknown_backups: tuple[str, ...]
-    """Copies that may: they are not where they were made, or cannot be read."""
+    """Backups that may have some of it: they have been moved, or cannot be read."""
     scrubbed: bool
-    """Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again."""
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
 
 
 class Lifted(Struct, frozen=True, gc=False, kw_only=True):
@@ -174,9 +174,9 @@ class Lifted(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Restoring(Struct, frozen=True, gc=False, kw_only=True):
-    """What was put back, or would be."""
+    """What was restored, or would be."""
 
     done: bool
     written: tuple[str, ...]
     kept: tuple[str, ...]
-    """Files that are there, with the same bytes."""
+    """Files that already exist with the same bytes."""

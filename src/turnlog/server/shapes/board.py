@@ -15,18 +15,18 @@ __all__ = ["BoardAgent", "BoardCard", "BoardSpan", "BoardStep", "MissionControl"
 
 
 class BoardStep(Struct, frozen=True, gc=False, kw_only=True):
-    """What a session is at."""
+    """The current step of a session."""
 
     tool_name: str
     title: str
-    """What the call is about; empty if that is not known."""
+    """What the call is about; empty if unknown."""
     since: datetime | None
     call_id: str | None
     """The id that Claude Code gave the call."""
 
 
 class BoardAgent(Struct, frozen=True, gc=False, kw_only=True):
-    """A sub-agent that works."""
+    """A sub-agent at work."""
 
     id: str
     type: str | None
@@ -39,7 +39,7 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
 
     session_id: str
     key: str
-    """Names the session for good; its id, if only hooks have told of it so far."""
+    """Identifies the session permanently; its id if only hooks have reported it so far."""
     title: str | None
     project: str | None
     git_branch: str | None
@@ -47,16 +47,16 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     column: Column
     phase: AgentPhase
     why: Why | None
-    """None unless the person is needed."""
+    """None unless the user is needed."""
     since: datetime | None
-    """When it came to be so."""
+    """Since when."""
     detail: str | None
-    """In a line, what the person is needed for."""
+    """What the user is needed for, in one line."""
     options: tuple[str, ...]
     """The answers that a question offers."""
     step: BoardStep | None
     agents: tuple[BoardAgent, ...]
-    """Those that work."""
+    """Sub-agents at work."""
     turns: int
     started_at: datetime | None
     last_at: datetime | None
@@ -64,7 +64,7 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     context_tokens: int | None
     """What the model read for its last answer."""
     context_limit: int | None
-    """How much it could read; None if nobody knows."""
+    """The limit of what it can read; None if unknown."""
     compacts_at: int | None
     """Where automatic compaction begins, unless settings say otherwise."""
     strip: tuple[StripBar, ...]
@@ -74,17 +74,17 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     stopped_by: str | None
     """The error that it stopped at."""
     person: str | None
-    """Whose it is; null if nobody said."""
+    """The owner; null if there is none."""
     machine: str
-    """Where it comes from; empty for the machine that the archive is kept on."""
+    """The machine it comes from; empty for the machine with the archive."""
     host: str
-    """As that computer calls itself; empty if that is not known."""
+    """That machine's host name; empty if unknown."""
     resume: str | None
-    """The command that goes on with it; None if its id does not look like one."""
+    """The command that resumes it; None if its id does not look valid."""
 
 
 class SpanInterval(Struct, frozen=True, gc=False, kw_only=True, rename={"start": "from", "end": "to"}):
-    """A while in which a session did the same."""
+    """A period in which a session's state did not change."""
 
     start: datetime
     end: datetime
@@ -105,7 +105,7 @@ class MissionControl(Struct, frozen=True, gc=False, kw_only=True):
 
     at: datetime
     waited_ms: int
-    """How long sessions waited for the person today, all together."""
+    """How long sessions waited for the user today, in total."""
     sessions: tuple[BoardCard, ...]
     """Those that wait longest first, then those that work, then those that are done."""
     spans: tuple[BoardSpan, ...]

@@ -13,7 +13,7 @@ __all__ = ["Call", "CallPage", "CallResult", "Image", "Offloaded"]
 
 
 class Image(Struct, frozen=True, gc=False, kw_only=True):
-    """An image in a message or a result; its bytes are fetched apart."""
+    """An image in a message or a result; its bytes are fetched separately."""
 
     href: str
     """Where its bytes are, on this server."""
@@ -21,50 +21,50 @@ class Image(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Offloaded(Struct, frozen=True, gc=False, kw_only=True):
-    """A result that Claude Code put into a file of its own."""
+    """A result that Claude Code wrote to a separate file."""
 
     href: str
     """Where its bytes are, on this server."""
     name: str
-    """Of the file."""
+    """The file's name."""
     size: int
     """In bytes."""
 
 
 class CallResult(Struct, frozen=True, gc=False, kw_only=True):
-    """What a tool answered."""
+    """The result of a tool call."""
 
     text: str
     truncated: bool
-    """Whether the text goes on; the raw line has all of it."""
+    """Whether the text was cut; the raw line has all of it."""
     length: int
-    """Of the whole text, in characters."""
+    """The length of the whole text, in characters."""
     is_error: bool | None
     """None if the line does not say."""
     images: tuple[Image, ...] = ()
     offloaded: Offloaded | None = None
-    """Where all of it is, if it was too long for its line."""
+    """Where the full result is, if it was too long for its line."""
     details: Raw | None = None
-    """`toolUseResult` as it stands in the line; None if there is none, or if it is too long."""
+    """`toolUseResult` as it is in the line; None if there is none, or if it is too long."""
 
 
 class Call(Struct, frozen=True, gc=False, kw_only=True):
-    """A tool call with what came of it."""
+    """A tool call and its outcome."""
 
     index: int
-    """Which call of its file it is, from 0."""
+    """Its position among the calls of its file, from 0."""
     source: str
     uuid: str | None
-    """`{uuid of the line}_tool_{i}`, as spec 003 calls it; None where bodies were not asked for."""
+    """`{uuid of the line}_tool_{i}`, as spec 003 defines it; None if bodies were not requested."""
     id: str | None
     """The id that Claude Code gave it."""
     name: str
-    """Of the tool."""
+    """The tool's name."""
     category: Category
     state: CallState
-    """What came of it."""
+    """Its outcome."""
     title: str
-    """What it is about: the command, the file, the pattern; empty where bodies were not asked for."""
+    """What it is about: the command, the file, the pattern; empty if bodies were not requested."""
     path: str | None
     """The file that it works on."""
     changes_file: bool
@@ -78,15 +78,15 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     duration_ms: int | None
     """From the call to its result; None if it has none yet."""
     input: Raw | None = None
-    """What the tool was given, as it stands in the line; None if it is too long, or was not asked for."""
+    """The input as it is in the line; None if it is too long, or was not requested."""
     result: CallResult | None = None
-    """None if there is none, or if it was not asked for."""
+    """None if there is none, or if it was not requested."""
 
 
 class CallPage(Struct, frozen=True, gc=False, kw_only=True):
-    """Some calls of a session, and where the others begin."""
+    """A page of a session's calls."""
 
     items: tuple[Call, ...]
     total: int
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""

@@ -8,14 +8,14 @@ __all__ = ["CapturedFile", "CapturedFiles"]
 
 
 class CapturedFile(Struct, frozen=True, gc=False, kw_only=True):
-    """A file of lines that tell of the session once more."""
+    """A captured file with lines of the session."""
 
     source: str
     kind: str
-    """`stream`, `mirror`, or `file` for Claude Code's own where a mirror tells more."""
+    """`stream`, `mirror`, or `file` for Claude Code's own file where a mirror has more."""
     path: str
     present: bool
-    """Whether it is still outside, too."""
+    """Whether the original file still exists."""
     lines: int
     bytes: int
     tells: bool

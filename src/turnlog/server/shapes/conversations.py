@@ -29,31 +29,31 @@ __all__ = [
 
 
 class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
-    """All that is known of a session at a glance."""
+    """An overview of a session."""
 
     session: SessionItem
     path: str
     """Where its transcript was last seen."""
     resume: str | None
-    """The command that goes on with it; None if its id does not look like one."""
+    """The command that resumes it; None if its id does not look valid."""
     summary: Raw
     """`transcripts.Summary` as JSON."""
     messages: int
-    """Of the transcript."""
+    """Messages in the transcript."""
 
 
 class StripBar(Struct, frozen=True, gc=False, kw_only=True):
-    """A call as a bar; a run of calls next to each other where there are many."""
+    """A call as a bar, or several consecutive calls if there are many."""
 
     ms: int | None
-    """How long it took, or the longest of the run; None if that is not known."""
+    """How long it took, or the longest of several; None if unknown."""
     failed: bool
-    """Whether it failed, or one of the run."""
+    """Whether it, or one of several, failed."""
     category: Category
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):
-    """A prompt and all that answers it."""
+    """A prompt and everything that answers it."""
 
     index: int
     prompt: int
@@ -76,16 +76,16 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     strip: tuple[StripBar, ...]
     """Its calls in order, in at most 60 bars."""
     edited: bool
-    """Whether its prompt stands in the place of another one, or another one in its place."""
+    """Whether its prompt replaced another one, or was replaced."""
 
 
 class Turns(Struct, frozen=True, gc=False, kw_only=True):
-    """Turns of a session, and where the others begin."""
+    """A page of a session's turns."""
 
     items: tuple[Turn, ...]
     total: int
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
     revision: int
 
 
@@ -112,7 +112,7 @@ class Tree(Struct, frozen=True, gc=False, kw_only=True):
     first: int
     total: int
     branches: tuple[Branch, ...]
-    """All of the file, 10,000 at most."""
+    """All branches of the file, at most 10,000."""
     revision: int
 
 
@@ -122,9 +122,9 @@ class Sidechain(Struct, frozen=True, gc=False, kw_only=True):
     message: int
     """The index of the answer."""
     message_uuid: str
-    """Its uuid, by which the group is opened."""
+    """Its uuid, with which the group is opened."""
     title: str
-    """How the answer begins; empty if it says nothing but calls tools."""
+    """How the answer begins; empty if it only calls tools."""
     operations: int
     """How many calls there are."""
     failed: int
@@ -135,12 +135,12 @@ class Sidechain(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Sidechains(Struct, frozen=True, gc=False, kw_only=True):
-    """Groups of a session's sidechain panel, and where the others begin."""
+    """A page of groups in a session's sidechain panel."""
 
     items: tuple[Sidechain, ...]
     total: int
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
     revision: int
 
 
@@ -155,15 +155,15 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
     depth: int
     """1 for those that the session itself started."""
     inline: bool
-    """Whether it speaks in the transcript, and has no file of its own."""
+    """Whether its messages are in the transcript instead of a separate file."""
     background: bool
-    """Whether the session went on while it worked."""
+    """Whether the session continued while it worked."""
     parent_id: str | None
     """The agent that started it."""
     run_id: str | None
     """The workflow that it belongs to."""
     source: str | None
-    """Whose messages are its own, if it has a file."""
+    """The file with its messages, if it has one."""
     call: int | None
     """The index of the call that started it, among those of `call_source`."""
     call_source: str | None
@@ -172,12 +172,12 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Agents(Struct, frozen=True, gc=False, kw_only=True):
-    """Sub-agents of a session, at any depth, and where the others begin."""
+    """A page of a session's sub-agents, at any depth."""
 
     items: tuple[Agent, ...]
     total: int
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
     revision: int
 
 
@@ -185,16 +185,16 @@ class LineProblem(Struct, frozen=True, gc=False, kw_only=True):
     """Something that is wrong or unknown in a line."""
 
     path: str
-    """Of the file, where it was last seen."""
+    """The path of the file, where it was last seen."""
     source: str
-    """The file, as other answers name it."""
+    """The file, as other responses name it."""
     offset: int
     """Where the line begins, in bytes."""
     line: int
-    """Which line of the file it is, from 0."""
+    """The line's position in the file, from 0."""
     kind: ProblemKind
     message: str
-    """What was expected, what is there, and where."""
+    """What was expected, what was found, and where."""
 
 
 class Problems(Struct, frozen=True, gc=False, kw_only=True):
@@ -202,4 +202,4 @@ class Problems(Struct, frozen=True, gc=False, kw_only=True):
 
     items: tuple[LineProblem, ...]
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""

@@ -10,14 +10,14 @@ __all__ = ["DeletedSession", "HoldingBackup", "SessionWeight"]
 
 
 class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
-    """A copy of the archive that still has a session, or may."""
+    """A backup that still has a session, or may have it."""
 
     path: str
-    """For admins, all of it; for others, the name of the file."""
+    """The full path for admins; only the file name for others."""
     at: datetime
     """When it was made."""
     certain: bool
-    """False if it could not be looked into: then it may have it."""
+    """False if it could not be read: then it may have the session."""
 
 
 class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
@@ -26,27 +26,27 @@ class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
     files: int
     bytes: int
-    """As they were, of all generations."""
+    """The original size, including all generations."""
     deliveries: int
     """Of hooks."""
     links: int
     """That would end."""
     backups: tuple[HoldingBackup, ...]
-    """Copies of the archive that would keep it."""
+    """Backups that would still have it."""
 
 
 class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
-    """What was deleted for good."""
+    """What was permanently deleted."""
 
     sessions: int
     files: int
     bytes: int
-    """As they were, of all generations."""
+    """The original size, including all generations."""
     deliveries: int
     """Of hooks."""
     links: int
     """That ended."""
     scrubbed: bool
-    """Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again."""
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
     backups: tuple[HoldingBackup, ...]
-    """Copies of the archive that still have it."""
+    """Backups that still have it."""

@@ -8,13 +8,13 @@ __all__ = ["ErrorBody", "ErrorDetail", "ErrorDocument"]
 
 
 class ErrorDetail(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """One of the things that are wrong with a request."""
+    """One problem with a request."""
 
     where: str
     """The parameter, or the field of the body."""
     message: str
     at: int | None = None
-    """The character at which it is, counted from 0."""
+    """The position of the character, counted from 0."""
 
 
 class ErrorBody(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -26,10 +26,10 @@ class ErrorBody(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True)
     """For people."""
     details: tuple[ErrorDetail, ...] = ()
     request_id: str | None = None
-    """Under which the server's own log has more; only where the failure is the server's."""
+    """The id under which the server's log has more; only for internal errors."""
 
 
 class ErrorDocument(Struct, frozen=True, gc=False, kw_only=True):
-    """The one shape of every failure."""
+    """The shape of every error response."""
 
     error: ErrorBody

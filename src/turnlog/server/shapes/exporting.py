@@ -10,23 +10,23 @@ __all__ = ["ExportPreview", "TakenOut"]
 
 
 class TakenOut(Struct, frozen=True, gc=False, kw_only=True):
-    """What of one kind is taken out."""
+    """Removed values of one kind."""
 
     kind: Kind
     times: int
     values: int
     """How many distinct ones."""
     examples: tuple[str, ...]
-    """A few of them; of secrets only how they begin."""
+    """A few of them; for secrets, only the beginning."""
 
 
 class ExportPreview(Struct, frozen=True, gc=False, kw_only=True):
     """What an export would be."""
 
     name: str
-    """Of the file."""
+    """The file's name."""
     sessions: int
     size: int
-    """In bytes; of several sessions together, before they are packed."""
+    """In bytes; for several sessions, the total before compression."""
     taken_out: tuple[TakenOut, ...]
-    """By kind; nothing if nothing is to be."""
+    """By kind; empty if nothing is removed."""

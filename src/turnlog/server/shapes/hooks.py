@@ -12,7 +12,7 @@ __all__ = ["HookEventItem", "HookReceipt"]
 
 
 class HookReceipt(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of a delivery; it is on the disk."""
+    """The result of a delivery, which is on disk."""
 
     delivery_id: str
     kept: Literal["archive", "aside"]

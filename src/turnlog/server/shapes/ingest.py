@@ -11,27 +11,27 @@ __all__ = ["HookReceipts", "IngestReceipt", "IngestState"]
 
 
 class IngestState(Struct, frozen=True, gc=False, kw_only=True):
-    """A page of what there is of a machine's sessions, by key."""
+    """A page of what the server has of a machine's sessions, by key."""
 
     protocol: int
     """Which version of the protocol the server speaks."""
     sessions: tuple[KeptSession, ...]
     next: str | None = None
-    """What to give as `after` for the next page; null with the last one."""
+    """Pass it as `after` for the next page; null on the last one."""
     forgotten: tuple[str, ...] = ()
-    """With the first page: keys of sessions that are not taken any more."""
+    """On the first page: keys of sessions that are no longer accepted."""
 
 
 class IngestReceipt(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of an upload; what was taken of it is on the disk."""
+    """The result of an upload; everything accepted is on disk."""
 
     sessions: tuple[SessionAnswer, ...]
     """In the order of the upload."""
 
 
 class HookReceipts(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of hook deliveries; they are on the disk."""
+    """The result of hook deliveries, which are on disk."""
 
     kept: int
     missing: tuple[str, ...] = ()
-    """Which of those that were offered are not here."""
+    """Which of the offered deliveries are missing here."""

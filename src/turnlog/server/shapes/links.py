@@ -23,22 +23,22 @@ _Named = Annotated[str, Meta(max_length=200)]
 
 
 class SharedLink(Struct, frozen=True, gc=False, kw_only=True):
-    """A link; its address is told once, when it is made."""
+    """A link; its address is shown only once, when it is created."""
 
     id: str
     session: str
     """The session's key."""
     title: str
-    """What the session was called when the link was made."""
+    """The session's title when the link was created."""
     created_by: str | None
-    """Null if it was made with the server's own token."""
+    """Null if it was created with the server's own token."""
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None
     words: tuple[str, ...]
-    """What it never shows, besides secrets."""
+    """Words that it hides, besides secrets."""
     opened: int
-    """How often somebody came by it."""
+    """How often it was opened."""
     opened_at: datetime | None
     """The last time."""
 
@@ -48,16 +48,16 @@ class LinkAsked(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fiel
 
     session: _Named
     words: _Words = ()
-    """What they would not see, besides secrets."""
+    """Words to hide from them, besides secrets."""
 
 
 class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """Which session strangers shall see, and for how long."""
+    """Which session strangers may see, and for how long."""
 
     session: _Named
     days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS)] = 7
     words: _Words = ()
-    """What they shall not see, besides secrets."""
+    """Words to hide from them, besides secrets."""
 
 
 class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
@@ -65,7 +65,7 @@ class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
 
     link: SharedLink
     path: str
-    """On this server. It is the secret: nobody can see it again."""
+    """The path on this server. It is the secret, and is shown only once."""
 
 
 class LinkPreviewed(Struct, frozen=True, gc=False, kw_only=True):
@@ -74,14 +74,14 @@ class LinkPreviewed(Struct, frozen=True, gc=False, kw_only=True):
     title: str
     project: str | None
     messages: int
-    """Of the transcript and of all agents."""
+    """Messages in the transcript and of all agents."""
     agents: int
     calls: int
     tools: tuple[tuple[str, int], ...]
-    """How often each tool was used, the most used first."""
+    """How often each tool was used, most used first."""
     files: tuple[str, ...]
     """Files that calls name, at most 200."""
     redacted: tuple[tuple[str, int], ...]
-    """How often something of a kind is taken out."""
+    """How many values of each kind are removed."""
     excerpts: tuple[str, ...]
-    """How the first things begin that people said, as they would be shown."""
+    """Excerpts of the first messages, as they would be shown."""

@@ -13,7 +13,7 @@ __all__ = ["Facet", "Marks", "Project", "Projects", "SessionFacets", "SessionIte
 
 
 class Marks(Struct, frozen=True, gc=False, kw_only=True):
-    """What somebody said of a session: a name, tags, a star, a note."""
+    """A person's marks on a session: a name, tags, a star, a note."""
 
     name: str | None = None
     tags: tuple[str, ...] = ()
@@ -26,19 +26,19 @@ class Project(Struct, frozen=True, gc=False, kw_only=True):
     """A folder in which Claude Code worked."""
 
     path: str | None
-    """None for sessions that do not tell."""
+    """None for sessions that do not say."""
     name: str | None
     """The last part of its path."""
     sessions: int
     only_here: int
-    """How many of them exist nowhere else any more."""
+    """How many of them exist only in the archive."""
     archived: int
     prompts: int
     answers: int
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
-    """None if nothing of it has a price."""
+    """None if none of it has a price."""
     unpriced: int
     """How many sessions the cost leaves out."""
     first_at: datetime | None
@@ -46,30 +46,30 @@ class Project(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Projects(Struct, frozen=True, gc=False, kw_only=True):
-    """Projects, and where the others begin."""
+    """A page of projects."""
 
     items: tuple[Project, ...]
     total: int
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
 
 
 class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """A session in a list."""
 
     key: str
-    """Names the session for good, where its id does not: copies have the same id."""
+    """Identifies the session permanently, unlike its id: copies have the same id."""
     session_id: str
     session_id_alias: str
     revision: int
     title: str | None
-    """A name that was given, else what Claude Code calls it, else its first prompt."""
+    """The name it was given, else Claude Code's title, else its first prompt."""
     first_prompt: str | None
     project: str | None
     git_branch: str | None
     models: tuple[str, ...]
     messages: int
-    """Of the transcript."""
+    """Messages in the transcript."""
     prompts: int
     answers: int
     calls: int
@@ -89,19 +89,19 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     only_here: bool
     """Whether none of its files does."""
     state: ListedState | None
-    """What it does; null if nothing happened in it for a day."""
+    """What it is doing; null if nothing has happened for a day."""
     marks: Marks
     person: str | None
-    """Whose it is; null if nobody said."""
+    """The owner; null if there is none."""
     machine: str
-    """Where it comes from; empty if that was never told."""
+    """The machine it comes from; empty if unknown."""
     visibility: Visibility
-    """Who sees it besides."""
+    """Who else can see it."""
     series: str | None
-    """The same for all sessions of a project that programs started with the same prompt; null if a person had a
-    hand in it. Those of one series and one person are a group."""
+    """The same for all sessions of a project that programs started with the same prompt; null if a person was
+    involved. Those of one series and one person are a group."""
     alike: int
-    """In a grouped list, how many sessions like this there are, itself included; else 1."""
+    """In a grouped list, how many sessions like this there are, this one included; otherwise 1."""
 
 
 class Facet(Struct, frozen=True, gc=False, kw_only=True):
@@ -112,18 +112,18 @@ class Facet(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class SessionFacets(Struct, frozen=True, gc=False, kw_only=True):
-    """What sessions can be told apart by; of each, at most 200 values."""
+    """The values that sessions can be filtered by, at most 200 of each."""
 
     models: tuple[Facet, ...]
     tags: tuple[Facet, ...]
     branches: tuple[Facet, ...]
     persons: tuple[Facet, ...]
-    """An empty name stands for nobody."""
+    """An empty name means no owner."""
     machines: tuple[Facet, ...]
 
 
 class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
-    """Some sessions, and where the others begin."""
+    """A page of sessions."""
 
     items: tuple[SessionItem, ...]
     total: int
@@ -131,4 +131,4 @@ class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
     rows: int
     """How many items there are in all pages: fewer, where groups are one."""
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""

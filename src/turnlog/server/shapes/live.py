@@ -28,9 +28,9 @@ class ChangeEvent(Struct, frozen=True, gc=False, kw_only=True):
 
     kind: ChangeKind
     session: str
-    """Its key; of hooks, its id."""
+    """Its key; for hooks, its id."""
     session_id: str | None
-    """None if nobody knows it any more."""
+    """None if it is no longer known."""
     revision: int
     seq: int
 

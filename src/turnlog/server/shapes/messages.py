@@ -29,14 +29,14 @@ __all__ = [
 
 
 class TextBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="text"):
-    """Something that was said, in Markdown."""
+    """Text, in Markdown."""
 
     text: str
     truncated: bool = False
 
 
 class ThinkingBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="thinking"):
-    """Something that was thought; empty if only its signature was kept."""
+    """Thinking; empty if only its signature was kept."""
 
     text: str
     truncated: bool = False
@@ -55,7 +55,7 @@ class ImageBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", 
 
 
 class OtherBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="other"):
-    """A block that has no form of its own, as it stands in the line."""
+    """A block without a specific form, as it is in the line."""
 
     type: str
     json: Raw | None
@@ -80,11 +80,11 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     document_id: str = field(name="_id")
     """Its uuid, with the session's id and a colon before it where another session has a copy of the message."""
     index: int
-    """Which message of its file it is, from 0; a result has that of the message with which it is shown."""
+    """Its position among the messages of its file, from 0; a result has that of its call's message."""
     source: str
     """The file that it is in: the transcript, or an agent's."""
     uuid: str
-    """Of its first line; where that has none, `@` and where it begins."""
+    """The uuid of its first line; if that has none, `@` and the offset where it begins."""
     message_uuid: str
     """The same."""
     parent_uuid: str | None
@@ -102,21 +102,21 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     A message that holds calls is an assistant's; a tool_use is a call that is stored by itself.
     """
     rule: str
-    """By which rule it is shown: docs/transcripts.md lists them."""
+    """The rule by which it is shown; docs/transcripts.md lists them."""
     role: Role
     """What it is in the conversation (spec 002)."""
     types: tuple[MessageType, ...]
-    """What it shows, in order: thinking before what it led to."""
+    """What it contains, in display order: thinking before what it led to."""
     author: Author
-    """Who speaks."""
+    """Who speaks: a human, the assistant, an agent, a hook, the system."""
     lane: Lane
-    """Where it belongs: `main` is said, `tool` is done, `agent` is a sub-agent's."""
+    """Where it belongs: `main` for the conversation, `tool` for actions, `agent` for a sub-agent."""
     is_sidechain: bool
     """As spec 003 has it: of a sub-agent, or with calls or results."""
     category: Category | None
     """What sort of event it is; calls have categories of their own."""
     agent_id: str | None
-    """The sub-agent that it is of."""
+    """The sub-agent that it belongs to."""
     parent: int | None
     """The index of the message that it follows."""
     branch: int
@@ -131,11 +131,11 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     """The same."""
     model: str | None
     permission_mode: str | None
-    """The permission mode in which a prompt was typed; null for all else, and where the file does not say."""
+    """The permission mode of a prompt; null for other messages, and if the file does not say."""
     aborted: bool
-    """Whether it was stopped before its end."""
+    """Whether it was interrupted."""
     usage: MessageUsage | None
-    """Of the answer; null for all else, and for answers that are not counted."""
+    """The usage of the answer; null for other messages, and for answers that are not counted."""
     cost_usd: float | None
     """What its document says that it cost, else by the price list; None if it has no price."""
     content: str
@@ -151,14 +151,14 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class MessageWindow(Struct, frozen=True, gc=False, kw_only=True):
-    """Messages next to each other, and how to go on in both directions."""
+    """Consecutive messages, and how to continue in both directions."""
 
     items: tuple[Message, ...]
     total: int
-    """Of the messages in the file, filters aside."""
+    """The number of messages in the file, ignoring filters."""
     before: str | None
-    """Give it as `before` for those above; None at the beginning."""
+    """Pass it as `before` for the messages above; None at the beginning."""
     after: str | None
-    """Give it as `after` for those below; None at the end."""
+    """Pass it as `after` for the messages below; None at the end."""
     revision: int
-    """Of the session: it rises when something of it changes."""
+    """The revision of the session; it increases when the session changes."""

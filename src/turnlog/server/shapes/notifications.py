@@ -11,7 +11,7 @@ __all__ = ["Notifications", "TestedNotifications", "WebhookItem"]
 
 
 class WebhookItem(Struct, frozen=True, gc=False, kw_only=True):
-    """An address that is told."""
+    """An address that receives notifications."""
 
     url: str
     """Without its query and secrets."""
@@ -19,15 +19,15 @@ class WebhookItem(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Notifications(Struct, frozen=True, gc=False, kw_only=True):
-    """What `config.toml` says; it is not changed here."""
+    """The settings in `config.toml`; they cannot be changed here."""
 
     desktop: bool
     webhooks: tuple[WebhookItem, ...]
     on: tuple[Occasion, ...]
-    """What is told."""
+    """Which events are reported."""
 
 
 class TestedNotifications(Struct, frozen=True, gc=False, kw_only=True):
-    """What came of a test."""
+    """The results of a test."""
 
     sent: tuple[Sent, ...]

@@ -33,17 +33,17 @@ _Email = Annotated[str, Meta(max_length=254)]
 
 
 class LoginProvider(Struct, frozen=True, gc=False, kw_only=True):
-    """Where else people can say who they are."""
+    """An external login provider."""
 
     label: str
-    """What the button says."""
+    """The text on the button."""
 
 
 class LoginWays(Struct, frozen=True, gc=False, kw_only=True):
-    """How people come in; everybody may know."""
+    """How people can log in; needs no authentication."""
 
     team: bool
-    """Whether there are accounts; without any, the server is one person's."""
+    """Whether there are accounts; without any, the server belongs to one person."""
     oidc: LoginProvider | None
 
 
@@ -54,17 +54,17 @@ class LoginToken(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class LinkSeen(Struct, frozen=True, gc=False, kw_only=True):
-    """What a stranger with a link was let in to."""
+    """What a stranger with a link may see."""
 
     session: str
     title: str
     expires_at: datetime
     shared_by: str
-    """Who made it, by their full name if there is one; empty if it was made with the server's own token."""
+    """Who created it, by full name if there is one; empty if it was created with the server's own token."""
 
 
 class Me(Struct, frozen=True, gc=False, kw_only=True):
-    """Who asks, and what they may do."""
+    """The caller, and what they may do."""
 
     kind: CallerKind
     name: str | None
@@ -74,26 +74,26 @@ class Me(Struct, frozen=True, gc=False, kw_only=True):
     is_admin: bool
     may_write: bool
     team: bool
-    """Whether there are accounts; without any, the server is one person's."""
+    """Whether there are accounts; without any, the server belongs to one person."""
     link: LinkSeen | None
 
 
 class UserItem(Struct, frozen=True, gc=False, kw_only=True):
-    """A user, as far as whoever asks may know."""
+    """A user, with the fields that the caller may see."""
 
     name: str
     full_name: str
     role: UserRole
     email: str | None
-    """For admins, and of oneself; null otherwise, and if there is none."""
+    """Only for admins and the user; null otherwise, and if there is none."""
     disabled: bool
     created_at: datetime
     seen_at: datetime | None
-    """When they were last let in; for admins, and of oneself."""
+    """When they last logged in or sent a request; only for admins and the user."""
 
 
 class NewUser(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """An account that is to be made."""
+    """An account to create."""
 
     name: _Name
     role: UserRole = UserRole.MEMBER
@@ -102,7 +102,7 @@ class NewUser(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields
 
 
 class UserChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """What is to be different about a user; what is left out stays."""
+    """What to change about a user; fields that are left out stay as they are."""
 
     role: UserRole | UnsetType = UNSET
     full_name: _Text | UnsetType = UNSET
@@ -110,7 +110,7 @@ class UserChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fie
 
 
 class TokenItem(Struct, frozen=True, gc=False, kw_only=True):
-    """What lets somebody in; not the secret itself."""
+    """A token, without its secret."""
 
     id: str
     kind: TokenKind
@@ -121,26 +121,26 @@ class TokenItem(Struct, frozen=True, gc=False, kw_only=True):
     used_at: datetime | None
     revoked_at: datetime | None
     origin: str | None
-    """The machine that a machine's token is good for alone, once one has used it."""
+    """The only machine that a machine token works for, once one has used it."""
 
 
 class TokenWish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A token that is to be made."""
+    """A token to create."""
 
     kind: TokenKind
     label: Annotated[str, Meta(max_length=100)] = ""
     user: _Name | None = None
-    """Whose it is; one's own if nobody is named."""
+    """The user it belongs to; the caller if none is named."""
     days: Annotated[int, Meta(ge=1, le=3650)] | None = None
-    """How long it is good; null: until it is revoked."""
+    """How long it is valid; null means until it is revoked."""
 
 
 class NewToken(Struct, frozen=True, gc=False, kw_only=True):
-    """A token that was made."""
+    """A new token."""
 
     token: TokenItem
     secret: str
-    """Nobody can see it again."""
+    """It is shown only once."""
 
 
 class MachineItem(Struct, frozen=True, gc=False, kw_only=True):
@@ -148,7 +148,7 @@ class MachineItem(Struct, frozen=True, gc=False, kw_only=True):
 
     origin: str
     person: str | None
-    """Whose sessions these are; null if nobody said."""
+    """The owner of these sessions; null if there is none."""
     host: str
     user: str
     """As the computer calls itself, and the account there."""
@@ -159,12 +159,12 @@ class MachineItem(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Assignment(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """Whose a machine is to be; nobody's with null."""
+    """The new owner of a machine; null for none."""
 
     person: _Name | None
 
 
 class Assigned(Struct, frozen=True, gc=False, kw_only=True):
-    """How many sessions something concerned."""
+    """How many sessions were affected."""
 
     sessions: int

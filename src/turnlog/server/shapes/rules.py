@@ -15,12 +15,12 @@ class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
     """A rule for some projects."""
 
     pattern: str
-    """Of the project's path, with `*` for anything. The longest one that fits counts."""
+    """Matches the project's path, with `*` for anything. The longest matching pattern wins."""
     visibility: Visibility
 
 
 class RuleChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A rule as it shall be."""
+    """A rule to set or remove."""
 
     pattern: Annotated[str, Meta(min_length=1, max_length=1000)]
     visibility: Visibility | None
@@ -31,4 +31,4 @@ class RuleWeight(Struct, frozen=True, gc=False, kw_only=True):
     """What a rule changes."""
 
     sessions: int
-    """How many sessions others see by that, or see no longer."""
+    """How many sessions become visible to others, or stop being visible."""

@@ -13,7 +13,7 @@ __all__ = ["Hit", "Hits", "Mark"]
 
 
 class Mark(Struct, frozen=True, gc=False, kw_only=True):
-    """A stretch of a snippet that was looked for, in characters (not UTF-16 units)."""
+    """A matching part of a snippet, in characters (not UTF-16 units)."""
 
     start: int
     end: int
@@ -42,16 +42,16 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     snippet: str
     marks: tuple[Mark, ...]
     person: str | None | UnsetType = UNSET
-    """Whose session it is; missing where nobody else could be meant."""
+    """The owner of the session; absent where there is only one person."""
     machine: str | UnsetType = UNSET
-    """Where that session comes from; missing like `person`."""
+    """The machine the session comes from; absent like `person`."""
 
 
 class Hits(Struct, frozen=True, gc=False, kw_only=True):
-    """Some hits, and where the others begin."""
+    """A page of hits."""
 
     items: tuple[Hit, ...]
     next: str | None
-    """Give it as `cursor` to go on; None at the end."""
+    """Pass it as `cursor` to continue; None at the end."""
     unreadable: int
     """Texts that may be hits, but could not be read: the archive is damaged."""

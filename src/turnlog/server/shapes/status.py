@@ -13,14 +13,14 @@ __all__ = ["Health", "HookStatus", "OpeningKey", "ReadyState", "Status", "SyncSt
 
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
-    """Whether the server works; everybody may know."""
+    """Whether the server works; needs no authentication."""
 
     status: Literal["ok", "failing"]
     version: str
 
 
 class ReadyState(Struct, frozen=True, gc=False, kw_only=True):
-    """Whether requests should be sent here; everybody may know."""
+    """Whether requests should be sent here; needs no authentication."""
 
     ready: bool
     reason: Literal["ending", "failing"] | None = None
@@ -28,12 +28,12 @@ class ReadyState(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
-    """An address that lets one browser in, once."""
+    """An address that logs one browser in, once."""
 
     path: str
-    """On this server; it is a secret until it is used."""
+    """The path on this server; it is a secret until it is used."""
     seconds: int
-    """How long it is good."""
+    """How long it is valid."""
 
 
 class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
@@ -44,20 +44,20 @@ class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
     total: int
     """Sessions of the first sync."""
     failing: bool
-    """Whether the last look failed; it is tried again."""
+    """Whether the last scan failed; it is retried."""
     last_at: datetime | None
     """When something was last found."""
 
 
 class HookStatus(Struct, frozen=True, gc=False, kw_only=True):
-    """What is known of Claude Code's hooks."""
+    """What is known about Claude Code's hooks."""
 
     installed: bool | None
     """Whether the user's settings name turnlog's hooks; null if they cannot be read."""
     deliveries: int
     """In the archive."""
     spooled: int
-    """Files that are still to be taken up."""
+    """Files waiting to be imported."""
     aside: int
     """Files that could not be read."""
 
@@ -68,19 +68,19 @@ class Status(Struct, frozen=True, gc=False, kw_only=True):
     version: str
     sessions: int
     only_here: int
-    """Sessions whose files are gone from where they were."""
+    """Sessions whose original files no longer exist."""
     files: int
     bytes: int
-    """As they were, of the newest generations."""
+    """The original size of the newest generations."""
     lines: int
     problems: int
-    """Sessions in whose lines something is wrong or unknown."""
+    """Sessions with wrong or unknown content in their lines."""
     needs_you: int
-    """Sessions of the last 24 hours that wait for somebody."""
+    """Sessions of the last 24 hours that are waiting for somebody."""
     working: int
     hooks: HookStatus
     demo: bool
-    """Whether the sessions are sample ones."""
+    """Whether these are the sample sessions."""
     last_change: int
     """The last entry of the feed."""
     sync: SyncStatus

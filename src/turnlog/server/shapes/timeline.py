@@ -13,52 +13,52 @@ __all__ = ["HookCommand", "HookEntry", "HookItem", "MessageEntry", "TimelineEntr
 
 
 class HookCommand(Struct, frozen=True, gc=False, kw_only=True):
-    """A command that a hook event set off, as the session's files tell of it."""
+    """A command that a hook event triggered, as reported in the session's files."""
 
     name: str
-    """Of the hook, as `PreToolUse:Bash`."""
+    """The name of the hook, such as `PreToolUse:Bash`."""
     command: str | None
     outcome: str | None
-    """What came of it: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the
-    decision on a call; null while it runs, or if only its start is told."""
+    """The outcome: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the
+    decision on a call; null while it runs, or if only its start was reported."""
     exit_code: int | None
     duration_ms: int | None
     output: str | None
-    """What it said."""
+    """Its output."""
 
 
 class HookItem(Struct, frozen=True, gc=False, kw_only=True):
     """A hook event."""
 
     id: int
-    """Of the delivery, in this archive."""
+    """The delivery's number in this archive."""
     delivery_id: str
     at: datetime | None
-    """When it came."""
+    """When it arrived."""
     event_name: str
     tool_name: str | None
     label: str
     """For people."""
     group: HookGroup | None
-    """What it says about the agent's state; null if it says nothing."""
+    """What it says about the agent's state; null if nothing."""
     context: Raw | None
     """What is specific to the event; null also if it is too long."""
     tool_use_id: str | None
     agent_id: str | None
     message: int | None
-    """The index of the message that it stands under; null above the first."""
+    """The index of the message that it is placed under; null above the first."""
     commands: tuple[HookCommand, ...]
-    """From the lines that tell of the same event, which are not shown a second time."""
+    """From lines that report the same event, which are not shown again."""
 
 
 class MessageEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="message"):
-    """A message, where it stands in the file."""
+    """A message, at its place in the file."""
 
     message: Message
 
 
 class HookEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="hook"):
-    """A hook event, behind the message that it stands under."""
+    """A hook event, after the message that it is placed under."""
 
     hook: HookItem
 
@@ -67,16 +67,16 @@ TimelineEntry = MessageEntry | HookEntry
 
 
 class TimelineWindow(Struct, frozen=True, gc=False, kw_only=True):
-    """A window of messages with the hook events under them, and how to go on in both directions."""
+    """A window of messages with their hook events, and how to continue in both directions."""
 
     items: tuple[TimelineEntry, ...]
     total: int
-    """Of the messages in the file, filters aside."""
+    """The number of messages in the file, ignoring filters."""
     before: str | None
-    """Give it as `before` for those above; None at the beginning."""
+    """Pass it as `before` for the messages above; None at the beginning."""
     after: str | None
-    """Give it as `after` for those below; None at the end."""
+    """Pass it as `after` for the messages below; None at the end."""
     revision: int
-    """Of the session: it rises when something of its files changes."""
+    """The revision of the session; it increases when its files change."""
     omitted: int = 0
-    """Hook events under these messages that are too many to be told here; `/hook-events` has them all."""
+    """The number of hook events under these messages that were left out; `/hook-events` has them all."""

@@ -34,7 +34,7 @@ _Key = tuple[str, int]
 _OUTCOMES: Mapping[str, str] = {
     CallState.RESOLVED: "ok",
     CallState.FAILED: "failed",
-    CallState.PLACEHOLDER: "goes on in the background",
+    CallState.PLACEHOLDER: "continues in the background",
     CallState.REJECTED: "not allowed",
     CallState.INTERRUPTED: "interrupted",
     CallState.UNRESOLVED: "no result",

@@ -90,7 +90,7 @@ def read_places(store: Store, scope: Scope, places: Sequence[Place]) -> dict[Pla
     try:
         found = zip(wanted, store.read_lines(scope, wanted), strict=True)
     except KeyError:
-        raise NotFoundError("There are no such lines any more") from None
+        raise NotFoundError("Those lines no longer exist") from None
     return {place: decode(data, at=Position(place.source, place.offset)) for place, data in found}
 
 

@@ -43,5 +43,5 @@ def _check_rows(place: StorePlace) -> list[str]:
         f"There is no user {name}, who has tokens or links" for name in named - {each.name for each in users}
     ]
     if users and not any(user.role is UserRole.ADMIN and user.disabled_ns is None for user in users):
-        flaws.append("There are users, but no admin who can come in")
+        flaws.append("There are users, but no admin who can log in")
     return sorted(flaws)

@@ -41,7 +41,7 @@ def back_up_accounts(place: Path, target: Path, *, force: bool) -> None:
     """
     file, copy = find_file(place), find_copy(Path(os.path.abspath(target)))
     if copy.exists() and not force:
-        raise StoreError(f"{copy} is there already; nothing was overwritten")
+        raise StoreError(f"{copy} already exists; nothing was overwritten")
     if not file.exists():
         copy.unlink(missing_ok=True)
         return
@@ -101,7 +101,7 @@ def _set_aside(file: Path) -> None:
     """Give the file another name, as one without a log."""
     kept = file.with_name(f"{file.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
     if kept.exists():
-        raise StoreError(f"{kept} is there already; nothing was overwritten")
+        raise StoreError(f"{kept} already exists; nothing was overwritten")
     try:
         with closing(apsw.Connection(os.fspath(file), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             connection.set_busy_timeout(2000)

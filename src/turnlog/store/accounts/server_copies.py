@@ -42,7 +42,7 @@ def back_up_accounts(address: str, target: Path, *, force: bool) -> None:
     """Copy the accounts in a database, if there are any, beside a copy of a store; raises `StoreError`."""
     copy = find_copy(Path(os.path.abspath(target)))
     if copy.exists() and not force:
-        raise StoreError(f"{copy} is there already; nothing was overwritten")
+        raise StoreError(f"{copy} already exists; nothing was overwritten")
     with closing(PostgresDatabase(address, ACCOUNTS, ACCOUNT_STEPS)) as server:
         if server.list_missing() == ACCOUNT_STEPS.names:
             copy.unlink(missing_ok=True)

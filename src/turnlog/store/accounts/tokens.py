@@ -40,7 +40,7 @@ class Tokens(Keeping):
             [(role,)] = execute("SELECT role FROM @users WHERE name = ?", (user,))
             if kind is TokenKind.MACHINE and role == UserRole.VIEWER:
                 raise AccountError(
-                    f"{user} is a viewer, who has no sessions; a machine's token would be of no use"
+                    f"{user} is a viewer and has no sessions, so a machine token would be useless"
                 )
             execute(
                 "INSERT INTO @tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",

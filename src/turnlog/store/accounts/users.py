@@ -41,7 +41,7 @@ class Users(Keeping):
         def work(execute: Execute) -> User:
             take_turn(execute, ends=False)
             if _find(execute, name) is not None:
-                raise AccountError(f"There is a user {name} already")
+                raise AccountError(f"There is already a user {name}")
             if role is not UserRole.ADMIN and not execute("SELECT 1 FROM @users LIMIT 1"):
                 raise AccountError(
                     f"The first user must be an admin, not a {role.value}: somebody has to add the others"
@@ -130,7 +130,7 @@ class Users(Keeping):
             _get(execute, name)
             found = execute("SELECT name FROM @identities WHERE issuer = ? AND subject = ?", cells)
             if found and found[0][0] != name:
-                raise AccountError("That login is another user's")
+                raise AccountError("That login belongs to another user")
             if not found:
                 # An address may be given to somebody else; who came first stays who they are.
                 if execute("SELECT 1 FROM @identities WHERE issuer = ? AND name = ?", (cells[0], name)):
@@ -182,14 +182,14 @@ def _check_free(execute: Execute, email: str, name: str) -> None:
     if key is None:
         return
     for (other,) in execute("SELECT name FROM @users WHERE email_key = ? AND name <> ?", (key, name)):
-        raise AccountError(f"That e-mail address is {other}'s")
+        raise AccountError(f"That e-mail address belongs to {other}")
 
 
 def _check_admins(execute: Execute, name: str) -> None:
     """Raise `AccountError` if nobody but this user is an admin who can come in."""
     admins = execute("SELECT name FROM @users WHERE role = ? AND disabled_ns IS NULL", (UserRole.ADMIN.value,))
     if admins == [(name,)]:
-        raise AccountError(f"{name} is the only admin who can come in; make somebody else an admin before")
+        raise AccountError(f"{name} is the only admin who can log in; make somebody else an admin first")
 
 
 def _email_cells(email: str) -> tuple[bytes | None, bytes | None]:

@@ -26,8 +26,8 @@ def check_name(name: str) -> str:
     """Return a user's name; raises `AccountError` for what is none."""
     if not is_name(name):
         raise AccountError(
-            "Expected a name of 1 to 64 small letters, digits, '.', '_' and '-' that begins with a letter, "
-            f"got {_show(name)}"
+            "Expected a name of 1 to 64 lower-case letters, digits, '.', '_' and '-' that begins with a "
+            f"letter, got {_show(name)}"
         )
     return name
 

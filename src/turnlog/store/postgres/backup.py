@@ -49,7 +49,7 @@ def write_backup(
     """
     target = Path(os.path.abspath(target))
     if target.exists() and not force:
-        raise StoreError(f"{target} is there already; nothing was overwritten")
+        raise StoreError(f"{target} already exists; nothing was overwritten")
     new = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -89,10 +89,10 @@ def read_table(source: Path, table: str) -> list[dict[str, str]]:
     try:
         script = run_program("pg_restore", None, *given)
     except StoreError as error:
-        raise StoreError(f"{source} is no backup of a store on a server, or damaged ({error})") from error
+        raise StoreError(f"{source} is not a backup of a store on a server, or is damaged ({error})") from error
     found = _COPY.search(script)
     if found is None:
-        raise StoreError(f"{source} is no backup of a store of turnlog")
+        raise StoreError(f"{source} is not a backup of a turnlog store")
     names = found[1].split(", ")
     return [dict(zip(names, line.split("\t"), strict=True)) for line in found[2].splitlines()]
 
@@ -143,7 +143,7 @@ def _find_program(name: str) -> str:
         return os.fspath(max(folders, key=lambda path: int(path.parent.name)) / name)
     found = shutil.which(name)
     if found is None:
-        raise StoreError(f"Copies of a store on a server are made by {name}, which is not installed")
+        raise StoreError(f"Backups of a store on a server need {name}, which is not installed")
     return found
 
 

@@ -96,4 +96,4 @@ def _list_miscounted(connection: Connection, scope: Scope) -> Iterator[Flaw]:
         WHERE e.owner = %s AND coalesce(t.rows, 0) <> coalesce(d.rows, 0) ORDER BY e.key
         """
         for (key,) in connection.execute(query, (kind.number, scope.owner)):
-            yield Flaw(key, f"there are not as many digests as rows ({kind.table})", True)
+            yield Flaw(key, f"the number of digests and rows differs ({kind.table})", True)

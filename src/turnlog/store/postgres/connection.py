@@ -209,7 +209,7 @@ class Database:
             if not is_lost(error):
                 raise
             lost = LostError(
-                f"The store {self.name} was gone while it committed: it may have been written, or not ({error})"
+                f"The store {self.name} was lost during a commit, which may or may not have succeeded ({error})"
             )
             lost.is_unsure = is_written
             raise lost from error

@@ -84,7 +84,7 @@ def add_deliveries(connection: Connection, scope: Scope, deliveries: Sequence[Ho
     lock_feed(connection)
     # Whoever forgets a session deletes what it was told under this lock, too.
     if _list_forgotten(connection, scope, [each for _, each in new]):
-        raise CollisionError("A session was forgotten meanwhile")
+        raise CollisionError("A session was forgotten in the meantime")
     widen_spans(connection, scope, [each for _, each in new])
     add_entries(
         connection,

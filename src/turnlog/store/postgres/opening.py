@@ -23,7 +23,7 @@ def check_current(address: str) -> None:
     if len(missing) == len(MIGRATIONS):
         raise StoreError(f"There is no store at {name}")
     if not is_current:
-        raise OlderStoreError(f"The store {name} is of an older version; `turnlog sync` brings it up to date")
+        raise OlderStoreError(f"The store {name} has an older version; `turnlog sync` updates it")
 
 
 def make_current(address: str) -> None:

@@ -143,7 +143,7 @@ def _note_machine(connection: Connection, scope: Scope, values: dict[str, object
     before = _find_person(connection, scope, values["origin"])
     person = values["person"]
     if person is not None and before is not None and before != person:
-        raise TakenMachineError(f"The machine is {before}'s; somebody who may assign machines can change that")
+        raise TakenMachineError(f"The machine belongs to {before}; an admin can reassign it")
     connection.execute(_NOTE, values)
     if person is not None and before is None:
         _move(connection, scope, values["origin"])

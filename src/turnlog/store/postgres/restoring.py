@@ -41,7 +41,7 @@ def check_backup(source: Path) -> None:
     try:
         run_program("pg_restore", None, f"--file={os.devnull}", os.fspath(source))  # all of it is read
     except StoreError as error:
-        raise StoreError(f"{source} is no backup that can be read to its end ({error})") from error
+        raise StoreError(f"{source} is not a complete backup ({error})") from error
 
 
 def restore_store(address: str, source: Path) -> Restored:

@@ -34,7 +34,7 @@ def write_backup(
     """Write a copy of a database to a file; raises `StoreError` if it is there, unless by `force`."""
     target = Path(os.path.abspath(target))
     if target.exists() and not force:
-        raise StoreError(f"{target} is there already; nothing was overwritten")
+        raise StoreError(f"{target} already exists; nothing was overwritten")
     if target.exists() and target.samefile(source.filename):
         raise StoreError(f"{target} is the store itself")
     new = target.with_name(f".{target.name}.{os.getpid()}.new")

@@ -27,7 +27,7 @@ _SOURCES = {
     "a file belongs to no session": "e.id IS NULL",
     "a file has no path": "NOT EXISTS (SELECT 1 FROM source_paths WHERE source = s.id)",
     "a file has no generation": "NOT EXISTS (SELECT 1 FROM generations WHERE source = s.id)",
-    "it is not known how far a generation was read": """EXISTS (
+    "the length of a generation is missing": """EXISTS (
         SELECT 1 FROM generations AS g WHERE g.source = s.id
         AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE generation = g.id))""",
 }
@@ -55,7 +55,7 @@ def list_flaws(connection: apsw.Connection, scope: Scope) -> list[Flaw]:
         with reading(connection):
             pages = [_describe(message) for message in check_pages(connection)]
             found = [*_list_lost(connection, scope), *_list_miscounted(connection, scope)]
-            message = "who may see it is not what follows from its machine and the rules"
+            message = "its access does not match its machine's owner and the rules"
             return [*pages, *found, *(Flaw(key, message, True) for key in list_misjudged(connection, scope))]
     except apsw.CorruptError as error:
         return [_describe(str(error))]
@@ -87,7 +87,7 @@ def _list_miscounted(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw
             (SELECT ifnull(sum(rows), 0) FROM digests WHERE session = e.id AND kind = {number})
         """
         for (key,) in connection.execute(query, (scope.owner,)):
-            yield Flaw(key, f"there are not as many digests as rows ({table})", True)
+            yield Flaw(key, f"the number of digests and rows differs ({table})", True)
 
 
 def _describe(message: str) -> Flaw:

@@ -161,16 +161,16 @@ def translate(path: Path) -> Iterator[None]:
 
 
 _REASONS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
-    (apsw.FullError, StoreError, "has no room left: the disk is full, and nothing was written"),
-    (apsw.ReadOnlyError, StoreError, "may not be written"),
+    (apsw.FullError, StoreError, "has no space left: the disk is full, and nothing was written"),
+    (apsw.ReadOnlyError, StoreError, "is not writable"),
     (apsw.PermissionsError, StoreError, "may not be opened"),
     (apsw.CantOpenError, StoreError, "cannot be opened"),
-    (apsw.NotADBError, StoreError, "is not a database, or a damaged one"),
+    (apsw.NotADBError, StoreError, "is not a database, or is damaged"),
     (apsw.CorruptError, StoreError, "is damaged"),
     (apsw.IOError, StoreError, "cannot be read or written"),
-    (apsw.BusyError, BusyStoreError, "is being written by another process, which did not end in time"),
-    (apsw.LockedError, BusyStoreError, "is being written by another process, which did not end in time"),
-    (apsw.InterruptError, StoreError, "was closed meanwhile"),
+    (apsw.BusyError, BusyStoreError, "is being written by another process, which did not finish in time"),
+    (apsw.LockedError, BusyStoreError, "is being written by another process, which did not finish in time"),
+    (apsw.InterruptError, StoreError, "was closed in the meantime"),
     (apsw.ConstraintError, StoreError, "already has other rows in that place"),
 )
 
@@ -217,7 +217,7 @@ def _check_kind(connection: apsw.Connection, path: Path, application_id: int) ->
     if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
         return
     if connection.pragma("application_id") != application_id:
-        raise StoreError(f"{path} is a database of another program; nothing was changed")
+        raise StoreError(f"{path} is another program's database; nothing was changed")
 
 
 def _make_private(path: Path) -> None:

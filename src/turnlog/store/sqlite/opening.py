@@ -16,7 +16,7 @@ __all__ = ["check_current", "open_migrated"]
 def check_current(path: Path, options: Options) -> None:
     """Raise `StoreError` if a database cannot be read: it is missing, or newer or older (`OlderStoreError`)."""
     if _look(path, options):
-        raise OlderStoreError(f"The store {path} is of an older version; `turnlog sync` brings it up to date")
+        raise OlderStoreError(f"The store {path} has an older version; `turnlog sync` updates it")
 
 
 def open_migrated(path: Path, options: Options) -> apsw.Connection:

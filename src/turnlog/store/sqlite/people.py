@@ -114,7 +114,7 @@ def note_machine(
     place = scope.owner, pack_text(origin)
     known = connection.execute(query, place).fetchone() or (None, "", "", at_ns, at_ns)
     if person is not None and known[0] not in (None, person):
-        raise TakenMachineError(f"The machine {origin} is another person's")
+        raise TakenMachineError(f"The machine {origin} belongs to another person")
     cells = known[0] or person, host or known[1], user or known[2], min(known[3], at_ns), max(known[4], at_ns)
     connection.execute("INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, *cells))
     if person is not None and known[0] is None:

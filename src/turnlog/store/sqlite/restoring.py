@@ -39,7 +39,7 @@ def check_backup(source: Path) -> None:
     with closing(open_to_read(source, _OPTIONS, traceless=True)) as connection, translate(source):
         check_known(connection, source)
         if "create_tables" in list_missing(connection):
-            raise StoreError(f"{source} is not a store of turnlog")
+            raise StoreError(f"{source} is not a turnlog store")
         found = check_pages(connection)
     if found:
         raise StoreError(f"{source} is damaged: {found[0]}")
@@ -130,7 +130,7 @@ def _set_aside(place: Path) -> Path:
     """Give the store another name, as one file without a log, and return it."""
     kept = place.with_name(f"{place.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
     if kept.exists():
-        raise StoreError(f"{kept} is there already; nothing was overwritten")
+        raise StoreError(f"{kept} already exists; nothing was overwritten")
     _close_log(place)
     with translate(place):
         os.replace(place, kept)

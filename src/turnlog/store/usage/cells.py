@@ -66,7 +66,7 @@ class UsageCell(Struct, frozen=True, gc=False, kw_only=True):
     """What the price list has no price for, separated by spaces: the cost is an estimate."""
     messages: int
     incomplete: int
-    """How many were recorded before their end: their output, and so the cost, is a floor."""
+    """How many were recorded before they ended: their output, and so the cost, is a lower bound."""
     unpriced: int
     """How many have a model without a price: the cost does not include them."""
     input: int

@@ -50,7 +50,7 @@ def find_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (OSError, LookupError, ValueError):  # no such name, or one that no file can have
-        raise ValueError(f"expected the name of a time zone, as Europe/Berlin, got {name!r}") from None
+        raise ValueError(f"expected the name of a time zone, such as Europe/Berlin, got {name!r}") from None
 
 
 def name_day(day: date) -> str:

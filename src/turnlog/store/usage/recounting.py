@@ -184,7 +184,7 @@ def list_differences(kept: UsageSource, counted: UsageSource) -> list[str]:
     wrong = {answer.message for answer in missing}
     found += [f"the usage of {each.message} should not be there" for each in extra if each.message not in wrong]
     if merge_cells(kept.list_cells()) != merge_cells(answer.cell for answer in have):
-        found.append("quarters of an hour are not what their answers come to")
+        found.append("totals per quarter of an hour do not match their answers")
     if kept.list_reported() != counted.list_reported():
-        found.append("what Claude Code itself says that sessions cost is not what they say")
+        found.append("costs reported by Claude Code do not match its sessions")
     return found

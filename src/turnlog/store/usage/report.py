@@ -43,7 +43,7 @@ class Grouping(StrEnum):
 
 
 class Breakdown(StrEnum):
-    """What a row is broken down by."""
+    """What rows are divided by."""
 
     MODEL = "model"
     AGENT = "agent"
@@ -54,7 +54,7 @@ class Breakdown(StrEnum):
 
 
 class CallTally(Struct, frozen=True, gc=False):
-    """What became of a tool's calls."""
+    """The outcomes of a tool's calls."""
 
     calls: int
     failed: int
@@ -63,12 +63,12 @@ class CallTally(Struct, frozen=True, gc=False):
 
 
 class SessionNote(Struct, frozen=True, gc=False):
-    """What is known of a session besides its usage."""
+    """What is known about a session besides its usage."""
 
     project: str | None
     title: str | None
     reported_usd: Decimal | None
-    """What Claude Code itself says that it cost."""
+    """The cost that Claude Code reports."""
 
 
 class BlockState(Struct, frozen=True, gc=False):
@@ -82,10 +82,10 @@ class BlockState(Struct, frozen=True, gc=False):
     tokens_per_minute: int
     """From the first answer to the last, or up to now; only while it is active."""
     projected_tokens: int
-    """At its end, if it goes on like this."""
+    """The projection for its end, at the current pace."""
     projected_usd: Decimal
     limit_used: float | None = None
-    """Which part of the limit is used up, where one was given."""
+    """The fraction of the limit used, if a limit was given."""
     limit_projected: float | None = None
 
 
@@ -93,10 +93,10 @@ class UsageRow(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What some answers used and cost together."""
 
     name: str | None
-    """None for what names none."""
+    """None if there is no name."""
     messages: int
     incomplete: int
-    """How many were recorded before their end: their output, and so the cost, is a floor."""
+    """How many were recorded before they ended: their output, and so the cost, is a lower bound."""
     input: int
     output: int
     cache_read: int
@@ -105,11 +105,11 @@ class UsageRow(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     web_searches: int
     cost_usd: Decimal
     saved_usd: Decimal
-    """What the cache saved: reads as plain input, less what writing cost more than that."""
+    """What the cache saved: the price of its reads as plain input, minus the extra cost of writes."""
     unpriced: dict[str, int]
-    """Messages that the cost does not include, by their model, which has no price."""
+    """Messages not included in the cost because their model has no price, by model."""
     estimated: dict[str, int]
-    """Messages that are priced as if served the standard way, by what they say instead."""
+    """Messages priced at the standard rate although served under other terms, by those terms."""
     first: str | None
     """The first time in it, in UTC."""
     last: str | None
@@ -120,17 +120,17 @@ class UsageRow(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class ReportedCost(Struct, frozen=True, gc=False):
-    """What Claude Code itself says that a session cost, beside what its lines come to."""
+    """The cost that Claude Code reports for a session, and the cost computed from its lines."""
 
     session: str
     source: Literal["cost-state", "result"]
     cost_usd: Decimal
     computed_usd: Decimal
-    """Of all its lines, those included that another session owns."""
+    """Computed from all its lines, including those that another session owns."""
 
 
 class UsageReport(Struct, frozen=True, gc=False, kw_only=True):
-    """Tokens and money."""
+    """Tokens and cost."""
 
     by: Grouping
     breakdown: Breakdown | None
@@ -142,9 +142,9 @@ class UsageReport(Struct, frozen=True, gc=False, kw_only=True):
     files: int
     rows: tuple[UsageRow, ...]
     others: UsageRow | None
-    """All rows that are left out, in one; None if none is."""
+    """All omitted rows combined; None if there are none."""
     left_out: int
-    """How many they are."""
+    """How many rows were omitted."""
     total: UsageRow
     reported: tuple[ReportedCost, ...]
     prices: PriceTable | None

@@ -12,7 +12,7 @@ __all__ = ["CALL_STATES", "FAILED_HOOKS", "TOLD_FAILURES", "ActionState"]
 
 
 class ActionState(StrEnum):
-    """What is known of an action's outcome."""
+    """What is known about an action's outcome."""
 
     __hash__ = str.__hash__  # that of enums is written in Python
 

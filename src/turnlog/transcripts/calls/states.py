@@ -8,7 +8,7 @@ __all__ = ["CallState"]
 
 
 class CallState(StrEnum):
-    """What is known of a call's outcome."""
+    """What is known about a call's outcome."""
 
     __hash__ = str.__hash__  # that of enums is written in Python
 

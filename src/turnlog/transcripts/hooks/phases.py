@@ -22,7 +22,7 @@ class AgentPhase(StrEnum):
 
 
 class Why(StrEnum):
-    """Why the person is needed."""
+    """Why the user is needed."""
 
     PERMISSION = "permission"
     QUESTION = "question"
@@ -79,7 +79,7 @@ class AgentStatus(Struct, frozen=True, kw_only=True):
 
     phase: AgentPhase
     why: Why | None = None
-    """None unless the person is needed."""
+    """None unless the user is needed."""
     since_ns: int
     """When this phase began, for this reason."""
     tool_name: str | None = None

@@ -59,7 +59,7 @@ class PriceTable(Struct, frozen=True, gc=False):
     name: str
     version: str
     newest: date
-    """The latest day from which a price of Anthropic's list holds; the table as a whole bears no date."""
+    """The latest effective date among Anthropic's prices; the table itself has no date."""
 
 
 class Rates(Struct, frozen=True, gc=False, kw_only=True):

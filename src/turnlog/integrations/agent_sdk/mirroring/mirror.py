@@ -85,7 +85,7 @@ class Mirror:
         try:
             self._archive(self._list_mirror(name))
         except (TurnlogError, OSError) as error:
-            _logger.warning("what was appended is in %s, and not archived yet: %s", path, error)
+            _logger.warning("the appended lines are in %s, and are not archived yet: %s", path, error)
 
     def load(self, name: Name) -> list[Entry] | None:
         """Return all entries, each once; None if there never were any."""
@@ -154,7 +154,7 @@ class Mirror:
         parts = [] if subpath is None else subpath.split("/")
         for part in (project, session_id, *parts):
             if not is_file_name(part):
-                raise ValueError(f"Expected a name that a file can have, got {part!r}")
+                raise ValueError(f"Expected a valid file name, got {part!r}")
         main = name_capture(self._settings.captured_dir / "projects" / project, session_id, CaptureKind.MIRROR)
         return main if subpath is None else main.with_suffix("").joinpath(*parts[:-1], f"{parts[-1]}.jsonl")
 
