@@ -252,7 +252,7 @@ def test_an_export_that_would_overwrite_a_file_writes_none(machine: Machine) -> 
     machine.sync()
     (machine.work / "two.md").write_text("mine")
     status, _, err = machine.run("export", "one", "two", "--format", "md")
-    assert (status, err) == (2, "turnlog: two.md: it is there already; --force overwrites it\n")
+    assert (status, err) == (2, "turnlog: two.md: it already exists; --force overwrites it\n")
     assert [file.name for file in machine.work.iterdir()] == ["two.md"]
     assert machine.run("export", "one", "two", "--format", "md", "--force")[0] == 0
     assert (machine.work / "two.md").read_text() != "mine"

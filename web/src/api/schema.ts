@@ -12,8 +12,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell whether the server works, and which version it is
-         * @description Tell whether the server works, and which version it is.
+         * Return whether the server works, and its version
+         * @description Return whether the server works, and its version.
          */
         readonly get: operations["get_health"];
         readonly put?: never;
@@ -32,10 +32,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon
-         * @description Tell whether requests should be sent here: not while the store fails, nor when the server is to end soon.
+         * Return whether requests should be sent here: not while the store fails or the server is shutting down
+         * @description Return whether requests should be sent here: not while the store fails or the server is shutting down.
          *
-         *     With `serve --drain`, a server that is told to end says so here for a while before it does.
+         *     With `serve --drain`, a server that is asked to stop reports it here for a while before it ends.
          */
         readonly get: operations["get_ready"];
         readonly put?: never;
@@ -56,8 +56,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make an address that lets one browser in, once
-         * @description Make an address that lets one browser in, once.
+         * Create an address that logs one browser in, once
+         * @description Create an address that logs one browser in, once.
          */
         readonly post: operations["create_key"];
         readonly delete?: never;
@@ -80,8 +80,8 @@ export interface paths {
         readonly get: operations["get_login"];
         readonly put?: never;
         /**
-         * Let a browser in for 30 days, by a person's token, or by the server's own
-         * @description Let a browser in for 30 days, by a person's token, or by the server's own.
+         * Log a browser in for 30 days, with a personal token or the server's own
+         * @description Log a browser in for 30 days, with a personal token or the server's own.
          */
         readonly post: operations["log_in"];
         readonly delete?: never;
@@ -100,8 +100,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * End what let this browser in; tokens stay good
-         * @description End what let this browser in; tokens stay good.
+         * Log this browser out; tokens stay valid
+         * @description Log this browser out; tokens stay valid.
          */
         readonly post: operations["log_out"];
         readonly delete?: never;
@@ -118,8 +118,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Send a browser to the provider of logins, which sends it back
-         * @description Send a browser to the provider of logins, which sends it back.
+         * Redirect a browser to the login provider, which sends it back
+         * @description Redirect a browser to the login provider, which sends it back.
          */
         readonly get: operations["begin_login"];
         readonly put?: never;
@@ -138,8 +138,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Let a browser in that comes back from the provider of logins
-         * @description Let a browser in that comes back from the provider of logins.
+         * Log in a browser that comes back from the login provider
+         * @description Log in a browser that comes back from the login provider.
          */
         readonly get: operations["finish_login"];
         readonly put?: never;
@@ -158,8 +158,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say who asks, and what they may do
-         * @description Say who asks, and what they may do.
+         * Return who the caller is, and what they may do
+         * @description Return who the caller is, and what they may do.
          */
         readonly get: operations["get_me"];
         readonly put?: never;
@@ -184,11 +184,11 @@ export interface paths {
         readonly get: operations["list_users"];
         readonly put?: never;
         /**
-         * Make an account
-         * @description Make an account. It lets nobody in by itself: that takes a token, or a login by its e-mail address.
+         * Create an account
+         * @description Create an account. Logging in still needs a token, or a provider login with its e-mail address.
          *
-         *     With the first one, the server is a team's: what was there so far is seen by its operator and by admins,
-         *     until it is said whose the machines are.
+         *     The first one makes this a team's server: existing sessions are visible to the operator and
+         *     admins only, until their machines are assigned.
          */
         readonly post: operations["add_user"];
         readonly delete?: never;
@@ -211,8 +211,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Change a user: admins everything but the name, others what they are called in full themselves
-         * @description Change a user: admins everything but the name, others what they are called in full themselves.
+         * Change a user: admins may change everything but the name, others only their own full name
+         * @description Change a user: admins may change everything but the name, others only their own full name.
          */
         readonly patch: operations["change_user"];
         readonly trace?: never;
@@ -227,8 +227,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays
-         * @description Let a user in no longer: their tokens, open sessions and links end at once, and what they had stays.
+         * Disable a user: their tokens, logins and links end at once; their sessions stay
+         * @description Disable a user: their tokens, logins and links end at once; their sessions stay.
          */
         readonly post: operations["disable_user"];
         readonly delete?: never;
@@ -247,8 +247,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a user in again; their tokens and links stay ended
-         * @description Let a user in again; their tokens and links stay ended.
+         * Enable a user again; their tokens and links stay revoked
+         * @description Enable a user again; their tokens and links stay revoked.
          */
         readonly post: operations["enable_user"];
         readonly delete?: never;
@@ -271,10 +271,10 @@ export interface paths {
         readonly get: operations["list_tokens"];
         readonly put?: never;
         /**
-         * Make a token
-         * @description Make a token. Its secret is in the answer, and nowhere else.
+         * Create a token
+         * @description Create a token. Its secret is in the response, and nowhere else.
          *
-         *     A personal one lets its user in as themselves; a machine's pushes its user's sessions, and nothing else.
+         *     A personal token logs its user in; a machine token can only push its user's sessions.
          */
         readonly post: operations["create_token"];
         readonly delete?: never;
@@ -294,8 +294,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Make a token worthless from now on
-         * @description Make a token worthless from now on.
+         * Revoke a token
+         * @description Revoke a token.
          */
         readonly delete: operations["revoke_token"];
         readonly options?: never;
@@ -311,8 +311,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List machines by host and user: one's own, and those of sessions that one may see
-         * @description List machines by host and user: one's own, and those of sessions that one may see.
+         * List machines by host and user: the caller's own, and those of sessions they may see
+         * @description List machines by host and user: the caller's own, and those of sessions they may see.
          */
         readonly get: operations["list_machines"];
         readonly put?: never;
@@ -332,8 +332,8 @@ export interface paths {
         };
         readonly get?: never;
         /**
-         * Say whose a machine is: all of its sessions are theirs from now on, and nobody else's
-         * @description Say whose a machine is: all of its sessions are theirs from now on, and nobody else's.
+         * Assign a machine to a person, who becomes the owner of all its sessions
+         * @description Assign a machine to a person, who becomes the owner of all its sessions.
          */
         readonly put: operations["assign_machine"];
         readonly post?: never;
@@ -351,8 +351,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what the archive has, how much of it exists only there, and how many sessions need somebody
-         * @description Say what the archive has, how much of it exists only there, and how many sessions need somebody.
+         * Return what the archive has, how much of it exists only there, and how many sessions need attention
+         * @description Return what the archive has, how much of it exists only there, and how many sessions need attention.
          */
         readonly get: operations["get_status"];
         readonly put?: never;
@@ -371,8 +371,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the folders in which Claude Code worked, each with what its sessions used
-         * @description List the folders in which Claude Code worked, each with what its sessions used.
+         * List the folders in which Claude Code worked, each with the usage of its sessions
+         * @description List the folders in which Claude Code worked, each with the usage of its sessions.
          */
         readonly get: operations["list_projects"];
         readonly put?: never;
@@ -391,8 +391,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List sessions, the newest first unless asked otherwise
-         * @description List sessions, the newest first unless asked otherwise.
+         * List sessions, newest first by default
+         * @description List sessions, newest first by default.
          */
         readonly get: operations["list_sessions"];
         readonly put?: never;
@@ -411,8 +411,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the models, branches and tags of sessions, those first that the most sessions have
-         * @description List the models, branches and tags of sessions, those first that the most sessions have.
+         * List the models, branches and tags of sessions, most frequent first
+         * @description List the models, branches and tags of sessions, most frequent first.
          */
         readonly get: operations["list_facets"];
         readonly put?: never;
@@ -438,11 +438,11 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Delete a session for good: its bytes, what follows from them, what hooks told of it, and links to it
-         * @description Delete a session for good: its bytes, what follows from them, what hooks told of it, and links to it.
+         * Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it
+         * @description Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
          *
-         *     It must be named by its whole id or key; its person may delete it, and admins. No collector brings it back.
-         *     What cannot be deleted from here is told: copies of the archive that still have it.
+         *     It must be named by its full id or key; its owner and admins may delete it. No collector brings it
+         *     back. The response lists what cannot be deleted from here: backups that still have it.
          */
         readonly delete: operations["delete_session"];
         readonly options?: never;
@@ -464,8 +464,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Name a session, tag it, give it a star or a note, or put it away
-         * @description Name a session, tag it, give it a star or a note, or put it away.
+         * Name a session, tag it, star it, add a note, or hide it from lists
+         * @description Name a session, tag it, star it, add a note, or hide it from lists.
          */
         readonly patch: operations["change_marks"];
         readonly trace?: never;
@@ -478,16 +478,16 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List messages next to each other
-         * @description List messages next to each other.
+         * List consecutive messages
+         * @description List consecutive messages.
          *
-         *     They begin at the start, unless `around`, `before` or `after` says where. `before` and `after` of the answer
-         *     go on in both directions. Windows of very long messages may be shorter than `limit`, but are never empty
-         *     where there is something.
+         *     They begin at the start, unless `around`, `before` or `after` is given. `before` and `after` in the
+         *     response continue in both directions. Windows of very long messages may be shorter than `limit`, but are
+         *     never empty if there is anything to return.
          *
-         *     A result is shown with its call. With `role=tool_result` each is a message of its own, as in spec 003: it
-         *     has the `index` of the message with which it is shown and, as its parent, the call. The results of one
-         *     message stand in one window, even if there are more than `limit`.
+         *     A result is shown with its call. With `role=tool_result` each result is a message of its own, as in spec
+         *     003: it has the `index` of the message with which it is shown and, as its parent, the call. The results of
+         *     one message are in one window, even if there are more than `limit`.
          */
         readonly get: operations["list_messages"];
         readonly put?: never;
@@ -506,8 +506,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return the lines that a message is made of, byte for byte, and those that are folded into it
-         * @description Return the lines that a message is made of, byte for byte, and those that are folded into it.
+         * Return the lines of a message, and those folded into it, byte for byte
+         * @description Return the lines of a message, and those folded into it, byte for byte.
          */
         readonly get: operations["get_raw_message"];
         readonly put?: never;
@@ -526,13 +526,13 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List messages next to each other, with the hook events under them
-         * @description List messages next to each other, with the hook events under them.
+         * List consecutive messages, with their hook events
+         * @description List consecutive messages, with their hook events.
          *
-         *     Windows are those of `/messages`. A hook event stands under the message that made its call, else under the
-         *     last one that is not later; those above the first message are in the first window. Lines that tell of a hook
-         *     event as well are its `commands`, and no messages of their own. Of a session that only hooks have told of
-         *     there is what they told, and no message.
+         *     Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
+         *     under the last one that is not later; events before the first message are in the first window. Lines that
+         *     report the same hook event become its `commands`, not separate messages. A session known only from hooks
+         *     has hook events and no messages.
          */
         readonly get: operations["list_timeline"];
         readonly put?: never;
@@ -551,11 +551,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what was done and what happened in a session: calls of all agents, hook events, and other events
-         * @description List what was done and what happened in a session: calls of all agents, hook events, and other events.
+         * List the actions of a session: calls of all agents, hook events, and other events
+         * @description List the actions of a session: calls of all agents, hook events, and other events.
          *
-         *     A call or an event stands where its file has it; files and hooks are put together by time. Slowest first,
-         *     there is only what is known to have taken time. Works for sessions that only hooks have told of, too.
+         *     Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
+         *     actions with a known duration are listed. This also works for sessions known only from hooks.
          */
         readonly get: operations["list_actions"];
         readonly put?: never;
@@ -574,8 +574,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List a session's prompts, each with what answering it took
-         * @description List a session's prompts, each with what answering it took.
+         * List a session's turns: each prompt with what it took to answer it
+         * @description List a session's turns: each prompt with what it took to answer it.
          */
         readonly get: operations["list_turns"];
         readonly put?: never;
@@ -594,8 +594,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return which message follows which, from one on, and all branches
-         * @description Return which message follows which, from one on, and all branches.
+         * Return which message follows which, starting at one, and all branches
+         * @description Return which message follows which, starting at one, and all branches.
          */
         readonly get: operations["get_tree"];
         readonly put?: never;
@@ -656,8 +656,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what was done in a session, grouped under what was said
-         * @description List what was done in a session, grouped under what was said.
+         * List a session's tool calls, grouped under the answers that made them
+         * @description List a session's tool calls, grouped under the answers that made them.
          *
          *     The calls of a group are loaded when it is opened.
          */
@@ -678,8 +678,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the calls of one group, with what they were given and what they answered
-         * @description List the calls of one group, with what they were given and what they answered.
+         * List the calls of one group, with their inputs and results
+         * @description List the calls of one group, with their inputs and results.
          */
         readonly get: operations["list_sidechain_calls"];
         readonly put?: never;
@@ -718,10 +718,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return the bytes of an image that stands in a line; `href` of an image is its address
-         * @description Return the bytes of an image that stands in a line; `href` of an image is its address.
+         * Return the bytes of an image in a line; `href` of an image is its address
+         * @description Return the bytes of an image in a line; `href` of an image is its address.
          *
-         *     PNG, JPEG, GIF and WebP are sent as what they are, anything else as mere bytes.
+         *     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
          */
         readonly get: operations["get_image"];
         readonly put?: never;
@@ -740,8 +740,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return a result that Claude Code put into a file of its own, byte for byte
-         * @description Return a result that Claude Code put into a file of its own, byte for byte.
+         * Return a result that Claude Code wrote to a separate file, byte for byte
+         * @description Return a result that Claude Code wrote to a separate file, byte for byte.
          */
         readonly get: operations["get_tool_result"];
         readonly put?: never;
@@ -760,8 +760,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what was captured of a session: its stream with control traffic, or a mirror of its file
-         * @description List what was captured of a session: its stream with control traffic, or a mirror of its file.
+         * List the captures of a session: its stream with control traffic, or a mirror of its file
+         * @description List the captures of a session: its stream with control traffic, or a mirror of its file.
          */
         readonly get: operations["list_captures"];
         readonly put?: never;
@@ -780,8 +780,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return the lines of a file that was captured, byte for byte
-         * @description Return the lines of a file that was captured, byte for byte.
+         * Return the lines of a captured file, byte for byte
+         * @description Return the lines of a captured file, byte for byte.
          */
         readonly get: operations["get_capture"];
         readonly put?: never;
@@ -801,7 +801,7 @@ export interface paths {
         };
         /**
          * Find passages, each with its exact message
-         * @description Find passages, each with its exact message. `person:me` is whoever asks.
+         * @description Find passages, each with its exact message. `person:me` is the caller.
          */
         readonly get: operations["search"];
         readonly put?: never;
@@ -820,8 +820,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Count tokens and money by day, session, project, model, tool or block of five hours
-         * @description Count tokens and money by day, session, project, model, tool or block of five hours.
+         * Report tokens and cost by day, session, project, model, tool or block of five hours
+         * @description Report tokens and cost by day, session, project, model, tool or block of five hours.
          */
         readonly get: operations["get_usage"];
         readonly put?: never;
@@ -840,8 +840,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong
-         * @description Say what the archive holds, what Claude Code deletes soon, what was forgotten, and what is wrong.
+         * Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems
+         * @description Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems.
          */
         readonly get: operations["get_archive"];
         readonly put?: never;
@@ -860,8 +860,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say how far the last verification is
-         * @description Say how far the last verification is.
+         * Return the state of the last verification
+         * @description Return the state of the last verification.
          */
         readonly get: operations["find_verification"];
         readonly put?: never;
@@ -888,8 +888,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a session that was forgotten be archived again, if its files are still there
-         * @description Let a session that was forgotten be archived again, if its files are still there.
+         * Allow a forgotten session to be archived again, if its files still exist
+         * @description Allow a forgotten session to be archived again, if its files still exist.
          */
         readonly post: operations["lift_tombstone"];
         readonly delete?: never;
@@ -908,10 +908,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Remove a session from the archive for good, or say what would go
-         * @description Remove a session from the archive for good, or say what would go.
+         * Permanently remove a session from the archive, or report what would be removed
+         * @description Permanently remove a session from the archive, or report what would be removed.
          *
-         *     It must be named by its whole id or key. Files outside of the archive are not touched, but for those that
+         *     It must be named by its full id or key. Files outside the archive are not changed, except those that
          *     turnlog captured itself.
          */
         readonly post: operations["forget_session"];
@@ -931,11 +931,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Put the files of a session back where Claude Code kept them, or say which would be
-         * @description Put the files of a session back where Claude Code kept them, or say which would be.
+         * Restore the files of a session to where Claude Code kept them, or report which would be restored
+         * @description Restore the files of a session to where Claude Code kept them, or report which would be restored.
          *
-         *     It must be named by its whole id or key. Nothing is overwritten, and nothing is written outside of Claude
-         *     Code's own folders, but for what turnlog captured itself.
+         *     It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
+         *     Code's own folders, except what turnlog captured itself.
          */
         readonly post: operations["restore_files"];
         readonly delete?: never;
@@ -952,10 +952,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Give sessions out as a file; several of them in a ZIP file
-         * @description Give sessions out as a file; several of them in a ZIP file.
+         * Export sessions as a file; several of them as a ZIP file
+         * @description Export sessions as a file; several of them as a ZIP file.
          *
-         *     It is written while it is sent. If something fails on the way, the answer breaks off.
+         *     The file is written while it is sent. If something fails meanwhile, the response is cut off.
          */
         readonly get: operations["export_sessions"];
         readonly put?: never;
@@ -974,8 +974,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell what an export would be called, how long it would be, and what would be taken out of it
-         * @description Tell what an export would be called, how long it would be, and what would be taken out of it.
+         * Return what an export would be called, how large it would be, and what would be removed from it
+         * @description Return what an export would be called, how large it would be, and what would be removed from it.
          */
         readonly get: operations["preview_export"];
         readonly put?: never;
@@ -994,13 +994,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tell what happens, as server-sent events
-         * @description Tell what happens, as server-sent events.
+         * Stream what happens, as server-sent events
+         * @description Stream what happens, as server-sent events.
          *
-         *     Begins with `hello`; `change` tells of an entry of the feed, `state` of a session that went to another
-         *     column of mission control, `sync` how far the archive is up to date, and `reset` that the client missed more
-         *     than can be told. Everybody is told what they may see, and nothing else. Goes on behind `Last-Event-ID`.
-         *     docs/live.md says more.
+         *     Begins with `hello`; `change` is an entry of the feed, `state` a session that moved to another column of
+         *     mission control, `sync` how far the archive is up to date, and `reset` means that the client missed too
+         *     much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
          */
         readonly get: operations["open_stream"];
         readonly put?: never;
@@ -1021,11 +1020,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Keep a hook's payload, of up to 64 MiB
-         * @description Keep a hook's payload, of up to 64 MiB.
+         * Store a hook's payload of up to 64 MiB
+         * @description Store a hook's payload of up to 64 MiB.
          *
-         *     When it is answered, the payload is on the disk; it is in the archive soon after. What cannot be read is
-         *     kept aside.
+         *     When the response is sent, the payload is on disk; it is in the archive soon after. Payloads that cannot be
+         *     read are set aside.
          */
         readonly post: operations["receive_hook"];
         readonly delete?: never;
@@ -1042,10 +1041,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List a session's hook events by time, as spec 002 spells them
-         * @description List a session's hook events by time, as spec 002 spells them.
+         * List a session's hook events by time, in spec 002's shape
+         * @description List a session's hook events by time, in spec 002's shape.
          *
-         *     Works for sessions that only hooks have told of, too.
+         *     This also works for sessions known only from hooks.
          */
         readonly get: operations["list_hook_events"];
         readonly put?: never;
@@ -1064,10 +1063,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what there is of the sessions of a machine, so that it goes on from there
-         * @description Say what there is of the sessions of a machine, so that it goes on from there.
+         * Return what the server has of a machine's sessions, so that the machine can continue from there
+         * @description Return what the server has of a machine's sessions, so that the machine can continue from there.
          *
-         *     Of other people's sessions nothing is told, nor whether there are any.
+         *     Other people's sessions are not revealed, nor whether there are any.
          */
         readonly get: operations["get_ingest_state"];
         readonly put?: never;
@@ -1088,11 +1087,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Keep what is new of a machine's sessions, of up to 8 MiB
-         * @description Keep what is new of a machine's sessions, of up to 8 MiB.
+         * Store new data of a machine's sessions, up to 8 MiB
+         * @description Store new data of a machine's sessions, up to 8 MiB.
          *
-         *     Each session in it is taken whole or not at all. When it is answered, what was taken is in the archive, and
-         *     on the disk. What does not follow on what is here is not taken, and what is here is told.
+         *     Each session is stored completely or not at all. When the response is sent, everything accepted is in the
+         *     archive and on disk. Data that does not continue what is stored is refused, and the response says what is
+         *     stored.
          */
         readonly post: operations["receive_upload"];
         readonly delete?: never;
@@ -1111,8 +1111,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Keep what hooks were given on a machine, each delivery once; or say which of some are not here
-         * @description Keep what hooks were given on a machine, each delivery once; or say which of some are not here.
+         * Store hook deliveries from a machine, each once; or return which of some are missing here
+         * @description Store hook deliveries from a machine, each once; or return which of some are missing here.
          */
         readonly post: operations["receive_uploaded_hooks"];
         readonly delete?: never;
@@ -1129,10 +1129,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why
-         * @description Say what all sessions of the last 24 hours do: who works, who waits for the person, since when, and why.
+         * Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why
+         * @description Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why.
          *
-         *     The state comes from hooks, where there are any, else from the transcript.
+         *     The state comes from hooks, if there are any, otherwise from the transcript.
          */
         readonly get: operations["get_mission_control"];
         readonly put?: never;
@@ -1151,8 +1151,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say who is told when a session waits or ends
-         * @description Say who is told when a session waits or ends. `config.toml` says it; it cannot be changed here.
+         * Return who is notified when a session waits or ends; only `config
+         * @description Return who is notified when a session waits or ends; only `config.toml` can change that.
          */
         readonly get: operations["get_notifications"];
         readonly put?: never;
@@ -1173,8 +1173,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Tell everybody something now, once, and say what came of it
-         * @description Tell everybody something now, once, and say what came of it.
+         * Send a test notification to everyone now, and return the results
+         * @description Send a test notification to everyone now, and return the results.
          */
         readonly post: operations["test_notifications"];
         readonly delete?: never;
@@ -1196,8 +1196,8 @@ export interface paths {
          */
         readonly get: operations["list_rules"];
         /**
-         * Set a rule, or remove it, and say how many sessions others see by that, or see no longer
-         * @description Set a rule, or remove it, and say how many sessions others see by that, or see no longer.
+         * Set or remove a rule, and return for how many sessions this changes who sees them
+         * @description Set or remove a rule, and return for how many sessions this changes who sees them.
          */
         readonly put: operations["set_rule"];
         readonly post?: never;
@@ -1217,8 +1217,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Say what setting a rule would change, without doing it
-         * @description Say what setting a rule would change, without doing it.
+         * Return what setting a rule would change, without setting it
+         * @description Return what setting a rule would change, without setting it.
          */
         readonly post: operations["weigh_rule"];
         readonly delete?: never;
@@ -1241,10 +1241,10 @@ export interface paths {
         readonly get: operations["list_links"];
         readonly put?: never;
         /**
-         * Make an address by which strangers see a session, as it is when they look, without secrets
-         * @description Make an address by which strangers see a session, as it is when they look, without secrets.
+         * Create an address that shows strangers a session in its current state, without secrets
+         * @description Create an address that shows strangers a session in its current state, without secrets.
          *
-         *     Its person may, and admins. The address is told once.
+         *     Its owner and admins may do this. The address is shown only once.
          */
         readonly post: operations["create_link"];
         readonly delete?: never;
@@ -1263,8 +1263,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Say what strangers would see of a session; nothing is shared by that
-         * @description Say what strangers would see of a session; nothing is shared by that.
+         * Return what strangers would see of a session, without sharing anything
+         * @description Return what strangers would see of a session, without sharing anything.
          */
         readonly post: operations["preview_link"];
         readonly delete?: never;
@@ -1284,8 +1284,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * End a link: nobody sees anything by it from now on, those who look just now included
-         * @description End a link: nobody sees anything by it from now on, those who look just now included.
+         * Revoke a link: nobody can use it from now on, including those who are viewing it
+         * @description Revoke a link: nobody can use it from now on, including those who are viewing it.
          */
         readonly delete: operations["revoke_link"];
         readonly options?: never;
@@ -1301,8 +1301,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say what deleting a session would remove, and which copies of the archive would keep it
-         * @description Say what deleting a session would remove, and which copies of the archive would keep it.
+         * Return what deleting a session would remove, and which backups would still have it
+         * @description Return what deleting a session would remove, and which backups would still have it.
          */
         readonly get: operations["weigh_session"];
         readonly put?: never;
@@ -1321,11 +1321,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List who did what, the newest first
-         * @description List who did what, the newest first.
+         * List who did what, newest first
+         * @description List who did what, newest first.
          *
-         *     For admins that is all of it, for others what they did, or what is about them. Of looks at sessions of
-         *     others there is one entry for each visit.
+         *     Admins see everything, others what they did or what concerns them. Views of other people's sessions have one
+         *     entry per visit.
          */
         readonly get: operations["list_audit"];
         readonly put?: never;
@@ -1344,13 +1344,13 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Say who may see a session, and why
-         * @description Say who may see a session, and why.
+         * Return who may see a session, and why
+         * @description Return who may see a session, and why.
          */
         readonly get: operations["get_access"];
         /**
-         * Say who shall see a session: its person may, and admins
-         * @description Say who shall see a session: its person may, and admins.
+         * Set who may see a session; its owner and admins may do this
+         * @description Set who may see a session; its owner and admins may do this.
          */
         readonly put: operations["change_access"];
         readonly post?: never;
@@ -1370,8 +1370,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Say who shall see some sessions; those that are not one's own are left out
-         * @description Say who shall see some sessions; those that are not one's own are left out.
+         * Set who may see several sessions; those of other people are left out
+         * @description Set who may see several sessions; those of other people are left out.
          */
         readonly post: operations["change_accesses"];
         readonly delete?: never;
@@ -1386,7 +1386,7 @@ export interface components {
     schemas: {
         /**
          * AccessChange
-         * @description Who shall see a session.
+         * @description Who may see a session.
          */
         readonly AccessChange: {
             /** @description Null leaves it to the rules. */
@@ -1394,7 +1394,7 @@ export interface components {
         };
         /**
          * AccessChanges
-         * @description Who shall see some sessions.
+         * @description Who may see several sessions.
          */
         readonly AccessChanges: {
             readonly keys: readonly (string | unknown)[];
@@ -1403,30 +1403,30 @@ export interface components {
         };
         /**
          * Action
-         * @description A call, a hook event, or another event that a line of a file tells.
+         * @description A call, a hook event, or another event that a line of a file reports.
          */
         readonly Action: {
-            /** @description Which of the actions that are asked for it is, from 0. */
+            /** @description Its position among the requested actions, from 0. */
             readonly index: number;
             /** @enum {string} */
             readonly kind: "call" | "hook" | "event";
             readonly category: components["schemas"]["Category"];
             readonly at: string | null;
-            /** @description Of the tool, the hook event, or the line's type. */
+            /** @description The name of the tool, the hook event, or the line's type. */
             readonly name: string;
             /** @description What it is about. */
             readonly title: string;
-            /** @description What came of it, in a few words; empty if there is nothing to say. */
+            /** @description The outcome, in a few words; empty if there is nothing to report. */
             readonly outcome: string;
             readonly state: components["schemas"]["ActionState"];
             readonly duration_ms: number | null;
             /** @description The index of the turn that it belongs to; null before the first prompt. */
             readonly turn: number | null;
-            /** @description The index of the message that it stands in or under, in `source`; null if there is none. */
+            /** @description The index of the message that it is in or under, in `source`; null if there is none. */
             readonly message: number | null;
             /** @description The uuid of that message. */
             readonly message_uuid: string | null;
-            /** @description The file that it is of; null for what hooks tell of no file here. */
+            /** @description The file that it is in; null for hook events that belong to no file. */
             readonly source: string | null;
             /** @description The index of the call, in `source`. */
             readonly call: number | null;
@@ -1435,32 +1435,32 @@ export interface components {
         };
         /**
          * ActionPage
-         * @description Some actions of a session, where the others begin, and all of them at a glance.
+         * @description A page of a session's actions, and an overview of all of them.
          */
         readonly ActionPage: {
             readonly items: readonly components["schemas"]["Action"][];
-            /** @description Of those that are asked for. */
+            /** @description The number of requested actions. */
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
-            /** @description How many actions of each category the session has, filters aside. */
+            /** @description How many actions of each category the session has, ignoring filters. */
             readonly counts: {
                 readonly [key: string]: number;
             };
-            /** @description How many there are of each name, filters aside: of tools, hook events, types of lines. */
+            /** @description How many there are of each name (tools, hook events, line types), ignoring filters. */
             readonly names: {
                 readonly [key: string]: number;
             };
-            /** @description How many of all have failed. */
+            /** @description How many of all actions failed. */
             readonly failed: number;
-            /** @description All actions over time, in at most 120 stretches of the same length; those without any are left out. */
+            /** @description All actions over time, in at most 120 intervals of equal length; empty intervals are left out. */
             readonly overview: readonly components["schemas"]["ActionSpan"][];
-            /** @description Of the session: it rises when something of its files changes. */
+            /** @description The revision of the session; it increases when its files change. */
             readonly revision: number;
         };
         /**
          * ActionSpan
-         * @description What happened in a stretch of time.
+         * @description What happened in an interval of time.
          */
         readonly ActionSpan: {
             /** Format: date-time */
@@ -1472,13 +1472,13 @@ export interface components {
         };
         /**
          * ActionState
-         * @description What is known of an action's outcome.
+         * @description What is known about an action's outcome.
          * @enum {string}
          */
         readonly ActionState: "ok" | "failed" | "running" | "waiting" | "rejected" | "unresolved" | "note";
         /**
          * ActionsOrder
-         * @description In which order.
+         * @description The order.
          * @default order
          * @enum {string}
          */
@@ -1495,15 +1495,15 @@ export interface components {
             readonly state: components["schemas"]["AgentState"];
             /** @description 1 for those that the session itself started. */
             readonly depth: number;
-            /** @description Whether it speaks in the transcript, and has no file of its own. */
+            /** @description Whether its messages are in the transcript instead of a separate file. */
             readonly inline: boolean;
-            /** @description Whether the session went on while it worked. */
+            /** @description Whether the session continued while it worked. */
             readonly background: boolean;
             /** @description The agent that started it. */
             readonly parent_id: string | null;
             /** @description The workflow that it belongs to. */
             readonly run_id: string | null;
-            /** @description Whose messages are its own, if it has a file. */
+            /** @description The file with its messages, if it has one. */
             readonly source: string | null;
             /** @description The index of the call that started it, among those of `call_source`. */
             readonly call: number | null;
@@ -1531,35 +1531,35 @@ export interface components {
         readonly AgentState: "running" | "done" | "failed" | "stopped" | "unknown";
         /**
          * Agents
-         * @description Sub-agents of a session, at any depth, and where the others begin.
+         * @description A page of a session's sub-agents, at any depth.
          */
         readonly Agents: {
             readonly items: readonly components["schemas"]["Agent"][];
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
             readonly revision: number;
         };
         /**
          * ArchiveOverview
-         * @description What the archive holds, and what it is kept from.
+         * @description What the archive contains, and where it is stored.
          */
         readonly ArchiveOverview: {
             /** @description Its file. */
             readonly place: string | null;
-            /** @description Of the archive's files. */
+            /** @description The size of the archive's files. */
             readonly bytes: number;
-            /** @description Of what was read, as it was. */
+            /** @description The size of the original files. */
             readonly raw_bytes: number;
             readonly sessions: number;
-            /** @description Sessions whose files are gone from where they were. */
+            /** @description Sessions whose original files no longer exist. */
             readonly only_here: number;
             /** @description How long Claude Code keeps sessions. */
             readonly retention_days: number;
             /** @description Within three days; the first 100. */
             readonly deleted_soon: readonly components["schemas"]["EndangeredSession"][];
             readonly deleted_soon_total: number;
-            /** @description How many of them would be lost. */
+            /** @description How many of these are not archived and would be lost. */
             readonly not_archived: number;
             /** @description The last 200. */
             readonly tombstones: readonly components["schemas"]["ForgottenSession"][];
@@ -1574,21 +1574,21 @@ export interface components {
         };
         /**
          * Assigned
-         * @description How many sessions something concerned.
+         * @description How many sessions were affected.
          */
         readonly Assigned: {
             readonly sessions: number;
         };
         /**
          * Assignment
-         * @description Whose a machine is to be; nobody's with null.
+         * @description The new owner of a machine; null for none.
          */
         readonly Assignment: {
             readonly person: string | null;
         };
         /**
          * AuditItem
-         * @description Something that somebody did; entries are added and never changed.
+         * @description An entry of the audit log; entries are added and never changed.
          */
         readonly AuditItem: {
             readonly id: number;
@@ -1596,23 +1596,23 @@ export interface components {
             readonly at: string;
             /** @description A user's name; null for the server's own token, and for strangers with a link. */
             readonly who: string | null;
-            /** @description What it was, in a word: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md has them all. */
+            /** @description What was done: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md lists them all. */
             readonly action: string;
-            /** @description The link's id, if that let them in or is what it is about. */
+            /** @description The id of the link that was used or changed. */
             readonly link: string | null;
             /** @description A session's key. */
             readonly session: string | null;
-            /** @description Whose session it is, or whom it is about. */
+            /** @description The owner of the session, or the person concerned. */
             readonly person: string | null;
             readonly detail: string;
         };
         /**
          * AuditPage
-         * @description Entries, the newest first.
+         * @description Entries, newest first.
          */
         readonly AuditPage: {
             readonly entries: readonly components["schemas"]["AuditItem"][];
-            /** @description Give it as `before` to go on; null at the end. */
+            /** @description Pass it as `before` to continue; null at the end. */
             readonly next: number | null;
         };
         /**
@@ -1623,13 +1623,13 @@ export interface components {
         readonly Author: "human" | "claude" | "agent" | "system";
         /**
          * BackupCopy
-         * @description A copy of the archive that was made.
+         * @description A backup of the archive.
          */
         readonly BackupCopy: {
             readonly path: string;
             /** Format: date-time */
             readonly at: string;
-            /** @description Null if it is not there. */
+            /** @description Null if it no longer exists. */
             readonly size: number | null;
         };
         /**
@@ -1644,16 +1644,16 @@ export interface components {
             readonly minutes_left: number;
             /** @description From the first answer to the last, or up to now; only while it is active. */
             readonly tokens_per_minute: number;
-            /** @description At its end, if it goes on like this. */
+            /** @description The projection for its end, at the current pace. */
             readonly projected_tokens: number;
             readonly projected_usd: string;
-            /** @description Which part of the limit is used up, where one was given. */
+            /** @description The fraction of the limit used, if a limit was given. */
             readonly limit_used?: number | null;
             readonly limit_projected?: number | null;
         };
         /**
          * BoardAgent
-         * @description A sub-agent that works.
+         * @description A sub-agent at work.
          */
         readonly BoardAgent: {
             readonly id: string;
@@ -1667,7 +1667,7 @@ export interface components {
          */
         readonly BoardCard: {
             readonly session_id: string;
-            /** @description Names the session for good; its id, if only hooks have told of it so far. */
+            /** @description Identifies the session permanently; its id if only hooks have reported it so far. */
             readonly key: string;
             readonly title: string | null;
             readonly project: string | null;
@@ -1675,16 +1675,16 @@ export interface components {
             readonly model: string | null;
             readonly column: components["schemas"]["Column"];
             readonly phase: components["schemas"]["AgentPhase"];
-            /** @description null unless the person is needed. */
+            /** @description null unless the user is needed. */
             readonly why: components["schemas"]["Why"] | null;
-            /** @description When it came to be so. */
+            /** @description Since when. */
             readonly since: string | null;
-            /** @description In a line, what the person is needed for. */
+            /** @description What the user is needed for, in one line. */
             readonly detail: string | null;
             /** @description The answers that a question offers. */
             readonly options: readonly string[];
             readonly step: components["schemas"]["BoardStep"] | null;
-            /** @description Those that work. */
+            /** @description Sub-agents at work. */
             readonly agents: readonly components["schemas"]["BoardAgent"][];
             readonly turns: number;
             readonly started_at: string | null;
@@ -1692,7 +1692,7 @@ export interface components {
             readonly cost_usd: number | null;
             /** @description What the model read for its last answer. */
             readonly context_tokens: number | null;
-            /** @description How much it could read; null if nobody knows. */
+            /** @description The limit of what it can read; null if unknown. */
             readonly context_limit: number | null;
             /** @description Where automatic compaction begins, unless settings say otherwise. */
             readonly compacts_at: number | null;
@@ -1702,13 +1702,13 @@ export interface components {
             readonly evidence: components["schemas"]["Evidence"];
             /** @description The error that it stopped at. */
             readonly stopped_by: string | null;
-            /** @description Whose it is; null if nobody said. */
+            /** @description The owner; null if there is none. */
             readonly person: string | null;
-            /** @description Where it comes from; empty for the machine that the archive is kept on. */
+            /** @description The machine it comes from; empty for the machine with the archive. */
             readonly machine: string;
-            /** @description As that computer calls itself; empty if that is not known. */
+            /** @description That machine's host name; empty if unknown. */
             readonly host: string;
-            /** @description The command that goes on with it; null if its id does not look like one. */
+            /** @description The command that resumes it; null if its id does not look valid. */
             readonly resume: string | null;
         };
         /**
@@ -1723,11 +1723,11 @@ export interface components {
         };
         /**
          * BoardStep
-         * @description What a session is at.
+         * @description The current step of a session.
          */
         readonly BoardStep: {
             readonly tool_name: string;
-            /** @description What the call is about; empty if that is not known. */
+            /** @description What the call is about; empty if unknown. */
             readonly title: string;
             readonly since: string | null;
             /** @description The id that Claude Code gave the call. */
@@ -1751,28 +1751,28 @@ export interface components {
         };
         /**
          * Breakdown
-         * @description What a row is broken down by.
+         * @description What rows are divided by.
          * @enum {string}
          */
         readonly Breakdown: "model" | "agent" | "skill" | "mcp" | "person" | "machine";
         /**
          * Call
-         * @description A tool call with what came of it.
+         * @description A tool call and its outcome.
          */
         readonly Call: {
-            /** @description Which call of its file it is, from 0. */
+            /** @description Its position among the calls of its file, from 0. */
             readonly index: number;
             readonly source: string;
-            /** @description `{uuid of the line}_tool_{i}`, as spec 003 calls it; null where bodies were not asked for. */
+            /** @description `{uuid of the line}_tool_{i}`, as spec 003 defines it; null if bodies were not requested. */
             readonly uuid: string | null;
             /** @description The id that Claude Code gave it. */
             readonly id: string | null;
-            /** @description Of the tool. */
+            /** @description The tool's name. */
             readonly name: string;
             readonly category: components["schemas"]["Category"];
-            /** @description What came of it. */
+            /** @description Its outcome. */
             readonly state: components["schemas"]["CallState"];
-            /** @description What it is about: the command, the file, the pattern; empty where bodies were not asked for. */
+            /** @description What it is about: the command, the file, the pattern; empty if bodies were not requested. */
             readonly title: string;
             /** @description The file that it works on. */
             readonly path: string | null;
@@ -1786,9 +1786,9 @@ export interface components {
             readonly ended_at: string | null;
             /** @description From the call to its result; null if it has none yet. */
             readonly duration_ms: number | null;
-            /** @description What the tool was given, as it stands in the line; null if it is too long, or was not asked for. */
+            /** @description The input as it is in the line; null if it is too long, or was not requested. */
             readonly input?: unknown | null;
-            /** @description null if there is none, or if it was not asked for. */
+            /** @description null if there is none, or if it was not requested. */
             readonly result?: components["schemas"]["CallResult"] | null;
         };
         /**
@@ -1802,42 +1802,42 @@ export interface components {
         };
         /**
          * CallPage
-         * @description Some calls of a session, and where the others begin.
+         * @description A page of a session's calls.
          */
         readonly CallPage: {
             readonly items: readonly components["schemas"]["Call"][];
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
         };
         /**
          * CallResult
-         * @description What a tool answered.
+         * @description The result of a tool call.
          */
         readonly CallResult: {
             readonly text: string;
-            /** @description Whether the text goes on; the raw line has all of it. */
+            /** @description Whether the text was cut; the raw line has all of it. */
             readonly truncated: boolean;
-            /** @description Of the whole text, in characters. */
+            /** @description The length of the whole text, in characters. */
             readonly length: number;
             /** @description null if the line does not say. */
             readonly is_error: boolean | null;
             /** @default [] */
             readonly images: readonly components["schemas"]["Image"][];
-            /** @description Where all of it is, if it was too long for its line. */
+            /** @description Where the full result is, if it was too long for its line. */
             readonly offloaded?: components["schemas"]["Offloaded"] | null;
-            /** @description `toolUseResult` as it stands in the line; null if there is none, or if it is too long. */
+            /** @description `toolUseResult` as it is in the line; null if there is none, or if it is too long. */
             readonly details?: unknown | null;
         };
         /**
          * CallState
-         * @description What is known of a call's outcome.
+         * @description What is known about a call's outcome.
          * @enum {string}
          */
         readonly CallState: "unresolved" | "placeholder" | "resolved" | "failed" | "interrupted" | "rejected";
         /**
          * CallTally
-         * @description What became of a tool's calls.
+         * @description The outcomes of a tool's calls.
          */
         readonly CallTally: {
             readonly calls: number;
@@ -1847,20 +1847,20 @@ export interface components {
         };
         /**
          * CallerKind
-         * @description How somebody came in.
+         * @description How the caller was authenticated.
          * @enum {string}
          */
         readonly CallerKind: "operator" | "person" | "machine" | "link";
         /**
          * CapturedFile
-         * @description A file of lines that tell of the session once more.
+         * @description A captured file with lines of the session.
          */
         readonly CapturedFile: {
             readonly source: string;
-            /** @description `stream`, `mirror`, or `file` for Claude Code's own where a mirror tells more. */
+            /** @description `stream`, `mirror`, or `file` for Claude Code's own file where a mirror has more. */
             readonly kind: string;
             readonly path: string;
-            /** @description Whether it is still outside, too. */
+            /** @description Whether the original file still exists. */
             readonly present: boolean;
             readonly lines: number;
             readonly bytes: number;
@@ -1897,12 +1897,12 @@ export interface components {
         readonly ChangeEvent: {
             readonly kind: components["schemas"]["ChangeKind"];
             /**
-             * @description Its key; of hooks, its id.
+             * @description Its key; for hooks, its id.
              * @example DwEkQQHiBrmXZcSFtoJx
              */
             readonly session: string;
             /**
-             * @description null if nobody knows it any more.
+             * @description null if it is no longer known.
              * @example ilvbzQIBShDtFfOfiPXw
              */
             readonly session_id: string | null;
@@ -1923,31 +1923,31 @@ export interface components {
          * @description What changed.
          */
         readonly ChangedAccess: {
-            /** @description The keys of those of which it was not so before; others, and those of others, are left out. */
+            /** @description The keys of the sessions that changed; those of other people are left out. */
             readonly changed: readonly string[];
         };
         /**
          * Column
-         * @description Where a session stands.
+         * @description The column a session is in.
          * @enum {string}
          */
         readonly Column: "needs_you" | "working" | "done";
         /**
          * DeletedSession
-         * @description What was deleted for good.
+         * @description What was permanently deleted.
          */
         readonly DeletedSession: {
             readonly sessions: number;
             readonly files: number;
-            /** @description As they were, of all generations. */
+            /** @description The original size, including all generations. */
             readonly bytes: number;
             /** @description Of hooks. */
             readonly deliveries: number;
             /** @description That ended. */
             readonly links: number;
-            /** @description Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again. */
+            /** @description Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again. */
             readonly scrubbed: boolean;
-            /** @description Copies of the archive that still have it. */
+            /** @description Backups that still have it. */
             readonly backups: readonly components["schemas"]["HoldingBackup"][];
         };
         /**
@@ -1971,7 +1971,7 @@ export interface components {
         };
         /**
          * Evidence
-         * @description What a state is told from.
+         * @description Where a state comes from.
          * @enum {string}
          */
         readonly Evidence: "hooks" | "transcript";
@@ -1980,12 +1980,12 @@ export interface components {
          * @description What an export would be.
          */
         readonly ExportPreview: {
-            /** @description Of the file. */
+            /** @description The file's name. */
             readonly name: string;
             readonly sessions: number;
-            /** @description In bytes; of several sessions together, before they are packed. */
+            /** @description In bytes; for several sessions, the total before compression. */
             readonly size: number;
-            /** @description By kind; nothing if nothing is to be. */
+            /** @description By kind; empty if nothing is removed. */
             readonly taken_out: readonly components["schemas"]["TakenOut"][];
         };
         /**
@@ -1998,19 +1998,19 @@ export interface components {
         };
         /**
          * Finding
-         * @description Something in the archive that is not as it should be.
+         * @description A problem that verification found in the archive.
          */
         readonly Finding: {
-            /** @description The session's key; null if it is about the store as a whole. */
+            /** @description The session's key; null if it concerns the whole store. */
             readonly session: string | null;
             readonly subject: components["schemas"]["Subject"];
-            /** @description The file that it is about, if it is about one. */
+            /** @description The file concerned, if there is one. */
             readonly path: string | null;
             readonly message: string;
         };
         /**
          * FlawedSession
-         * @description A session in whose lines something is wrong or unknown.
+         * @description A session with wrong or unknown content in its lines.
          */
         readonly FlawedSession: {
             readonly session_id: string;
@@ -2027,17 +2027,17 @@ export interface components {
             readonly done: boolean;
             readonly sessions: number;
             readonly files: number;
-            /** @description As they were, of all generations. */
+            /** @description The original size, including all generations. */
             readonly bytes: number;
             /** @description Of hooks. */
             readonly deliveries: number;
-            /** @description Files of it that are still where Claude Code wrote them; they are not touched. */
+            /** @description Its files that are still where Claude Code wrote them; they are not changed. */
             readonly outside: readonly string[];
-            /** @description Copies of the archive that have some of it; they are not touched, either. */
+            /** @description Backups that have some of it; they are not changed either. */
             readonly backups: readonly string[];
-            /** @description Copies that may: they are not where they were made, or cannot be read. */
+            /** @description Backups that may have some of it: they have been moved, or cannot be read. */
             readonly unknown_backups: readonly string[];
-            /** @description Whether nothing of it is left in the archive's files; if not, `turnlog forget --scrub` tries again. */
+            /** @description Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again. */
             readonly scrubbed: boolean;
         };
         /**
@@ -2053,21 +2053,21 @@ export interface components {
         };
         /**
          * Format
-         * @description How to write them.
+         * @description The format.
          * @default html
          * @enum {string}
          */
         readonly Format: "html" | "md" | "json" | "jsonl" | "csv";
         /**
          * Grouping
-         * @description What a row stands for.
+         * @description What each row covers.
          * @default daily
          * @enum {string}
          */
         readonly Grouping: "daily" | "weekly" | "monthly" | "session" | "project" | "model" | "tool" | "agent" | "skill" | "mcp" | "person" | "machine" | "blocks";
         /**
          * Health
-         * @description Whether the server works; everybody may know.
+         * @description Whether the server works; needs no authentication.
          */
         readonly Health: {
             /** @enum {string} */
@@ -2098,55 +2098,55 @@ export interface components {
             readonly created_at: string | null;
             readonly snippet: string;
             readonly marks: readonly components["schemas"]["Mark"][];
-            /** @description Whose session it is; missing where nobody else could be meant. */
+            /** @description The owner of the session; absent where there is only one person. */
             readonly person?: string | null;
-            /** @description Where that session comes from; missing like `person`. */
+            /** @description The machine the session comes from; absent like `person`. */
             readonly machine?: string;
         };
         /**
          * Hits
-         * @description Some hits, and where the others begin.
+         * @description A page of hits.
          */
         readonly Hits: {
             readonly items: readonly components["schemas"]["Hit"][];
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
             /** @description Texts that may be hits, but could not be read: the archive is damaged. */
             readonly unreadable: number;
         };
         /**
          * HoldingBackup
-         * @description A copy of the archive that still has a session, or may.
+         * @description A backup that still has a session, or may have it.
          */
         readonly HoldingBackup: {
-            /** @description For admins, all of it; for others, the name of the file. */
+            /** @description The full path for admins; only the file name for others. */
             readonly path: string;
             /**
              * Format: date-time
              * @description When it was made.
              */
             readonly at: string;
-            /** @description False if it could not be looked into: then it may have it. */
+            /** @description False if it could not be read: then it may have the session. */
             readonly certain: boolean;
         };
         /**
          * HookCommand
-         * @description A command that a hook event set off, as the session's files tell of it.
+         * @description A command that a hook event triggered, as reported in the session's files.
          */
         readonly HookCommand: {
-            /** @description Of the hook, as `PreToolUse:Bash`. */
+            /** @description The name of the hook, such as `PreToolUse:Bash`. */
             readonly name: string;
             readonly command: string | null;
-            /** @description What came of it: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the decision on a call; null while it runs, or if only its start is told. */
+            /** @description The outcome: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the decision on a call; null while it runs, or if only its start was reported. */
             readonly outcome: string | null;
             readonly exit_code: number | null;
             readonly duration_ms: number | null;
-            /** @description What it said. */
+            /** @description Its output. */
             readonly output: string | null;
         };
         /**
          * HookEntry
-         * @description A hook event, behind the message that it stands under.
+         * @description A hook event, after the message that it is placed under.
          */
         readonly HookEntry: {
             readonly hook: components["schemas"]["HookItem"];
@@ -2177,17 +2177,17 @@ export interface components {
          * @description A hook event.
          */
         readonly HookItem: {
-            /** @description Of the delivery, in this archive. */
+            /** @description The delivery's number in this archive. */
             readonly id: number;
             readonly delivery_id: string;
-            /** @description When it came. */
+            /** @description When it arrived. */
             readonly at: string | null;
             readonly event_name: string;
             readonly tool_name: string | null;
             /** @description For people. */
             readonly label: string;
             /**
-             * @description What it says about the agent's state; null if it says nothing.
+             * @description What it says about the agent's state; null if nothing.
              * @enum {null|string}
              */
             readonly group: "autonomous" | "needs_you" | "delivered" | null;
@@ -2195,14 +2195,14 @@ export interface components {
             readonly context: unknown | null;
             readonly tool_use_id: string | null;
             readonly agent_id: string | null;
-            /** @description The index of the message that it stands under; null above the first. */
+            /** @description The index of the message that it is placed under; null above the first. */
             readonly message: number | null;
-            /** @description From the lines that tell of the same event, which are not shown a second time. */
+            /** @description From lines that report the same event, which are not shown again. */
             readonly commands: readonly components["schemas"]["HookCommand"][];
         };
         /**
          * HookReceipt
-         * @description What became of a delivery; it is on the disk.
+         * @description The result of a delivery, which is on disk.
          */
         readonly HookReceipt: {
             readonly delivery_id: string;
@@ -2214,33 +2214,33 @@ export interface components {
         };
         /**
          * HookReceipts
-         * @description What became of hook deliveries; they are on the disk.
+         * @description The result of hook deliveries, which are on disk.
          */
         readonly HookReceipts: {
             readonly kept: number;
             /**
-             * @description Which of those that were offered are not here.
+             * @description Which of the offered deliveries are missing here.
              * @default []
              */
             readonly missing: readonly string[];
         };
         /**
          * HookStatus
-         * @description What is known of Claude Code's hooks.
+         * @description What is known about Claude Code's hooks.
          */
         readonly HookStatus: {
             /** @description Whether the user's settings name turnlog's hooks; null if they cannot be read. */
             readonly installed: boolean | null;
             /** @description In the archive. */
             readonly deliveries: number;
-            /** @description Files that are still to be taken up. */
+            /** @description Files waiting to be imported. */
             readonly spooled: number;
             /** @description Files that could not be read. */
             readonly aside: number;
         };
         /**
          * Image
-         * @description An image in a message or a result; its bytes are fetched apart.
+         * @description An image in a message or a result; its bytes are fetched separately.
          */
         readonly Image: {
             /** @description Where its bytes are, on this server. */
@@ -2258,7 +2258,7 @@ export interface components {
         };
         /**
          * IngestReceipt
-         * @description What became of an upload; what was taken of it is on the disk.
+         * @description The result of an upload; everything accepted is on disk.
          */
         readonly IngestReceipt: {
             /** @description In the order of the upload. */
@@ -2266,16 +2266,16 @@ export interface components {
         };
         /**
          * IngestState
-         * @description A page of what there is of a machine's sessions, by key.
+         * @description A page of what the server has of a machine's sessions, by key.
          */
         readonly IngestState: {
             /** @description Which version of the protocol the server speaks. */
             readonly protocol: number;
             readonly sessions: readonly components["schemas"]["KeptSession"][];
-            /** @description What to give as `after` for the next page; null with the last one. */
+            /** @description Pass it as `after` for the next page; null on the last one. */
             readonly next?: string | null;
             /**
-             * @description With the first page: keys of sessions that are not taken any more.
+             * @description On the first page: keys of sessions that are no longer accepted.
              * @default []
              */
             readonly forgotten: readonly string[];
@@ -2310,7 +2310,7 @@ export interface components {
         };
         /**
          * Kind
-         * @description What is taken out.
+         * @description What is removed.
          * @enum {string}
          */
         readonly Kind: "private-key" | "token" | "password" | "email" | "home-directory" | "user-name" | "account-id" | "word" | "base64";
@@ -2333,16 +2333,16 @@ export interface components {
          * @description Something that is wrong or unknown in a line.
          */
         readonly LineProblem: {
-            /** @description Of the file, where it was last seen. */
+            /** @description The path of the file, where it was last seen. */
             readonly path: string;
-            /** @description The file, as other answers name it. */
+            /** @description The file, as other responses name it. */
             readonly source: string;
             /** @description Where the line begins, in bytes. */
             readonly offset: number;
-            /** @description Which line of the file it is, from 0. */
+            /** @description The line's position in the file, from 0. */
             readonly line: number;
             readonly kind: components["schemas"]["ProblemKind"];
-            /** @description What was expected, what is there, and where. */
+            /** @description What was expected, what was found, and where. */
             readonly message: string;
         };
         /**
@@ -2352,7 +2352,7 @@ export interface components {
         readonly LinkAsked: {
             readonly session: string;
             /**
-             * @description What they would not see, besides secrets.
+             * @description Words to hide from them, besides secrets.
              * @default []
              */
             readonly words: readonly (string | unknown)[];
@@ -2363,7 +2363,7 @@ export interface components {
          */
         readonly LinkMade: {
             readonly link: components["schemas"]["SharedLink"];
-            /** @description On this server. It is the secret: nobody can see it again. */
+            /** @description The path on this server. It is the secret, and is shown only once. */
             readonly path: string;
         };
         /**
@@ -2373,63 +2373,63 @@ export interface components {
         readonly LinkPreviewed: {
             readonly title: string;
             readonly project: string | null;
-            /** @description Of the transcript and of all agents. */
+            /** @description Messages in the transcript and of all agents. */
             readonly messages: number;
             readonly agents: number;
             readonly calls: number;
-            /** @description How often each tool was used, the most used first. */
+            /** @description How often each tool was used, most used first. */
             readonly tools: readonly (readonly [
                 string,
                 number
             ])[];
             /** @description Files that calls name, at most 200. */
             readonly files: readonly string[];
-            /** @description How often something of a kind is taken out. */
+            /** @description How many values of each kind are removed. */
             readonly redacted: readonly (readonly [
                 string,
                 number
             ])[];
-            /** @description How the first things begin that people said, as they would be shown. */
+            /** @description Excerpts of the first messages, as they would be shown. */
             readonly excerpts: readonly string[];
         };
         /**
          * LinkSeen
-         * @description What a stranger with a link was let in to.
+         * @description What a stranger with a link may see.
          */
         readonly LinkSeen: {
             readonly session: string;
             readonly title: string;
             /** Format: date-time */
             readonly expires_at: string;
-            /** @description Who made it, by their full name if there is one; empty if it was made with the server's own token. */
+            /** @description Who created it, by full name if there is one; empty if it was created with the server's own token. */
             readonly shared_by: string;
         };
         /**
          * LinkWanted
-         * @description Which session strangers shall see, and for how long.
+         * @description Which session strangers may see, and for how long.
          */
         readonly LinkWanted: {
             readonly session: string;
             /** @default 7 */
             readonly days: number;
             /**
-             * @description What they shall not see, besides secrets.
+             * @description Words to hide from them, besides secrets.
              * @default []
              */
             readonly words: readonly (string | unknown)[];
         };
         /**
          * ListedState
-         * @description What a session does, in a word for lists.
+         * @description What a session is doing, as one word for lists.
          * @enum {string}
          */
         readonly ListedState: "needs_you" | "working" | "done" | "stopped" | "idle";
         /**
          * LoginProvider
-         * @description Where else people can say who they are.
+         * @description An external login provider.
          */
         readonly LoginProvider: {
-            /** @description What the button says. */
+            /** @description The text on the button. */
             readonly label: string;
         };
         /**
@@ -2441,10 +2441,10 @@ export interface components {
         };
         /**
          * LoginWays
-         * @description How people come in; everybody may know.
+         * @description How people can log in; needs no authentication.
          */
         readonly LoginWays: {
-            /** @description Whether there are accounts; without any, the server is one person's. */
+            /** @description Whether there are accounts; without any, the server belongs to one person. */
             readonly team: boolean;
             readonly oidc: components["schemas"]["LoginProvider"] | null;
         };
@@ -2454,7 +2454,7 @@ export interface components {
          */
         readonly MachineItem: {
             readonly origin: string;
-            /** @description Whose sessions these are; null if nobody said. */
+            /** @description The owner of these sessions; null if there is none. */
             readonly person: string | null;
             readonly host: string;
             /** @description As the computer calls itself, and the account there. */
@@ -2468,7 +2468,7 @@ export interface components {
         };
         /**
          * Mark
-         * @description A stretch of a snippet that was looked for, in characters (not UTF-16 units).
+         * @description A matching part of a snippet, in characters (not UTF-16 units).
          */
         readonly Mark: {
             readonly start: number;
@@ -2476,7 +2476,7 @@ export interface components {
         };
         /**
          * Marks
-         * @description What somebody said of a session: a name, tags, a star, a note.
+         * @description A person's marks on a session: a name, tags, a star, a note.
          */
         readonly Marks: {
             readonly name?: string | null;
@@ -2490,30 +2490,30 @@ export interface components {
         };
         /**
          * MarksChange
-         * @description What to change; what is left out stays as it is.
+         * @description What to change; fields that are left out stay as they are.
          */
         readonly MarksChange: {
-            /** @description One's own, which is shown instead of the title; null takes it away. */
+            /** @description A name to show instead of the title; null removes it. */
             readonly name?: string | null;
-            /** @description Null takes it away. */
+            /** @description Null removes it. */
             readonly note?: string | null;
             readonly starred?: boolean;
-            /** @description Whether it is put away: lists leave it out unless it is asked for. */
+            /** @description Whether it is hidden: lists leave it out unless asked for it. */
             readonly archived?: boolean;
             /**
-             * @description Each of at most 64 characters, without blanks and commas.
+             * @description Each of at most 64 characters, without spaces and commas.
              * @default []
              */
             readonly add_tags: readonly (string | unknown)[];
             /**
-             * @description They go after others were added.
+             * @description Removed after the others are added.
              * @default []
              */
             readonly remove_tags: readonly (string | unknown)[];
         };
         /**
          * Me
-         * @description Who asks, and what they may do.
+         * @description The caller, and what they may do.
          */
         readonly Me: {
             readonly kind: components["schemas"]["CallerKind"];
@@ -2523,7 +2523,7 @@ export interface components {
             readonly role: components["schemas"]["UserRole"] | null;
             readonly is_admin: boolean;
             readonly may_write: boolean;
-            /** @description Whether there are accounts; without any, the server is one person's. */
+            /** @description Whether there are accounts; without any, the server belongs to one person. */
             readonly team: boolean;
             readonly link: components["schemas"]["LinkSeen"] | null;
         };
@@ -2533,11 +2533,11 @@ export interface components {
          */
         readonly Message: {
             readonly _id: string;
-            /** @description Which message of its file it is, from 0; a result has that of the message with which it is shown. */
+            /** @description Its position among the messages of its file, from 0; a result has that of its call's message. */
             readonly index: number;
             /** @description The file that it is in: the transcript, or an agent's. */
             readonly source: string;
-            /** @description Of its first line; where that has none, `@` and where it begins. */
+            /** @description The uuid of its first line; if that has none, `@` and the offset where it begins. */
             readonly uuid: string;
             /** @description The same. */
             readonly message_uuid: string;
@@ -2552,21 +2552,21 @@ export interface components {
             readonly session_id_alias: string;
             /** @description As spec 003 calls it: user, assistant, tool_use, tool_result, summary, else as `role`. A message that holds calls is an assistant's; a tool_use is a call that is stored by itself. */
             readonly type: string;
-            /** @description By which rule it is shown: docs/transcripts.md lists them. */
+            /** @description The rule by which it is shown; docs/transcripts.md lists them. */
             readonly rule: string;
             /** @description What it is in the conversation (spec 002). */
             readonly role: components["schemas"]["Role"];
-            /** @description What it shows, in order: thinking before what it led to. */
+            /** @description What it contains, in display order: thinking before what it led to. */
             readonly types: readonly components["schemas"]["MessageType"][];
-            /** @description Who speaks. */
+            /** @description Who speaks: a human, the assistant, an agent, a hook, the system. */
             readonly author: components["schemas"]["Author"];
-            /** @description Where it belongs: `main` is said, `tool` is done, `agent` is a sub-agent's. */
+            /** @description Where it belongs: `main` for the conversation, `tool` for actions, `agent` for a sub-agent. */
             readonly lane: components["schemas"]["Lane"];
             /** @description As spec 003 has it: of a sub-agent, or with calls or results. */
             readonly is_sidechain: boolean;
             /** @description What sort of event it is; calls have categories of their own. */
             readonly category: components["schemas"]["Category"] | null;
-            /** @description The sub-agent that it is of. */
+            /** @description The sub-agent that it belongs to. */
             readonly agent_id: string | null;
             /** @description The index of the message that it follows. */
             readonly parent: number | null;
@@ -2581,11 +2581,11 @@ export interface components {
             /** @description The same. */
             readonly timestamp: string | null;
             readonly model: string | null;
-            /** @description The permission mode in which a prompt was typed; null for all else, and where the file does not say. */
+            /** @description The permission mode of a prompt; null for other messages, and if the file does not say. */
             readonly permission_mode: string | null;
-            /** @description Whether it was stopped before its end. */
+            /** @description Whether it was interrupted. */
             readonly aborted: boolean;
-            /** @description Of the answer; null for all else, and for answers that are not counted. */
+            /** @description The usage of the answer; null for other messages, and for answers that are not counted. */
             readonly usage: components["schemas"]["MessageUsage"] | null;
             /** @description What its document says that it cost, else by the price list; null if it has no price. */
             readonly cost_usd: number | null;
@@ -2602,7 +2602,7 @@ export interface components {
         };
         /**
          * MessageEntry
-         * @description A message, where it stands in the file.
+         * @description A message, at its place in the file.
          */
         readonly MessageEntry: {
             readonly message: components["schemas"]["Message"];
@@ -2627,17 +2627,17 @@ export interface components {
         };
         /**
          * MessageWindow
-         * @description Messages next to each other, and how to go on in both directions.
+         * @description Consecutive messages, and how to continue in both directions.
          */
         readonly MessageWindow: {
             readonly items: readonly components["schemas"]["Message"][];
-            /** @description Of the messages in the file, filters aside. */
+            /** @description The number of messages in the file, ignoring filters. */
             readonly total: number;
-            /** @description Give it as `before` for those above; null at the beginning. */
+            /** @description Pass it as `before` for the messages above; null at the beginning. */
             readonly before: string | null;
-            /** @description Give it as `after` for those below; null at the end. */
+            /** @description Pass it as `after` for the messages below; null at the end. */
             readonly after: string | null;
-            /** @description Of the session: it rises when something of it changes. */
+            /** @description The revision of the session; it increases when the session changes. */
             readonly revision: number;
         };
         /**
@@ -2647,7 +2647,7 @@ export interface components {
         readonly MissionControl: {
             /** Format: date-time */
             readonly at: string;
-            /** @description How long sessions waited for the person today, all together. */
+            /** @description How long sessions waited for the user today, in total. */
             readonly waited_ms: number;
             /** @description Those that wait longest first, then those that work, then those that are done. */
             readonly sessions: readonly components["schemas"]["BoardCard"][];
@@ -2655,16 +2655,16 @@ export interface components {
         };
         /**
          * NewToken
-         * @description A token that was made.
+         * @description A new token.
          */
         readonly NewToken: {
             readonly token: components["schemas"]["TokenItem"];
-            /** @description Nobody can see it again. */
+            /** @description It is shown only once. */
             readonly secret: string;
         };
         /**
          * NewUser
-         * @description An account that is to be made.
+         * @description An account to create.
          */
         readonly NewUser: {
             readonly name: string;
@@ -2676,45 +2676,45 @@ export interface components {
         };
         /**
          * Notifications
-         * @description What `config.toml` says; it is not changed here.
+         * @description The settings in `config.toml`; they cannot be changed here.
          */
         readonly Notifications: {
             readonly desktop: boolean;
             readonly webhooks: readonly components["schemas"]["WebhookItem"][];
-            /** @description What is told. */
+            /** @description Which events are reported. */
             readonly on: readonly components["schemas"]["Occasion"][];
         };
         /**
          * Occasion
-         * @description When somebody is told.
+         * @description When a notification is sent.
          * @enum {string}
          */
         readonly Occasion: "waits" | "ends";
         /**
          * Offloaded
-         * @description A result that Claude Code put into a file of its own.
+         * @description A result that Claude Code wrote to a separate file.
          */
         readonly Offloaded: {
             /** @description Where its bytes are, on this server. */
             readonly href: string;
-            /** @description Of the file. */
+            /** @description The file's name. */
             readonly name: string;
             /** @description In bytes. */
             readonly size: number;
         };
         /**
          * OpeningKey
-         * @description An address that lets one browser in, once.
+         * @description An address that logs one browser in, once.
          */
         readonly OpeningKey: {
-            /** @description On this server; it is a secret until it is used. */
+            /** @description The path on this server; it is a secret until it is used. */
             readonly path: string;
-            /** @description How long it is good. */
+            /** @description How long it is valid. */
             readonly seconds: number;
         };
         /**
          * OtherBlock
-         * @description A block that has no form of its own, as it stands in the line.
+         * @description A block without a specific form, as it is in the line.
          */
         readonly OtherBlock: {
             readonly type: string;
@@ -2725,7 +2725,7 @@ export interface components {
         };
         /**
          * Outcome
-         * @description What became of a session in an upload.
+         * @description The result for a session in an upload.
          * @enum {string}
          */
         readonly Outcome: "taken" | "mismatch" | "forgotten" | "damaged" | "busy" | "failed";
@@ -2744,7 +2744,7 @@ export interface components {
             readonly version: string;
             /**
              * Format: date
-             * @description The latest day from which a price of Anthropic's list holds; the table as a whole bears no date.
+             * @description The latest effective date among Anthropic's prices; the table itself has no date.
              */
             readonly newest: string;
         };
@@ -2760,12 +2760,12 @@ export interface components {
          */
         readonly Problems: {
             readonly items: readonly components["schemas"]["LineProblem"][];
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
         };
         /**
          * ProcessState
-         * @description What is known of a session's process.
+         * @description What is known about a session's process.
          * @enum {string}
          */
         readonly ProcessState: "alive" | "gone" | "unknown";
@@ -2774,19 +2774,19 @@ export interface components {
          * @description A folder in which Claude Code worked.
          */
         readonly Project: {
-            /** @description null for sessions that do not tell. */
+            /** @description null for sessions that do not say. */
             readonly path: string | null;
             /** @description The last part of its path. */
             readonly name: string | null;
             readonly sessions: number;
-            /** @description How many of them exist nowhere else any more. */
+            /** @description How many of them exist only in the archive. */
             readonly only_here: number;
             readonly archived: number;
             readonly prompts: number;
             readonly answers: number;
             readonly input_tokens: number;
             readonly output_tokens: number;
-            /** @description null if nothing of it has a price. */
+            /** @description null if none of it has a price. */
             readonly cost_usd: number | null;
             /** @description How many sessions the cost leaves out. */
             readonly unpriced: number;
@@ -2795,24 +2795,24 @@ export interface components {
         };
         /**
          * ProjectOrder
-         * @description In which order.
+         * @description The order.
          * @default newest
          * @enum {string}
          */
         readonly ProjectOrder: "newest" | "name" | "sessions" | "cost" | "tokens";
         /**
          * Projects
-         * @description Projects, and where the others begin.
+         * @description A page of projects.
          */
         readonly Projects: {
             readonly items: readonly components["schemas"]["Project"][];
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
         };
         /**
          * ReadyState
-         * @description Whether requests should be sent here; everybody may know.
+         * @description Whether requests should be sent here; needs no authentication.
          */
         readonly ReadyState: {
             readonly ready: boolean;
@@ -2824,24 +2824,24 @@ export interface components {
         };
         /**
          * ReportedCost
-         * @description What Claude Code itself says that a session cost, beside what its lines come to.
+         * @description The cost that Claude Code reports for a session, and the cost computed from its lines.
          */
         readonly ReportedCost: {
             readonly session: string;
             /** @enum {string} */
             readonly source: "cost-state" | "result";
             readonly cost_usd: string;
-            /** @description Of all its lines, those included that another session owns. */
+            /** @description Computed from all its lines, including those that another session owns. */
             readonly computed_usd: string;
         };
         /**
          * Restoring
-         * @description What was put back, or would be.
+         * @description What was restored, or would be.
          */
         readonly Restoring: {
             readonly done: boolean;
             readonly written: readonly string[];
-            /** @description Files that are there, with the same bytes. */
+            /** @description Files that already exist with the same bytes. */
             readonly kept: readonly string[];
         };
         /**
@@ -2852,7 +2852,7 @@ export interface components {
         readonly Role: "user" | "assistant" | "tool_use" | "tool_result" | "system" | "progress" | "summary";
         /**
          * RuleChange
-         * @description A rule as it shall be.
+         * @description A rule to set or remove.
          */
         readonly RuleChange: {
             readonly pattern: string;
@@ -2864,7 +2864,7 @@ export interface components {
          * @description A rule for some projects.
          */
         readonly RuleItem: {
-            /** @description Of the project's path, with `*` for anything. The longest one that fits counts. */
+            /** @description Matches the project's path, with `*` for anything. The longest matching pattern wins. */
             readonly pattern: string;
             readonly visibility: components["schemas"]["Visibility"];
         };
@@ -2873,19 +2873,19 @@ export interface components {
          * @description What a rule changes.
          */
         readonly RuleWeight: {
-            /** @description How many sessions others see by that, or see no longer. */
+            /** @description How many sessions become visible to others, or stop being visible. */
             readonly sessions: number;
         };
         /**
          * SearchOrder
-         * @description In which order.
+         * @description The order.
          * @default newest
          * @enum {string}
          */
         readonly SearchOrder: "newest" | "relevance";
         /**
          * Sent
-         * @description What came of a notice.
+         * @description The result of a notification.
          */
         readonly Sent: {
             /** @description `desktop`, or the webhook's address without its query and secrets. */
@@ -2899,26 +2899,26 @@ export interface components {
          */
         readonly SessionAccessItem: {
             readonly key: string;
-            /** @description Whose it is; null if nobody said. */
+            /** @description The owner; null if there is none. */
             readonly person: string | null;
             /** @description Where it comes from. */
             readonly machine: string;
-            /** @description As that computer calls itself; empty if that is not known. */
+            /** @description That machine's host name; empty if unknown. */
             readonly host: string;
-            /** @description What its person said; null if the rules decide. */
+            /** @description What its owner chose; null if the rules decide. */
             readonly chosen: components["schemas"]["Visibility"] | null;
-            /** @description The pattern of the rule that fits its project; null if none does. */
+            /** @description The pattern of the rule that matches its project; null if none does. */
             readonly rule: string | null;
-            /** @description What follows from all of it. */
+            /** @description The resulting visibility. */
             readonly visibility: components["schemas"]["Visibility"];
-            /** @description Whether whoever asks may say who sees it, make links to it, and delete it. */
+            /** @description Whether the caller may change who sees it, create links to it, and delete it. */
             readonly may_change: boolean;
-            /** @description Those to it, for whoever may change it; the newest first. */
+            /** @description Links to it, for callers who may change it; newest first. */
             readonly links: readonly components["schemas"]["SharedLink"][];
         };
         /**
          * SessionAnswer
-         * @description What became of a session, and what there is of it now.
+         * @description The result for a session, and what the server has of it now.
          */
         readonly SessionAnswer: {
             readonly outcome: components["schemas"]["Outcome"];
@@ -2929,28 +2929,28 @@ export interface components {
         };
         /**
          * SessionDetail
-         * @description All that is known of a session at a glance.
+         * @description An overview of a session.
          */
         readonly SessionDetail: {
             readonly session: components["schemas"]["SessionItem"];
             /** @description Where its transcript was last seen. */
             readonly path: string;
-            /** @description The command that goes on with it; null if its id does not look like one. */
+            /** @description The command that resumes it; null if its id does not look valid. */
             readonly resume: string | null;
             /** @description `transcripts.Summary` as JSON. */
             readonly summary: unknown;
-            /** @description Of the transcript. */
+            /** @description Messages in the transcript. */
             readonly messages: number;
         };
         /**
          * SessionFacets
-         * @description What sessions can be told apart by; of each, at most 200 values.
+         * @description The values that sessions can be filtered by, at most 200 of each.
          */
         readonly SessionFacets: {
             readonly models: readonly components["schemas"]["Facet"][];
             readonly tags: readonly components["schemas"]["Facet"][];
             readonly branches: readonly components["schemas"]["Facet"][];
-            /** @description An empty name stands for nobody. */
+            /** @description An empty name means no owner. */
             readonly persons: readonly components["schemas"]["Facet"][];
             readonly machines: readonly components["schemas"]["Facet"][];
         };
@@ -2959,18 +2959,18 @@ export interface components {
          * @description A session in a list.
          */
         readonly SessionItem: {
-            /** @description Names the session for good, where its id does not: copies have the same id. */
+            /** @description Identifies the session permanently, unlike its id: copies have the same id. */
             readonly key: string;
             readonly session_id: string;
             readonly session_id_alias: string;
             readonly revision: number;
-            /** @description A name that was given, else what Claude Code calls it, else its first prompt. */
+            /** @description The name it was given, else Claude Code's title, else its first prompt. */
             readonly title: string | null;
             readonly first_prompt: string | null;
             readonly project: string | null;
             readonly git_branch: string | null;
             readonly models: readonly string[];
-            /** @description Of the transcript. */
+            /** @description Messages in the transcript. */
             readonly messages: number;
             readonly prompts: number;
             readonly answers: number;
@@ -2990,40 +2990,40 @@ export interface components {
             readonly present: boolean;
             /** @description Whether none of its files does. */
             readonly only_here: boolean;
-            /** @description What it does; null if nothing happened in it for a day. */
+            /** @description What it is doing; null if nothing has happened for a day. */
             readonly state: components["schemas"]["ListedState"] | null;
             readonly marks: components["schemas"]["Marks"];
-            /** @description Whose it is; null if nobody said. */
+            /** @description The owner; null if there is none. */
             readonly person: string | null;
-            /** @description Where it comes from; empty if that was never told. */
+            /** @description The machine it comes from; empty if unknown. */
             readonly machine: string;
-            /** @description Who sees it besides. */
+            /** @description Who else can see it. */
             readonly visibility: components["schemas"]["Visibility"];
-            /** @description The same for all sessions of a project that programs started with the same prompt; null if a person had a hand in it. Those of one series and one person are a group. */
+            /** @description The same for all sessions of a project that programs started with the same prompt; null if a person was involved. Those of one series and one person are a group. */
             readonly series: string | null;
-            /** @description In a grouped list, how many sessions like this there are, itself included; else 1. */
+            /** @description In a grouped list, how many sessions like this there are, this one included; otherwise 1. */
             readonly alike: number;
         };
         /**
          * SessionNote
-         * @description What is known of a session besides its usage.
+         * @description What is known about a session besides its usage.
          */
         readonly SessionNote: {
             readonly project: string | null;
             readonly title: string | null;
-            /** @description What Claude Code itself says that it cost. */
+            /** @description The cost that Claude Code reports. */
             readonly reported_usd: string | null;
         };
         /**
          * SessionOrder
-         * @description In which order.
+         * @description The order.
          * @default newest
          * @enum {string}
          */
         readonly SessionOrder: "newest" | "oldest" | "title" | "cost" | "duration" | "messages" | "tokens";
         /**
          * SessionPage
-         * @description Some sessions, and where the others begin.
+         * @description A page of sessions.
          */
         readonly SessionPage: {
             readonly items: readonly components["schemas"]["SessionItem"][];
@@ -3031,7 +3031,7 @@ export interface components {
             readonly total: number;
             /** @description How many items there are in all pages: fewer, where groups are one. */
             readonly rows: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
         };
         /**
@@ -3041,35 +3041,35 @@ export interface components {
         readonly SessionWeight: {
             readonly sessions: number;
             readonly files: number;
-            /** @description As they were, of all generations. */
+            /** @description The original size, including all generations. */
             readonly bytes: number;
             /** @description Of hooks. */
             readonly deliveries: number;
             /** @description That would end. */
             readonly links: number;
-            /** @description Copies of the archive that would keep it. */
+            /** @description Backups that would still have it. */
             readonly backups: readonly components["schemas"]["HoldingBackup"][];
         };
         /**
          * SharedLink
-         * @description A link; its address is told once, when it is made.
+         * @description A link; its address is shown only once, when it is created.
          */
         readonly SharedLink: {
             readonly id: string;
             /** @description The session's key. */
             readonly session: string;
-            /** @description What the session was called when the link was made. */
+            /** @description The session's title when the link was created. */
             readonly title: string;
-            /** @description Null if it was made with the server's own token. */
+            /** @description Null if it was created with the server's own token. */
             readonly created_by: string | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
             readonly expires_at: string;
             readonly revoked_at: string | null;
-            /** @description What it never shows, besides secrets. */
+            /** @description Words that it hides, besides secrets. */
             readonly words: readonly string[];
-            /** @description How often somebody came by it. */
+            /** @description How often it was opened. */
             readonly opened: number;
             /** @description The last time. */
             readonly opened_at: string | null;
@@ -3081,9 +3081,9 @@ export interface components {
         readonly Sidechain: {
             /** @description The index of the answer. */
             readonly message: number;
-            /** @description Its uuid, by which the group is opened. */
+            /** @description Its uuid, with which the group is opened. */
             readonly message_uuid: string;
-            /** @description How the answer begins; empty if it says nothing but calls tools. */
+            /** @description How the answer begins; empty if it only calls tools. */
             readonly title: string;
             /** @description How many calls there are. */
             readonly operations: number;
@@ -3097,12 +3097,12 @@ export interface components {
         };
         /**
          * Sidechains
-         * @description Groups of a session's sidechain panel, and where the others begin.
+         * @description A page of groups in a session's sidechain panel.
          */
         readonly Sidechains: {
             readonly items: readonly components["schemas"]["Sidechain"][];
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
             readonly revision: number;
         };
@@ -3122,7 +3122,7 @@ export interface components {
         };
         /**
          * SpanInterval
-         * @description A while in which a session did the same.
+         * @description A period in which a session's state did not change.
          */
         readonly SpanInterval: {
             /** Format: date-time */
@@ -3133,7 +3133,7 @@ export interface components {
         };
         /**
          * SpanKind
-         * @description What a session did for a while.
+         * @description A session's state during a period.
          * @enum {string}
          */
         readonly SpanKind: "working" | "waiting" | "done";
@@ -3144,19 +3144,19 @@ export interface components {
         readonly Status: {
             readonly version: string;
             readonly sessions: number;
-            /** @description Sessions whose files are gone from where they were. */
+            /** @description Sessions whose original files no longer exist. */
             readonly only_here: number;
             readonly files: number;
-            /** @description As they were, of the newest generations. */
+            /** @description The original size of the newest generations. */
             readonly bytes: number;
             readonly lines: number;
-            /** @description Sessions in whose lines something is wrong or unknown. */
+            /** @description Sessions with wrong or unknown content in their lines. */
             readonly problems: number;
-            /** @description Sessions of the last 24 hours that wait for somebody. */
+            /** @description Sessions of the last 24 hours that are waiting for somebody. */
             readonly needs_you: number;
             readonly working: number;
             readonly hooks: components["schemas"]["HookStatus"];
-            /** @description Whether the sessions are sample ones. */
+            /** @description Whether these are the sample sessions. */
             readonly demo: boolean;
             /** @description The last entry of the feed. */
             readonly last_change: number;
@@ -3164,18 +3164,18 @@ export interface components {
         };
         /**
          * StripBar
-         * @description A call as a bar; a run of calls next to each other where there are many.
+         * @description A call as a bar, or several consecutive calls if there are many.
          */
         readonly StripBar: {
-            /** @description How long it took, or the longest of the run; null if that is not known. */
+            /** @description How long it took, or the longest of several; null if unknown. */
             readonly ms: number | null;
-            /** @description Whether it failed, or one of the run. */
+            /** @description Whether it, or one of several, failed. */
             readonly failed: boolean;
             readonly category: components["schemas"]["Category"];
         };
         /**
          * Subject
-         * @description What disagrees.
+         * @description What a finding is about.
          * @enum {string}
          */
         readonly Subject: "store" | "bytes" | "lines" | "texts" | "rows";
@@ -3194,33 +3194,33 @@ export interface components {
             readonly done: number;
             /** @description Sessions of the first sync. */
             readonly total: number;
-            /** @description Whether the last look failed; it is tried again. */
+            /** @description Whether the last scan failed; it is retried. */
             readonly failing: boolean;
             /** @description When something was last found. */
             readonly last_at: string | null;
         };
         /**
          * TakenOut
-         * @description What of one kind is taken out.
+         * @description Removed values of one kind.
          */
         readonly TakenOut: {
             readonly kind: components["schemas"]["Kind"];
             readonly times: number;
             /** @description How many distinct ones. */
             readonly values: number;
-            /** @description A few of them; of secrets only how they begin. */
+            /** @description A few of them; for secrets, only the beginning. */
             readonly examples: readonly string[];
         };
         /**
          * TestedNotifications
-         * @description What came of a test.
+         * @description The results of a test.
          */
         readonly TestedNotifications: {
             readonly sent: readonly components["schemas"]["Sent"][];
         };
         /**
          * TextBlock
-         * @description Something that was said, in Markdown.
+         * @description Text, in Markdown.
          */
         readonly TextBlock: {
             readonly text: string;
@@ -3231,7 +3231,7 @@ export interface components {
         };
         /**
          * ThinkingBlock
-         * @description Something that was thought; empty if only its signature was kept.
+         * @description Thinking; empty if only its signature was kept.
          */
         readonly ThinkingBlock: {
             readonly text: string;
@@ -3242,27 +3242,27 @@ export interface components {
         };
         /**
          * TimelineWindow
-         * @description A window of messages with the hook events under them, and how to go on in both directions.
+         * @description A window of messages with their hook events, and how to continue in both directions.
          */
         readonly TimelineWindow: {
             readonly items: readonly (components["schemas"]["MessageEntry"] | components["schemas"]["HookEntry"])[];
-            /** @description Of the messages in the file, filters aside. */
+            /** @description The number of messages in the file, ignoring filters. */
             readonly total: number;
-            /** @description Give it as `before` for those above; null at the beginning. */
+            /** @description Pass it as `before` for the messages above; null at the beginning. */
             readonly before: string | null;
-            /** @description Give it as `after` for those below; null at the end. */
+            /** @description Pass it as `after` for the messages below; null at the end. */
             readonly after: string | null;
-            /** @description Of the session: it rises when something of its files changes. */
+            /** @description The revision of the session; it increases when its files change. */
             readonly revision: number;
             /**
-             * @description Hook events under these messages that are too many to be told here; `/hook-events` has them all.
+             * @description The number of hook events under these messages that were left out; `/hook-events` has them all.
              * @default 0
              */
             readonly omitted: number;
         };
         /**
          * TokenItem
-         * @description What lets somebody in; not the secret itself.
+         * @description A token, without its secret.
          */
         readonly TokenItem: {
             readonly id: string;
@@ -3274,7 +3274,7 @@ export interface components {
             readonly expires_at: string | null;
             readonly used_at: string | null;
             readonly revoked_at: string | null;
-            /** @description The machine that a machine's token is good for alone, once one has used it. */
+            /** @description The only machine that a machine token works for, once one has used it. */
             readonly origin: string | null;
         };
         /**
@@ -3285,15 +3285,15 @@ export interface components {
         readonly TokenKind: "personal" | "machine";
         /**
          * TokenWish
-         * @description A token that is to be made.
+         * @description A token to create.
          */
         readonly TokenWish: {
             readonly kind: components["schemas"]["TokenKind"];
             /** @default  */
             readonly label: string;
-            /** @description Whose it is; one's own if nobody is named. */
+            /** @description The user it belongs to; the caller if none is named. */
             readonly user?: string | null;
-            /** @description How long it is good; null: until it is revoked. */
+            /** @description How long it is valid; null means until it is revoked. */
             readonly days?: number | null;
         };
         /**
@@ -3305,13 +3305,13 @@ export interface components {
             readonly parents: readonly (number | null)[];
             readonly first: number;
             readonly total: number;
-            /** @description All of the file, 10,000 at most. */
+            /** @description All branches of the file, at most 10,000. */
             readonly branches: readonly components["schemas"]["Branch"][];
             readonly revision: number;
         };
         /**
          * Turn
-         * @description A prompt and all that answers it.
+         * @description A prompt and everything that answers it.
          */
         readonly Turn: {
             readonly index: number;
@@ -3334,23 +3334,23 @@ export interface components {
             readonly failed: number;
             /** @description Its calls in order, in at most 60 bars. */
             readonly strip: readonly components["schemas"]["StripBar"][];
-            /** @description Whether its prompt stands in the place of another one, or another one in its place. */
+            /** @description Whether its prompt replaced another one, or was replaced. */
             readonly edited: boolean;
         };
         /**
          * Turns
-         * @description Turns of a session, and where the others begin.
+         * @description A page of a session's turns.
          */
         readonly Turns: {
             readonly items: readonly components["schemas"]["Turn"][];
             readonly total: number;
-            /** @description Give it as `cursor` to go on; null at the end. */
+            /** @description Pass it as `cursor` to continue; null at the end. */
             readonly next: string | null;
             readonly revision: number;
         };
         /**
          * UsageReport
-         * @description Tokens and money.
+         * @description Tokens and cost.
          */
         readonly UsageReport: {
             readonly by: components["schemas"]["Grouping"];
@@ -3362,9 +3362,9 @@ export interface components {
             readonly available: components["schemas"]["Span"] | null;
             readonly files: number;
             readonly rows: readonly components["schemas"]["UsageRow"][];
-            /** @description All rows that are left out, in one; null if none is. */
+            /** @description All omitted rows combined; null if there are none. */
             readonly others: components["schemas"]["UsageRow"] | null;
-            /** @description How many they are. */
+            /** @description How many rows were omitted. */
             readonly left_out: number;
             readonly total: components["schemas"]["UsageRow"];
             readonly reported: readonly components["schemas"]["ReportedCost"][];
@@ -3376,10 +3376,10 @@ export interface components {
          * @description What some answers used and cost together.
          */
         readonly UsageRow: {
-            /** @description null for what names none. */
+            /** @description null if there is no name. */
             readonly name: string | null;
             readonly messages: number;
-            /** @description How many were recorded before their end: their output, and so the cost, is a floor. */
+            /** @description How many were recorded before they ended: their output, and so the cost, is a lower bound. */
             readonly incomplete: number;
             readonly input: number;
             readonly output: number;
@@ -3388,13 +3388,13 @@ export interface components {
             readonly cache_write_1h: number;
             readonly web_searches: number;
             readonly cost_usd: string;
-            /** @description What the cache saved: reads as plain input, less what writing cost more than that. */
+            /** @description What the cache saved: the price of its reads as plain input, minus the extra cost of writes. */
             readonly saved_usd: string;
-            /** @description Messages that the cost does not include, by their model, which has no price. */
+            /** @description Messages not included in the cost because their model has no price, by model. */
             readonly unpriced: {
                 readonly [key: string]: number;
             };
-            /** @description Messages that are priced as if served the standard way, by what they say instead. */
+            /** @description Messages priced at the standard rate although served under other terms, by those terms. */
             readonly estimated: {
                 readonly [key: string]: number;
             };
@@ -3409,7 +3409,7 @@ export interface components {
         };
         /**
          * UserChange
-         * @description What is to be different about a user; what is left out stays.
+         * @description What to change about a user; fields that are left out stay as they are.
          */
         readonly UserChange: {
             readonly role?: components["schemas"]["UserRole"];
@@ -3418,18 +3418,18 @@ export interface components {
         };
         /**
          * UserItem
-         * @description A user, as far as whoever asks may know.
+         * @description A user, with the fields that the caller may see.
          */
         readonly UserItem: {
             readonly name: string;
             readonly full_name: string;
             readonly role: components["schemas"]["UserRole"];
-            /** @description For admins, and of oneself; null otherwise, and if there is none. */
+            /** @description Only for admins and the user; null otherwise, and if there is none. */
             readonly email: string | null;
             readonly disabled: boolean;
             /** Format: date-time */
             readonly created_at: string;
-            /** @description When they were last let in; for admins, and of oneself. */
+            /** @description When they last logged in or sent a request; only for admins and the user. */
             readonly seen_at: string | null;
         };
         /**
@@ -3441,7 +3441,7 @@ export interface components {
         readonly UserRole: "admin" | "member" | "viewer";
         /**
          * VerifyJob
-         * @description A verification of the whole archive, which goes on whether somebody looks or not.
+         * @description A verification of the whole archive, running in the background.
          */
         readonly VerifyJob: {
             readonly state: components["schemas"]["VerifyState"];
@@ -3466,19 +3466,19 @@ export interface components {
         };
         /**
          * VerifyState
-         * @description How far a verification is.
+         * @description The state of a verification.
          * @enum {string}
          */
         readonly VerifyState: "running" | "clean" | "found" | "failed";
         /**
          * Visibility
-         * @description Who sees a session, besides the person whose it is, and admins.
+         * @description Who sees a session, besides its owner and admins.
          * @enum {string}
          */
         readonly Visibility: "private" | "team";
         /**
          * WebhookItem
-         * @description An address that is told.
+         * @description An address that receives notifications.
          */
         readonly WebhookItem: {
             /** @description Without its query and secrets. */
@@ -3487,13 +3487,13 @@ export interface components {
         };
         /**
          * Why
-         * @description Why the person is needed.
+         * @description Why the user is needed.
          * @enum {string}
          */
         readonly Why: "permission" | "question" | "plan" | "idle" | "failed" | "turn_ended";
         /**
          * Wish
-         * @description Whether to do something, or only to say what would be done.
+         * @description Whether to do something, or only to report what would be done.
          */
         readonly Wish: {
             /**
@@ -3504,7 +3504,7 @@ export interface components {
         };
         /**
          * ErrorDocument
-         * @description The one shape of every failure.
+         * @description The shape of every error response.
          */
         readonly ErrorDocument: {
             readonly error: components["schemas"]["ErrorBody"];
@@ -3521,21 +3521,21 @@ export interface components {
             /** @default [] */
             readonly details: readonly components["schemas"]["ErrorDetail"][];
             /**
-             * @description Under which the server's own log has more; only where the failure is the server's.
+             * @description The id under which the server's log has more; only for internal errors.
              * @default null
              */
             readonly request_id: string | null;
         };
         /**
          * ErrorDetail
-         * @description One of the things that are wrong with a request.
+         * @description One problem with a request.
          */
         readonly ErrorDetail: {
             /** @description The parameter, or the field of the body. */
             readonly where: string;
             readonly message: string;
             /**
-             * @description The character at which it is, counted from 0.
+             * @description The position of the character, counted from 0.
              * @default null
              */
             readonly at: number | null;
@@ -3726,7 +3726,7 @@ export interface operations {
     readonly begin_login: {
         readonly parameters: {
             readonly query?: {
-                /** @description Where to go afterwards: a path of the page. */
+                /** @description Where to go after login: a path of the page. */
                 readonly next?: string;
             };
             readonly header?: never;
@@ -3758,7 +3758,7 @@ export interface operations {
     readonly finish_login: {
         readonly parameters: {
             readonly query?: {
-                /** @description As it was given out. */
+                /** @description The `state` that was issued. */
                 readonly state?: string;
                 /** @description For the provider's token. */
                 readonly code?: string;
@@ -3987,7 +3987,7 @@ export interface operations {
     readonly list_tokens: {
         readonly parameters: {
             readonly query?: {
-                /** @description Whose; one's own otherwise, or with the server's token all. */
+                /** @description The user; by default the caller, or everyone with the server's token. */
                 readonly user?: string | null;
             };
             readonly header?: never;
@@ -4176,13 +4176,13 @@ export interface operations {
     readonly list_projects: {
         readonly parameters: {
             readonly query?: {
-                /** @description A part of the path. */
+                /** @description Part of the path. */
                 readonly text?: string | null;
-                /** @description In which order. */
+                /** @description The order. */
                 readonly sort?: components["schemas"]["ProjectOrder"];
-                /** @description The most projects. */
+                /** @description The maximum number of projects. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4214,43 +4214,43 @@ export interface operations {
     readonly list_sessions: {
         readonly parameters: {
             readonly query?: {
-                /** @description The path of the project, all of it. */
+                /** @description The full path of the project. */
                 readonly project?: string | null;
-                /** @description A part of the title, whatever its case. */
+                /** @description Part of the title; case is ignored. */
                 readonly text?: string | null;
-                /** @description A part of the name of one of its models. */
+                /** @description Part of the name of one of its models. */
                 readonly model?: string | null;
-                /** @description A part of the name of a git branch. */
+                /** @description Part of the name of a git branch. */
                 readonly branch?: string | null;
-                /** @description Tags that it has, all of them. */
+                /** @description Tags that it must have, all of them. */
                 readonly tag?: readonly string[] | null;
-                /** @description Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody. */
+                /** @description Their owner: any of these people. `me` is the caller, an empty name means no owner. */
                 readonly person?: readonly string[] | null;
-                /** @description Where they come from: any of these. */
+                /** @description The machine they come from: any of these. */
                 readonly machine?: readonly string[] | null;
                 /** @description Who sees them. */
                 readonly visibility?: components["schemas"]["Visibility"] | null;
-                /** @description Those with a star, or without. */
+                /** @description Only those with a star, or without. */
                 readonly starred?: boolean | null;
-                /** @description Those that were put away, instead of the others. */
+                /** @description Sessions hidden from lists, instead of the others. */
                 readonly archived?: boolean;
-                /** @description Those whose files exist nowhere else any more, or the others. */
+                /** @description Only those whose files exist nowhere else, or the others. */
                 readonly only_here?: boolean | null;
-                /** @description Those in which calls or requests failed, or the others. */
+                /** @description Only those with failed calls or requests, or the others. */
                 readonly errors?: boolean | null;
-                /** @description Those in whose lines something is wrong or unknown, or the others. */
+                /** @description Only those with wrong or unknown content in their lines, or the others. */
                 readonly problems?: boolean | null;
                 /** @description Those of one series: `series` of a session in a list. */
                 readonly series?: string | null;
-                /** @description Something happened then or later: a date or a time, ISO 8601. */
+                /** @description Active at this time or later: a date or a time, ISO 8601. */
                 readonly since?: string | null;
-                /** @description Something happened before: a date or a time, ISO 8601. */
+                /** @description Active before this time: a date or a time, ISO 8601. */
                 readonly until?: string | null;
-                /** @description In which order. */
+                /** @description The order. */
                 readonly sort?: components["schemas"]["SessionOrder"];
-                /** @description The most to answer at once. */
+                /** @description The maximum number of items. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: string | null;
                 /** @description Of three or more sessions that programs started with the same prompt, only the first. */
                 readonly grouped?: boolean;
@@ -4284,37 +4284,37 @@ export interface operations {
     readonly list_facets: {
         readonly parameters: {
             readonly query?: {
-                /** @description The path of the project, all of it. */
+                /** @description The full path of the project. */
                 readonly project?: string | null;
-                /** @description A part of the title, whatever its case. */
+                /** @description Part of the title; case is ignored. */
                 readonly text?: string | null;
-                /** @description A part of the name of one of its models. */
+                /** @description Part of the name of one of its models. */
                 readonly model?: string | null;
-                /** @description A part of the name of a git branch. */
+                /** @description Part of the name of a git branch. */
                 readonly branch?: string | null;
-                /** @description Tags that it has, all of them. */
+                /** @description Tags that it must have, all of them. */
                 readonly tag?: readonly string[] | null;
-                /** @description Whose they are: any of these persons. `me` is whoever asks, an empty name is nobody. */
+                /** @description Their owner: any of these people. `me` is the caller, an empty name means no owner. */
                 readonly person?: readonly string[] | null;
-                /** @description Where they come from: any of these. */
+                /** @description The machine they come from: any of these. */
                 readonly machine?: readonly string[] | null;
                 /** @description Who sees them. */
                 readonly visibility?: components["schemas"]["Visibility"] | null;
-                /** @description Those with a star, or without. */
+                /** @description Only those with a star, or without. */
                 readonly starred?: boolean | null;
-                /** @description Those that were put away, instead of the others. */
+                /** @description Sessions hidden from lists, instead of the others. */
                 readonly archived?: boolean;
-                /** @description Those whose files exist nowhere else any more, or the others. */
+                /** @description Only those whose files exist nowhere else, or the others. */
                 readonly only_here?: boolean | null;
-                /** @description Those in which calls or requests failed, or the others. */
+                /** @description Only those with failed calls or requests, or the others. */
                 readonly errors?: boolean | null;
-                /** @description Those in whose lines something is wrong or unknown, or the others. */
+                /** @description Only those with wrong or unknown content in their lines, or the others. */
                 readonly problems?: boolean | null;
                 /** @description Those of one series: `series` of a session in a list. */
                 readonly series?: string | null;
-                /** @description Something happened then or later: a date or a time, ISO 8601. */
+                /** @description Active at this time or later: a date or a time, ISO 8601. */
                 readonly since?: string | null;
-                /** @description Something happened before: a date or a time, ISO 8601. */
+                /** @description Active before this time: a date or a time, ISO 8601. */
                 readonly until?: string | null;
             };
             readonly header?: never;
@@ -4446,23 +4446,23 @@ export interface operations {
     readonly list_messages: {
         readonly parameters: {
             readonly query?: {
-                /** @description The file of the session that is meant, as `source` of a message or an agent; its transcript if none is given. */
+                /** @description The file of the session, as `source` of a message or an agent; its transcript by default. */
                 readonly source?: string | null;
-                /** @description The id of the sub-agent whose messages they are. */
+                /** @description The id of a sub-agent, for its messages. */
                 readonly agent?: string | null;
-                /** @description The middle of the window: a message's uuid or index, or `end`. A uuid is looked for in all files of the session, unless one is given. */
+                /** @description The middle of the window: a message's uuid or index, or `end`. A uuid is searched for in all files of the session, unless one is given. */
                 readonly around?: string | null;
                 /** @description Only messages above this index: `before` of a window. */
                 readonly before?: number | null;
                 /** @description Only messages below this index: `after` of a window. */
                 readonly after?: number | null;
-                /** @description The most messages. */
+                /** @description The maximum number of messages. */
                 readonly limit?: number;
-                /** @description What is said, what is done, what sub-agents say. */
+                /** @description `main` for the conversation, `tool` for actions, `agent` for sub-agents. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
-                /** @description What they are in the conversation. */
+                /** @description Their role in the conversation. */
                 readonly role?: readonly components["schemas"]["Role"][] | null;
-                /** @description The sort of action or event. */
+                /** @description The category of the action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */
                 readonly branch?: number | null;
@@ -4501,7 +4501,7 @@ export interface operations {
     readonly get_raw_message: {
         readonly parameters: {
             readonly query?: {
-                /** @description The file of the session that is meant, as `source` of a message or an agent; its transcript if none is given. */
+                /** @description The file of the session, as `source` of a message or an agent; its transcript by default. */
                 readonly source?: string | null;
             };
             readonly header?: never;
@@ -4538,23 +4538,23 @@ export interface operations {
     readonly list_timeline: {
         readonly parameters: {
             readonly query?: {
-                /** @description The file of the session that is meant, as `source` of a message or an agent; its transcript if none is given. */
+                /** @description The file of the session, as `source` of a message or an agent; its transcript by default. */
                 readonly source?: string | null;
-                /** @description The id of the sub-agent whose messages they are. */
+                /** @description The id of a sub-agent, for its messages. */
                 readonly agent?: string | null;
-                /** @description The middle of the window: a message's uuid or index, or `end`. A uuid is looked for in all files of the session, unless one is given. */
+                /** @description The middle of the window: a message's uuid or index, or `end`. A uuid is searched for in all files of the session, unless one is given. */
                 readonly around?: string | null;
                 /** @description Only messages above this index: `before` of a window. */
                 readonly before?: number | null;
                 /** @description Only messages below this index: `after` of a window. */
                 readonly after?: number | null;
-                /** @description The most messages. */
+                /** @description The maximum number of messages. */
                 readonly limit?: number;
-                /** @description What is said, what is done, what sub-agents say. */
+                /** @description `main` for the conversation, `tool` for actions, `agent` for sub-agents. */
                 readonly lane?: readonly components["schemas"]["Lane"][] | null;
-                /** @description What they are in the conversation. */
+                /** @description Their role in the conversation. */
                 readonly role?: readonly components["schemas"]["Role"][] | null;
-                /** @description The sort of action or event. */
+                /** @description The category of the action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
                 /** @description The number of a branch of the tree. */
                 readonly branch?: number | null;
@@ -4593,19 +4593,19 @@ export interface operations {
     readonly list_actions: {
         readonly parameters: {
             readonly query?: {
-                /** @description The sort of action or event. */
+                /** @description The category of the action or event. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
-                /** @description What came of them. */
+                /** @description Their outcome. */
                 readonly outcome?: readonly components["schemas"]["ActionState"][] | null;
-                /** @description Of the tool, the hook event, or the line's type. */
+                /** @description The name of the tool, the hook event, or the line's type. */
                 readonly name?: string | null;
-                /** @description Only what took so many milliseconds or more. */
+                /** @description Only actions that took at least this many milliseconds. */
                 readonly min_ms?: number | null;
-                /** @description In which order. */
+                /** @description The order. */
                 readonly sort?: components["schemas"]["ActionsOrder"];
-                /** @description The most actions. */
+                /** @description The maximum number of actions. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: string | null;
             };
             readonly header?: never;
@@ -4640,9 +4640,9 @@ export interface operations {
     readonly list_turns: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most to answer at once. */
+                /** @description The maximum number of items. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4677,11 +4677,11 @@ export interface operations {
     readonly get_tree: {
         readonly parameters: {
             readonly query?: {
-                /** @description The file of the session that is meant, as `source` of a message or an agent; its transcript if none is given. */
+                /** @description The file of the session, as `source` of a message or an agent; its transcript by default. */
                 readonly source?: string | null;
-                /** @description The index of the first message that is told. */
+                /** @description The index of the first message to return. */
                 readonly first?: number;
-                /** @description The most messages. */
+                /** @description The maximum number of messages. */
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -4716,9 +4716,9 @@ export interface operations {
     readonly list_agents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most agents. */
+                /** @description The maximum number of agents. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4753,9 +4753,9 @@ export interface operations {
     readonly list_problems: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most lines. */
+                /** @description The maximum number of lines. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4790,9 +4790,9 @@ export interface operations {
     readonly list_sidechains: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most to answer at once. */
+                /** @description The maximum number of items. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4827,9 +4827,9 @@ export interface operations {
     readonly list_sidechain_calls: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most calls. */
+                /** @description The maximum number of calls. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4866,19 +4866,19 @@ export interface operations {
     readonly list_calls: {
         readonly parameters: {
             readonly query?: {
-                /** @description A file of the session; all of them otherwise. */
+                /** @description A file of the session; all files by default. */
                 readonly source?: string | null;
-                /** @description The sort of action. */
+                /** @description The category of the action. */
                 readonly category?: readonly components["schemas"]["Category"][] | null;
-                /** @description What came of it. */
+                /** @description Its outcome. */
                 readonly state?: readonly components["schemas"]["CallState"][] | null;
                 /** @description The tool's name. */
                 readonly name?: string | null;
-                /** @description Whether to tell what tools were given and what they answered. */
+                /** @description Whether to include inputs and results. */
                 readonly bodies?: boolean;
-                /** @description The most calls. */
+                /** @description The maximum number of calls. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: number;
             };
             readonly header?: never;
@@ -4917,7 +4917,7 @@ export interface operations {
             readonly path: {
                 /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
                 readonly id: string;
-                /** @description A file of the session, as `source` of what is in it. */
+                /** @description A file of the session: the `source` of its content. */
                 readonly source: string;
                 /** @description Counted from 0. */
                 readonly generation: number;
@@ -4957,7 +4957,7 @@ export interface operations {
             readonly path: {
                 /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
                 readonly id: string;
-                /** @description A file of the session, as `source` of what is in it. */
+                /** @description A file of the session: the `source` of its content. */
                 readonly source: string;
             };
             readonly cookie?: never;
@@ -5023,7 +5023,7 @@ export interface operations {
             readonly path: {
                 /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
                 readonly id: string;
-                /** @description A file of the session, as `source` of what is in it. */
+                /** @description A file of the session: the `source` of its content. */
                 readonly source: string;
             };
             readonly cookie?: never;
@@ -5053,15 +5053,15 @@ export interface operations {
     readonly search: {
         readonly parameters: {
             readonly query: {
-                /** @description As docs/search.md describes it. */
+                /** @description The query, as described in docs/search.md. */
                 readonly q: string;
-                /** @description In which order. */
+                /** @description The order. */
                 readonly order?: components["schemas"]["SearchOrder"];
-                /** @description The most hits. */
+                /** @description The maximum number of hits. */
                 readonly limit?: number;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly cursor?: string | null;
-                /** @description Whether the last word may go on. */
+                /** @description Whether the last word may be incomplete. */
                 readonly typing?: boolean;
             };
             readonly header?: never;
@@ -5093,19 +5093,19 @@ export interface operations {
     readonly get_usage: {
         readonly parameters: {
             readonly query?: {
-                /** @description What a row stands for. */
+                /** @description What each row covers. */
                 readonly by?: components["schemas"]["Grouping"];
-                /** @description The first day that counts. */
+                /** @description The first day to include. */
                 readonly since?: string | null;
-                /** @description The last day that counts. */
+                /** @description The last day to include. */
                 readonly until?: string | null;
-                /** @description Whose days count, as Europe/Berlin. */
+                /** @description The time zone that defines days, such as Europe/Berlin. */
                 readonly timezone?: string;
-                /** @description What rows are divided by; not those of tools. */
+                /** @description What rows are divided by; not available by tool. */
                 readonly breakdown?: components["schemas"]["Breakdown"] | null;
-                /** @description A part of the path of projects. */
+                /** @description Part of the path of projects. */
                 readonly project?: string | null;
-                /** @description The most rows: the dearest, or of days, weeks, months and blocks the newest. `others` has the rest in one. */
+                /** @description The maximum number of rows: the most expensive, or the newest days, weeks, months or blocks. `others` combines the rest. */
                 readonly top?: number;
             };
             readonly header?: never;
@@ -5226,7 +5226,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description A session that was forgotten: its id or its key, or a beginning. */
+                /** @description A forgotten session: its id or key, or the beginning of either. */
                 readonly session_id: string;
             };
             readonly cookie?: never;
@@ -5328,25 +5328,25 @@ export interface operations {
     readonly export_sessions: {
         readonly parameters: {
             readonly query: {
-                /** @description Sessions: keys, ids, or beginnings of either. */
+                /** @description Sessions: keys, ids, or the beginning of either. */
                 readonly id: readonly string[];
-                /** @description How to write them. */
+                /** @description The format. */
                 readonly format?: components["schemas"]["Format"];
                 /** @description The first turn, from 1. */
                 readonly first_turn?: number | null;
                 /** @description The last turn, from 1. */
                 readonly last_turn?: number | null;
-                /** @description Only this branch, and what it grew from. */
+                /** @description Only this branch, and what leads to it. */
                 readonly branch?: number | null;
-                /** @description With what was thought. */
+                /** @description Include thinking. */
                 readonly thinking?: boolean;
-                /** @description With what tools answered. */
+                /** @description Include tool output. */
                 readonly tool_output?: boolean;
-                /** @description With what sub-agents did. */
+                /** @description Include sub-agents. */
                 readonly agents?: boolean;
-                /** @description Without secrets, and without who and where you are. */
+                /** @description Remove secrets, and anything that says who or where you are. */
                 readonly redact?: boolean;
-                /** @description Words that are taken out, too. */
+                /** @description Words to remove as well. */
                 readonly word?: readonly string[] | null;
                 /** @description Fields of JSON documents as the API writes them. */
                 readonly snake?: boolean;
@@ -5380,25 +5380,25 @@ export interface operations {
     readonly preview_export: {
         readonly parameters: {
             readonly query: {
-                /** @description Sessions: keys, ids, or beginnings of either. */
+                /** @description Sessions: keys, ids, or the beginning of either. */
                 readonly id: readonly string[];
-                /** @description How to write them. */
+                /** @description The format. */
                 readonly format?: components["schemas"]["Format"];
                 /** @description The first turn, from 1. */
                 readonly first_turn?: number | null;
                 /** @description The last turn, from 1. */
                 readonly last_turn?: number | null;
-                /** @description Only this branch, and what it grew from. */
+                /** @description Only this branch, and what leads to it. */
                 readonly branch?: number | null;
-                /** @description With what was thought. */
+                /** @description Include thinking. */
                 readonly thinking?: boolean;
-                /** @description With what tools answered. */
+                /** @description Include tool output. */
                 readonly tool_output?: boolean;
-                /** @description With what sub-agents did. */
+                /** @description Include sub-agents. */
                 readonly agents?: boolean;
-                /** @description Without secrets, and without who and where you are. */
+                /** @description Remove secrets, and anything that says who or where you are. */
                 readonly redact?: boolean;
-                /** @description Words that are taken out, too. */
+                /** @description Words to remove as well. */
                 readonly word?: readonly string[] | null;
                 /** @description Fields of JSON documents as the API writes them. */
                 readonly snake?: boolean;
@@ -5432,7 +5432,7 @@ export interface operations {
     readonly open_stream: {
         readonly parameters: {
             readonly query?: {
-                /** @description The id of the last event that was seen, if no header says it. */
+                /** @description The id of the last event received, if it is not in the header. */
                 readonly last_event_id?: string | null;
             };
             readonly header?: never;
@@ -5441,7 +5441,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description A stream that does not end. */
+            /** @description An endless stream of events. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5464,11 +5464,11 @@ export interface operations {
     readonly receive_hook: {
         readonly parameters: {
             readonly query?: {
-                /** @description The name of the machine that it comes from; not needed with the server's token. */
+                /** @description The id of the machine that it comes from; not needed with the server's token. */
                 readonly origin?: string | null;
             };
             readonly header?: {
-                /** @description What the delivery is called, `<nanoseconds since 1970>-<letters and digits>`: one that comes again under the same name is kept once. */
+                /** @description The name of the delivery, `<nanoseconds since 1970>-<letters and digits>`: one that arrives again under the same name is stored once. */
                 readonly "x-turnlog-delivery"?: string | null;
             };
             readonly path?: never;
@@ -5506,9 +5506,9 @@ export interface operations {
     readonly list_hook_events: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many to leave out. */
+                /** @description How many to skip. */
                 readonly first?: number;
-                /** @description How many to list at most. */
+                /** @description The maximum number of events. */
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -5543,13 +5543,13 @@ export interface operations {
     readonly get_ingest_state: {
         readonly parameters: {
             readonly query: {
-                /** @description The name of the machine that pushes. */
+                /** @description The id of the machine that pushes. */
                 readonly origin: string;
-                /** @description A session's key: only what there is of it. */
+                /** @description A session's key, to return only that session. */
                 readonly session?: string | null;
-                /** @description `next` of the page before. */
+                /** @description `next` from the previous page. */
                 readonly after?: string | null;
-                /** @description How many sessions at most. */
+                /** @description The maximum number of sessions. */
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -5581,14 +5581,14 @@ export interface operations {
     readonly receive_upload: {
         readonly parameters: {
             readonly query: {
-                /** @description The name of the machine that pushes. */
+                /** @description The id of the machine that pushes. */
                 readonly origin: string;
             };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** @description MessagePack, compressed by zstd: docs/collectors.md says what is in it. */
+        /** @description MessagePack, compressed with zstd; docs/collectors.md describes its content. */
         readonly requestBody?: {
             readonly content: {
                 readonly "application/octet-stream": string;
@@ -5618,14 +5618,14 @@ export interface operations {
     readonly receive_uploaded_hooks: {
         readonly parameters: {
             readonly query: {
-                /** @description The name of the machine that pushes. */
+                /** @description The id of the machine that pushes. */
                 readonly origin: string;
             };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** @description MessagePack, compressed by zstd: docs/collectors.md says what is in it. */
+        /** @description MessagePack, compressed with zstd; docs/collectors.md describes its content. */
         readonly requestBody?: {
             readonly content: {
                 readonly "application/octet-stream": string;
@@ -5837,7 +5837,7 @@ export interface operations {
     readonly list_links: {
         readonly parameters: {
             readonly query?: {
-                /** @description The key of a session; all of them otherwise. */
+                /** @description The key of a session; all sessions by default. */
                 readonly session?: string | null;
             };
             readonly header?: never;
@@ -5999,15 +5999,15 @@ export interface operations {
             readonly query?: {
                 /** @description Who did it: the name of a user. */
                 readonly who?: string | null;
-                /** @description Whose session it is, or whom it is about: a user's name. */
+                /** @description The owner of the session, or the person concerned: a user's name. */
                 readonly person?: string | null;
-                /** @description The key of the session that it is about. */
+                /** @description The key of the session concerned. */
                 readonly session?: string | null;
-                /** @description What was done, as `looked` or `link-opened`: any of these. */
+                /** @description What was done, such as `looked` or `link-opened`: any of these. */
                 readonly action?: readonly string[] | null;
-                /** @description Where to go on: `next` of the answer before. */
+                /** @description Where to continue: `next` from the previous response. */
                 readonly before?: number | null;
-                /** @description The most to answer at once. */
+                /** @description The maximum number of items. */
                 readonly limit?: number;
             };
             readonly header?: never;
