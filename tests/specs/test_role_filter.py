@@ -86,7 +86,7 @@ def test_the_results_of_calls_are_listed(served: Served) -> None:
         (f"{line}2_result_0", f"{line}2_tool_0", "kettle"),
         (f"{line}2_result_1", f"{line}2_tool_1", "pot"),
         (f"{line}5_result_1", f"{line}5_tool_1", "lid"),
-        (f"{line}8", f"{line}7", ""),
+        (f"{line}8", f"{line}7", "of a call that is not here"),
     ]
     for each in items:
         assert (each["type"], each["role"], each["is_sidechain"]) == ("tool_result", "tool_result", True)

@@ -125,7 +125,7 @@ def test_an_export_says_of_a_hook_which_one_it_is(tmp_path: Path) -> None:
     told = [line for line in lines if line.startswith("*hook*")]
     assert told
     assert all(len(line) > len("*hook*") for line in told)
-    assert any("SessionStart:startup, greet.sh, ok" in line for line in told)
+    assert any("SessionStart:startup: greet.sh, ok" in line for line in told)
 
 
 def test_a_fraction_of_a_cent_is_never_nothing() -> None:

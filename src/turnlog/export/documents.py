@@ -45,6 +45,7 @@ from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.order import cut_circles, is_forward
 from turnlog.transcripts.lines.blocks import (
+    CallBlock,
     find_stored_type,
     has_call,
     has_result,
@@ -348,7 +349,10 @@ class _Documents:
 
     def _tell_message(self, draft: _Draft, message: Message, costs: _Costs) -> dict[str, Any]:
         blocks = tuple(
-            block for line in message.lines for block in list_blocks(line.entry) if self._is_wanted(block)
+            _get_call(Place(line, index)) if is_call(block) else block
+            for line in message.lines
+            for index, block in enumerate(list_blocks(line.entry))
+            if self._is_wanted(block)
         )
         data = getattr(draft.line.entry, "message", None)
         if isinstance(data, ApiMessage) and blocks:
@@ -446,8 +450,15 @@ def _tell_block(draft: _Draft, text: str | None) -> dict[str, Any]:
     return {**_tell_place(draft, text, time), "isSidechain": True}
 
 
-def _text_of_call(place: Place) -> str:
+def _get_call(place: Place) -> CallBlock:
+    """Return a call with an id: spec 000 has none, but a message and the call taken from it must share one."""
     block = place.block
+    name = place.extracted_id(StoredType.TOOL_USE)
+    return msgspec.structs.replace(block, id=name) if block.id is UNSET and name is not None else block
+
+
+def _text_of_call(place: Place) -> str:
+    block = _get_call(place)
     if not isinstance(block, ToolUseBlock):
         block = ToolUseBlock(id=block.id, name=block.name, input=block.input)
     return encode_value(block).decode("utf-8", "replace")
