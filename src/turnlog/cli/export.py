@@ -79,6 +79,7 @@ Examples:
     metavar="PATH",
     help="A file, a folder, or - for standard output.  [default: a file here, named after the session]",
 )
+@click.option("--session", metavar="ID", help="Of a file with several sessions, the one to export.")
 @click.option("--turns", metavar="N-M", help="Only these turns, from 1: 3, 3-7, 3- or -7.")
 @click.option("--branch", type=click.IntRange(0), metavar="N", help="Only this branch, and what it grew from.")
 @click.option("--thinking/--no-thinking", default=True, show_default=True, help="What was thought.")
@@ -100,6 +101,7 @@ def command(
     raw: bool,
     form: str | None,
     where: Path | None,
+    session: str | None,
     turns: str | None,
     branch: int | None,
     thinking: bool,
@@ -137,12 +139,12 @@ def command(
         agents=agents,
     )
     rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
-    writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force)
+    writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force, session=session)
     if where is not None and path_text(where) == _STDOUT:
         writer.print_all(meant)
         return
     named = writer.choose_paths(meant, where, alone=len(sessions) == 1)
-    done = [writer.write(session, path) for session, path in track(named, "exporting")]
+    done = [writer.write(each, path) for each, path in track(named, "exporting")]
     if as_json:
         output.print_json(done)
     else:
@@ -161,7 +163,9 @@ class _Writer:
         *,
         camel: bool,
         force: bool,
+        session: str | None,
     ) -> None:
+        self._session = session
         self._settings = settings
         self._form = form
         self._selection = selection
@@ -181,7 +185,7 @@ class _Writer:
             if what == STDIN:  # it can be read only once
                 names.append(STDIN_NAME)
                 continue
-            with open_shown(what, self._settings) as shown:
+            with open_shown(what, self._settings, self._session) as shown:
                 names.append(shown.name)
         is_folder = where is None or where.is_dir() or str(where).endswith(("/", "\\"))
         if where is not None and alone and not is_folder:
@@ -198,7 +202,7 @@ class _Writer:
 
     def write(self, what: str, path: Path) -> WrittenSession:
         """Write one session into a file."""
-        with open_shown(what, self._settings) as shown, waiting(f"exporting {shown.name}"):
+        with open_shown(what, self._settings, self._session) as shown, waiting(f"exporting {shown.name}"):
             redactor = None if self._rules is None else Redactor(self._rules)
             size = write_file(path, self._render(shown, redactor), overwrite=self._force)
         replaced = None if redactor is None else tuple(redactor.replaced)
@@ -208,7 +212,7 @@ class _Writer:
         """Write sessions to standard output, one after the other."""
         with ExitStack() as stack:
             for what in sessions:
-                shown = stack.enter_context(open_shown(what, self._settings))
+                shown = stack.enter_context(open_shown(what, self._settings, self._session))
                 redactor = None if self._rules is None else Redactor(self._rules)
                 for piece in self._render(shown, redactor):
                     sys.stdout.buffer.write(piece)

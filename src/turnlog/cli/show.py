@@ -61,6 +61,7 @@ Examples:
 @click.option(
     "--raw", is_flag=True, help="Print the file's bytes; on a terminal, with control characters escaped."
 )
+@click.option("--session", metavar="ID", help="Of a FILE with several sessions, the one to show.")
 @click.option("--capture", is_flag=True, help="List what turnlog captured itself: control traffic, results.")
 @click.option("--message", metavar="ID|INDEX", help="Show one message, and some around it.")
 @click.option("--agent", metavar="ID", help="The message is one of this sub-agent's.")
@@ -78,6 +79,7 @@ def command(
     turns: bool,
     agents: bool,
     raw: bool,
+    session: str | None,
     capture: bool,
     message: str | None,
     agent: str | None,
@@ -92,8 +94,9 @@ def command(
 
     ID is the beginning of an archived session's id, or of the name that you gave it, whether its files are
     still there or not. FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's
-    stream; - reads one from standard input. Sub-agents are shown under the calls that started them. Calls are
-    marked: ✓ done, ✗ failed, ■ interrupted, ⊘ not allowed, … without a result.
+    stream; - reads one from standard input. If a FILE is a dump with messages of several sessions, --session says
+    which. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
+    ■ interrupted, ⊘ not allowed, … without a result.
     """
     if what is None:
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")
@@ -106,20 +109,20 @@ def command(
     if capture:
         _print_captures(what, settings, output, as_json)
         return
-    with open_shown(what, settings) as shown:
+    with open_shown(what, settings, session) as shown:
         if view == "raw":
             _print_raw(shown, output)
             return
         with waiting(f"Reading {shown.name}"):
-            session = shown.read()
-            _require_content(shown.name, session)
-            excerpt = None if message is None else find_excerpt(session, message, agent, context)
-            document = _build_document(session, view, excerpt) if as_json else None
+            found = shown.read()
+            _require_content(shown.name, found)
+            excerpt = None if message is None else find_excerpt(found, message, agent, context)
+            document = _build_document(found, view, excerpt) if as_json else None
         if document is not None:
             output.print_json(document)
         else:
-            detail = Detail(thinking, full, session.project)
-            output.print(_render(session, shown, view, detail, excerpt))
+            detail = Detail(thinking, full, found.project)
+            output.print(_render(found, shown, view, detail, excerpt))
 
 
 def _print_captures(what: str, settings: Settings, output: Output, as_json: bool) -> None:

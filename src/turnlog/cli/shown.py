@@ -13,6 +13,7 @@ from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import STDIN, STDIN_NAME, path_text, read_stdin, require_file
 from turnlog.cli.raw_lines import read_bytes
 from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, load_session
 from turnlog.ingest.copies import list_shared
@@ -21,10 +22,13 @@ from turnlog.store.interface import KnownSession, Store
 from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
 from turnlog.store.places import is_made
+from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.session import Session, read
 
 __all__ = ["Shown", "is_file_name", "open_shown"]
+
+_MOST_NAMED = 10
 
 
 class Shown(Struct, frozen=True):
@@ -47,8 +51,10 @@ class Shown(Struct, frozen=True):
 
 
 @contextmanager
-def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
-    """Yield what is meant: standard input, a file that is there, else an archived session."""
+def open_shown(what: str, settings: Settings, session: str | None = None) -> Iterator[Shown]:
+    """Yield what is meant: standard input, a file that is there, or one `session` of those in it; else an archived
+    session.
+    """
     if what == STDIN:
         data = b"".join(read_stdin())
         yield Shown(STDIN_NAME, what, lambda: _read_session(data), lambda: (data,))
@@ -56,8 +62,12 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
     path = Path(what)
     if is_file_name(what):
         require_file(path)
-        yield Shown(path_text(path), what, lambda: read(path), lambda: read_bytes(path))
+        named = _choose_dumped(path, session)
+        name = path_text(path) if named is None else named
+        yield Shown(name, what, lambda: read(path, session=named), lambda: read_bytes(path))
         return
+    if session is not None:
+        raise MisuseError(f"--session names a session in a file with several, and {what} is no file")
     if not is_made(settings.place):
         if path.is_dir():
             require_file(path)
@@ -81,6 +91,23 @@ def open_shown(what: str, settings: Settings) -> Iterator[Shown]:
             stored.visibility,
             lambda: list_shared(store, LOCAL, stored.key),
         )
+
+
+def _choose_dumped(path: Path, session: str | None) -> str | None:
+    """Return which session of a dump is meant; None for a file that is no dump."""
+    dumped = list_dumped(path)
+    if session is None and not dumped:
+        return None
+    if session in dumped:
+        return session
+    if not dumped:
+        raise MisuseError(f"--session {session}: {path_text(path)} is no dump of several sessions")
+    named = ", ".join(clean_line(each) for each in dumped[:_MOST_NAMED])
+    more = f" and {len(dumped) - _MOST_NAMED} more" if len(dumped) > _MOST_NAMED else ""
+    there = f"{path_text(path)} has {len(dumped)} sessions: {named}{more}"
+    if session is None:
+        raise MisuseError(f"{there}; name one with --session, or archive them all with `turnlog sync`")
+    raise NothingFoundError(f"there is no session {session}: {there}")
 
 
 def _name_original(store: Store, key: str | None) -> str | None:

@@ -3,13 +3,14 @@
 A session's files lie under a folder as they lay under their project's: the transcript, and in the session's
 own folder sub-agents, metadata, workflows and tool results. Of a file that was rewritten, earlier generations
 lie in `earlier/`. Paths come from the archive, which had them from a file system: none may lead out of the
-folder.
+folder. The file of a session that came out of a dump is the dump, put together from all of its sessions; if one
+of these was forgotten, it is what the session itself had of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -17,8 +18,9 @@ from pathlib import Path, PurePath
 from msgspec import Struct
 
 from turnlog.errors import RestoreError
-from turnlog.store.identity import Scope
+from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
 
 __all__ = ["Exported", "Outcome", "export_raw", "restore_session"]
 
@@ -51,13 +53,16 @@ def export_raw(store: Store, scope: Scope, session: KnownSession, output: Path) 
     A file that is there with other bytes is not overwritten: raises `RestoreError`.
     """
     base = _find_base(session)
-    found: list[Exported] = []
-    for source in session.sources:
+    dump, sources = _find_dump(store, scope, session)
+    found = [] if dump is None else [_give(dump, output / dump.path.name, dry_run=False)]
+    for source in sources:
         place = _relative(source, base)
         for generation, _ in store.archive.list_generations(scope, source.source):
             newest = generation == source.generation
+            if newest and dump is not None and os.path.dirname(source.path) == os.fspath(dump.path):
+                continue
             target = output / place if newest else output / _EARLIER / str(generation) / place
-            found.append(_give(store, scope, source, generation, target, dry_run=False))
+            found.append(_give(_open(store, scope, source, generation), target, dry_run=False))
     return found
 
 
@@ -74,38 +79,103 @@ def restore_session(
     What is there with the same bytes stays; a file with other bytes is never overwritten: raises `RestoreError`
     before anything is written. So it does for a file that would come to lie outside of the folders `within`.
     """
-    wanted = [(source, Path(source.path)) for source in session.sources if source.length or source.generation]
-    for source, path in wanted:
+    dump, sources = _find_dump(store, scope, session)
+    wanted = [
+        _open(store, scope, source, source.generation)
+        for source in sources
+        if (source.length or source.generation)
+        and (dump is None or os.path.dirname(source.path) != os.fspath(dump.path))
+    ]
+    wanted += [] if dump is None else [dump]
+    for file in wanted:
+        path = file.path
         if within is not None and not _lies_within(path, within):
             raise RestoreError("is not where Claude Code keeps sessions", os.fspath(path))
-        if path.exists() and _digest_file(path) != _digest(store, scope, source, source.generation):
+        if path.exists() and _digest_file(path) != _hash(file.read()):
             reason = "exists with different content from the archive's; move it out of the way"
             raise RestoreError(reason, os.fspath(path))
-    return [_give(store, scope, source, source.generation, path, dry_run=dry_run) for source, path in wanted]
+    return [_give(file, file.path, dry_run=dry_run) for file in wanted]
 
 
-def _give(
-    store: Store, scope: Scope, source: KnownSource, generation: int, target: Path, *, dry_run: bool
-) -> Exported:
-    digest, size = _digest(store, scope, source, generation)
+class _File(Struct, frozen=True, gc=False):
+    """A file to give back."""
+
+    source: str
+    generation: int
+    path: Path
+    """Where it was."""
+    read: Callable[[], Iterator[bytes]]
+
+
+def _open(store: Store, scope: Scope, source: KnownSource, generation: int) -> _File:
+    def read() -> Iterator[bytes]:
+        return store.archive.read_all(scope, source.source, generation)
+
+    return _File(source.source, generation, Path(source.path), read)
+
+
+def _find_dump(store: Store, scope: Scope, session: KnownSession) -> tuple[_File | None, list[KnownSource]]:
+    """Return the dump that a session came out of, if all of it is there, and the session's own files."""
+    own = _find_part(session)
+    if own is None:
+        return None, [*session.sources]
+    part, layout = own
+    others = [each for each in session.sources if each is not layout]
+    folder = os.path.dirname(part.path)
+    found: list[tuple[Piece, Place]] = []
+    for each in [*store.list_known(scope, session.origin or None)]:
+        sibling = _find_part(each)
+        if sibling is not None and os.path.dirname(sibling[0].path) == folder:
+            at = 0
+            for piece in read_pieces(store.archive.read_all(scope, sibling[1].source, sibling[1].generation)):
+                found.append((piece, Place(sibling[0].source, sibling[0].generation, at)))
+                at += piece.length + 1
+    found.sort(key=lambda each: each[0].offset)
+    end = 0
+    for piece, _ in found:
+        if piece.offset != end + len(piece.before):
+            return None, others
+        end = piece.offset + piece.length + len(piece.behind)
+
+    def read() -> Iterator[bytes]:
+        for piece, at in found:
+            data = store.archive.read(scope, at, piece.length)
+            yield piece.before.encode("latin-1") + data + piece.behind.encode("latin-1")
+
+    return _File(part.source, part.generation, Path(folder), read), others
+
+
+def _find_part(session: KnownSession) -> tuple[KnownSource, KnownSource] | None:
+    """Return what a session has of a dump, and where that stands in it; None if it came out of none."""
+    by_path = {source.path: source for source in session.sources}
+    for path, source in by_path.items():
+        layout = by_path.get(os.fspath(name_layout(path)))
+        if layout is not None and layout is not source:
+            return source, layout
+    return None
+
+
+def _give(file: _File, target: Path, *, dry_run: bool) -> Exported:
+    digest, size = _hash(file.read())
+    source, generation = file.source, file.generation
     if target.exists():
         if _digest_file(target) != (digest, size):
             raise RestoreError("exists with different content", os.fspath(target))
-        return Exported(source.source, generation, target, size, digest, Outcome.SAME)
+        return Exported(source, generation, target, size, digest, Outcome.SAME)
     if dry_run:
-        return Exported(source.source, generation, target, size, digest, Outcome.WOULD_WRITE)
+        return Exported(source, generation, target, size, digest, Outcome.WOULD_WRITE)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     new = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            for piece in store.archive.read_all(scope, source.source, generation):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            for data in file.read():
+                out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
         _put(new, target)
     finally:
         new.unlink(missing_ok=True)
-    return Exported(source.source, generation, target, size, digest, Outcome.WRITTEN)
+    return Exported(source, generation, target, size, digest, Outcome.WRITTEN)
 
 
 def _put(new: Path, target: Path) -> None:
@@ -122,10 +192,6 @@ def _lies_within(path: Path, folders: Sequence[Path]) -> bool:
     """Tell whether a file lies below one of some folders, wherever links on the way lead."""
     place = Path(os.path.realpath(path.parent))
     return any(place.is_relative_to(os.path.realpath(folder)) for folder in folders)
-
-
-def _digest(store: Store, scope: Scope, source: KnownSource, generation: int) -> tuple[str, int]:
-    return _hash(store.archive.read_all(scope, source.source, generation))
 
 
 def _digest_file(path: Path) -> tuple[str, int]:

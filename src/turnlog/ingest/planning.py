@@ -19,6 +19,7 @@ from turnlog.ingest.capture.joining import gather
 from turnlog.ingest.contents import DERIVED_FROM
 from turnlog.ingest.looks import is_outdated, key_of, list_kinds
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.transcripts.files.dumps import list_dumped, list_parts, name_layout, name_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
 from turnlog.transcripts.files.session_files import SessionFiles
 
@@ -73,7 +74,17 @@ def build_plan(
     by_key = {session.key: session for session in everything if session.origin in ("", origin)}
     homes = {source.path: session.key for session in by_key.values() for source in session.sources}
     gathered = gather(sessions, by_key.values())
-    located = {each.key or _find_key(each.files, homes, origin): each.files for each in gathered}
+    dumped = _index_dumped(by_key.values())
+    located: dict[str, SessionFiles] = {}
+    for each in gathered:
+        key = each.key or _find_key(each.files, homes, origin)
+        parts = _list_parts(each.files, by_key.get(key), dumped)
+        keys = [_find_key(part, homes, origin) for part in parts]
+        if (
+            keys and key in by_key and key not in keys
+        ):  # the dump was taken for one session before: its first one goes on with it
+            keys[0] = key
+        located |= zip(keys, parts, strict=True) if parts else {key: each.files}
     if forgotten:
         kept = [each for each in located.items() if not _is_forgotten(*each, by_key, forgotten)]
         located = dict(kept)
@@ -110,6 +121,11 @@ def measure(files: SessionFiles, session: KnownSession | None) -> int | None:
         source = known.pop(os.fspath(path), None)
         try:
             status = os.stat(path)
+        except NotADirectoryError:  # a session of a dump
+            if not _is_dumped(source, os.path.dirname(path)):
+                changed = True
+                new += _measure_dump(path)
+            continue
         except OSError:
             changed = changed or source is None or source.present
             continue
@@ -125,6 +141,50 @@ def _measure_archived(session: KnownSession) -> int:
 
 def _is_same(source: KnownSource, status: os.stat_result) -> bool:
     return source.present and source.checkpoint is not None and is_untouched(source.checkpoint, status)
+
+
+def _index_dumped(known: Iterable[KnownSession]) -> dict[str, list[KnownSource]]:
+    """Return what is known of the sessions of each dump, by its path."""
+    found: dict[str, list[KnownSource]] = {}
+    for session in known:
+        paths = {source.path for source in session.sources}
+        for source in session.sources:
+            if os.fspath(name_layout(source.path)) in paths - {source.path}:
+                found.setdefault(os.path.dirname(source.path), []).append(source)
+    return found
+
+
+def _list_parts(
+    files: SessionFiles, known: KnownSession | None, dumped: Mapping[str, list[KnownSource]]
+) -> list[SessionFiles]:
+    """Return the sessions of a dump, none of any other file; one that is as it was is not read for that."""
+    if files.path is None or files.capture is not None:
+        return []
+    path = os.path.abspath(files.path)
+    parts = dumped.get(path, [])
+    if parts and all(_is_dumped(part, path) for part in parts):
+        return list_parts(files, [name_part(part.path) for part in parts])
+    if known is not None and not is_outdated(known) and measure(files, known) is None:
+        return []
+    return list_parts(files, list_dumped(path))
+
+
+def _is_dumped(source: KnownSource | None, dump: str) -> bool:
+    """Tell whether a session of a dump is as it was read, since the dump is."""
+    last = None if source is None or not source.present else source.checkpoint
+    try:
+        status = os.stat(dump)
+    except OSError:
+        return False
+    then = None if last is None else (last.modified_ns, last.inode, last.device)
+    return then == (status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+def _measure_dump(path: Path) -> int:
+    try:
+        return os.stat(path.parent).st_size
+    except OSError:
+        return 0
 
 
 def _find_key(files: SessionFiles, homes: Mapping[str, str], origin: str) -> str:

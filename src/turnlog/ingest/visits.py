@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from hashlib import blake2b
 from io import FileIO
 
 from msgspec.structs import replace
 
 from turnlog.store.interface import KnownSource
+from turnlog.transcripts.files.dumps import read_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, compare, is_untouched
 
 __all__ = ["CHUNK", "Visit", "visit"]
@@ -138,7 +140,9 @@ def visit(path: str | os.PathLike[str], source: str, known: KnownSource | None, 
         if checkpoint is not None and is_untouched(checkpoint, status):
             return Visit(Change.UNCHANGED, known)
         file = FileIO(os.fspath(path))
-    except (FileNotFoundError, NotADirectoryError):
+    except NotADirectoryError:  # a session of a dump lies in what is no folder
+        return _visit_part(path, source, known, chunk)
+    except FileNotFoundError:
         return Visit(Change.VANISHED, known)
     except (OSError, ValueError) as error:
         return Visit(Change.UNREADABLE, known, reason=getattr(error, "strerror", None) or str(error))
@@ -147,6 +151,67 @@ def visit(path: str | os.PathLike[str], source: str, known: KnownSource | None, 
     except OSError as error:
         file.close()
         return Visit(Change.UNREADABLE, known, reason=error.strerror or str(error))
+
+
+class _PartVisit(Visit):
+    """A session of a dump, all of which is at hand. It is compared whole: a dump is written anew each time."""
+
+    def __init__(
+        self, data: bytes, status: os.stat_result, source: str, known: KnownSource | None, chunk: int
+    ) -> None:
+        last = None if known is None else known.checkpoint
+        change = Change.NEW if known is None else Change.REWRITTEN
+        if known is not None and last is not None and _digest(data[: known.length]) == last.fingerprint:
+            change = Change.APPENDED if len(data) > known.length else Change.UNCHANGED
+        super().__init__(change, known)
+        if change is Change.REWRITTEN:
+            self.generation += 1
+            self.start = self.length = 0
+        self._data = data
+        self._status = status
+        self._source = source
+        self._chunk = chunk
+        self.checkpoint = self._take_checkpoint()
+
+    @property
+    def has_more(self) -> bool:
+        return self.length < len(self._data)
+
+    @property
+    def size(self) -> int:
+        return len(self._data) - self.length
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self.has_more:
+            piece = self._data[self.length : self.length + self._chunk]
+            self.length += len(piece)
+            yield piece
+        self.checkpoint = self._take_checkpoint()
+
+    def _take_checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            source=self._source,
+            offset=self.length,
+            size=len(self._data),
+            fingerprint=_digest(self._data[: self.length]),
+            inode=self._status.st_ino,
+            device=self._status.st_dev,
+            modified_ns=self._status.st_mtime_ns,
+            generation=self.generation,
+        )
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _visit_part(path: str | os.PathLike[str], source: str, known: KnownSource | None, chunk: int) -> Visit:
+    """Compare a session of a dump with what is known of it."""
+    try:
+        status, data = os.stat(os.path.dirname(path)), read_part(path)
+    except OSError as error:
+        return Visit(Change.UNREADABLE, known, reason=error.strerror or str(error))
+    return Visit(Change.VANISHED, known) if data is None else _PartVisit(data, status, source, known, chunk)
 
 
 def _open(file: FileIO, source: str, known: KnownSource | None, chunk: int) -> Visit:

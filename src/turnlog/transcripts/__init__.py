@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
     from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
     from turnlog.transcripts.conversation.turns import Turn, build_turns
+    from turnlog.transcripts.files.dumps import list_dumped
     from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
     from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
     from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
@@ -172,6 +173,7 @@ __all__ = [
     "is_known_tool",
     "is_named_after",
     "list_config_dirs",
+    "list_dumped",
     "list_message_types",
     "list_touched",
     "locate_path",
@@ -212,6 +214,7 @@ _HOMES = {
     "conversation.timeline": ("Timeline", "build_timeline"),
     "conversation.tree": ("Branch", "Tree", "build_tree"),
     "conversation.turns": ("Turn", "build_turns"),
+    "files.dumps": ("list_dumped",),
     "files.folders": ("Obstacle", "ObstacleKind"),
     "files.locate": ("Located", "list_config_dirs", "locate_path", "locate_sessions"),
     "files.projects": ("is_named_after", "project_folder_name", "project_name"),

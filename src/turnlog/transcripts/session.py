@@ -29,6 +29,7 @@ from turnlog.transcripts.conversation.placements import Placement
 from turnlog.transcripts.conversation.sidechains import Panel, build_panel
 from turnlog.transcripts.conversation.tree import Tree
 from turnlog.transcripts.conversation.turns import AgentWork, Turn, list_turns
+from turnlog.transcripts.files.dumps import list_offsets
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
 from turnlog.transcripts.summary.call_tally import CallTally
@@ -291,13 +292,19 @@ _OUTDATED = frozenset({"_built_agents", "panel", "problems", "summary", "turns",
 """What is made anew of a session that was extended, when somebody asks for it."""
 
 
-def read(path: str | os.PathLike[str], *, prices: Prices | None = None) -> Session:
+def read(path: str | os.PathLike[str], *, session: str | None = None, prices: Prices | None = None) -> Session:
     """Read a transcript, and what belongs to it: sub-agents, workflows, metadata.
+
+    Of a dump with stored messages of several sessions, `session` says which to read (`list_dumped` names them);
+    without it all of them are read as one. Raises `KeyError` for a session that is not in it.
 
     Any file of lines will do: a session, a sub-agent's, a stream, a log of hooks. Whatever is in it, this
     raises only where the file itself cannot be read (`OSError`).
     """
     place = Path(path)
     lines = tuple(read_lines(place))
+    if session is not None:
+        offsets = list_offsets(place, session)
+        lines = tuple(line for line in lines if line.at is not None and line.at.offset in offsets)
     folder = Path(os.path.abspath(place)).parent.name
     return Session(lines, path=place, folder=folder, load=lambda: load_sources(place), prices=prices)
