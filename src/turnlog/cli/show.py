@@ -94,8 +94,8 @@ def command(
 
     ID is the beginning of an archived session's id, or of the name that you gave it, whether its files are
     still there or not. FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's
-    stream; - reads one from standard input. If a FILE is a dump with messages of several sessions, --session says
-    which. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
+    stream; - reads one from standard input. If FILE is a dump with messages of several sessions, --session
+    says which. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
     ■ interrupted, ⊘ not allowed, … without a result.
     """
     if what is None:

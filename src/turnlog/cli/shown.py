@@ -52,9 +52,7 @@ class Shown(Struct, frozen=True):
 
 @contextmanager
 def open_shown(what: str, settings: Settings, session: str | None = None) -> Iterator[Shown]:
-    """Yield what is meant: standard input, a file that is there, or one `session` of those in it; else an archived
-    session.
-    """
+    """Yield what is meant: standard input, a file or one `session` of those in it, else an archived session."""
     if what == STDIN:
         data = b"".join(read_stdin())
         yield Shown(STDIN_NAME, what, lambda: _read_session(data), lambda: (data,))
