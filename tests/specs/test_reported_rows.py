@@ -129,6 +129,26 @@ def test_the_api_says_it_in_content_and_blocks(path: Path, tmp_path: Path) -> No
         assert {"Turn took 5.0 s", "next task", "auth.rs"} <= {action["title"] for action in actions}
 
 
+def test_the_timeline_has_queue_snapshots_and_turns_as_rows_that_renumber_nothing(
+    path: Path, tmp_path: Path
+) -> None:
+    with served(path, tmp_path / "home") as server:
+        items = ask(server, "/api/sessions/session-002/timeline")["items"]
+        messages = [item["message"]["index"] for item in items if item["kind"] == "message"]
+        assert messages == list(range(1 + len(PROGRESS) + len(EVENTS)))
+        notes = [item["note"] for item in items if item["kind"] == "note"]
+        assert [(note["category"], note["text"]) for note in notes] == [
+            ("system", "Turn took 5.0 s"),
+            ("queue", "Queued: next task"),
+            ("queue", "Taken from the queue"),
+            ("snapshot", "Snapshot of 1 file: auth.rs"),
+        ]
+        assert {note["message"] for note in notes} == {messages[-1]}
+        assert [item["kind"] for item in items[-4:]] == ["note"] * 4
+        chosen = ask(server, "/api/sessions/session-002/timeline?role=user")["items"]
+        assert [item["kind"] for item in chosen] == ["message"]
+
+
 def test_a_queued_prompt_that_is_shown_is_not_told_twice(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [
         {"type": "queue-operation", "operation": "enqueue", "content": "and the docs"},

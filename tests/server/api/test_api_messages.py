@@ -64,6 +64,7 @@ def test_a_message_has_the_fields_of_spec_003_and_their_aliases(api: Served) -> 
         "model": "claude-sonnet-4-5",
         "permission_mode": None,
         "aborted": False,
+        "compaction": None,
         "usage": {
             "input_tokens": 10,
             "output_tokens": 100,

@@ -33,19 +33,24 @@ def ask(served: Served, query: str = "") -> Any:
 
 
 def outline(window: Any) -> list[object]:
-    """Return the indexes of messages, and what hooks told with the messages that it stands under."""
-    return [
-        item["message"]["index"]
-        if item["kind"] == "message"
-        else (item["hook"]["message"], item["hook"]["event_name"])
-        for item in window["items"]
-    ]
+    """Return the indexes of messages, and what hooks and notes told with the messages that it stands under."""
+
+    def tell(item: Any) -> object:
+        match item["kind"]:
+            case "message":
+                return item["message"]["index"]
+            case "hook":
+                return item["hook"]["message"], item["hook"]["event_name"]
+        return item["note"]["message"], item["note"]["text"]
+
+    return [tell(item) for item in window["items"]]
 
 
 MAIN = [
     (None, "SessionStart"),  # message 0 tells of the same
     (0, "UserPromptSubmit"),
     1,
+    (1, "Snapshot of 1 file: b.py"),
     2,
     (2, "PreToolUse"),
     (2, "PostToolUse"),  # as does message 3
@@ -209,5 +214,5 @@ def test_too_many_hook_events_are_counted(tmp_path_factory: pytest.TempPathFacto
     with serving(home / "home", store=store) as served:
         window = ask(served)
         hooks = [item for item in window["items"] if item["kind"] == "hook"]
-        assert (len(hooks), window["omitted"]) == (1000, 100 + len(MAIN) - 10)
+        assert (len(hooks), window["omitted"]) == (1000, 100 + len(MAIN) - 11)
     store.close()

@@ -14,7 +14,8 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
 from turnlog.store.opening import open_store
 from turnlog.store.rows import PlacementRow
-from turnlog.transcripts import locate_path
+from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
+from turnlog.transcripts.actions.telling import REPORTED
 
 MOST = 25
 """Sessions that are looked at."""
@@ -71,6 +72,19 @@ def gather(served: Served, path: str) -> list[Any]:
     return found
 
 
+def count_notes(store: CaredStore, session: StoredSession) -> int:
+    """Count the lines that are no messages, but say what happened, in all of the file."""
+    known = store.find_known(LOCAL, session.key)
+    assert known is not None
+    [path] = [source.path for source in known.sources if source.source == session.key]
+    conversation = Conversation(read_lines(Path(path)))
+    placed = zip(conversation.lines, conversation.placements, strict=True)
+    return sum(
+        type(line.entry) in REPORTED and place.message is None and bool(report_of(line.entry))
+        for line, place in placed
+    )
+
+
 def test_what_hooks_and_lines_tell_is_told_once(corpus: Path, tmp_path: Path) -> None:
     store = open_store(tmp_path / "turnlog.db")
     located = [
@@ -86,7 +100,11 @@ def test_what_hooks_and_lines_tell_is_told_once(corpus: Path, tmp_path: Path) ->
             path = f"/api/sessions/{session.key}"
             messages = gather(served, f"{path}/messages")
             plain = gather(served, f"{path}/timeline")
-            assert [item["message"] for item in plain] == messages, "without deliveries all is as it was"
+            told = [item["message"] for item in plain if item["kind"] == "message"]
+            assert told == messages, "without deliveries all is as it was"
+            notes = [item["note"]["line"] for item in plain if item["kind"] == "note"]
+            assert notes == sorted(set(notes)), "each line is told once, in the order of the file"
+            assert len(notes) == count_notes(store, session), "and none is left out"
             before = served.get(f"{path}/actions").json
             lines = len(list_hook_lines(store, session.key))
             delivered = deliver(store, session)

@@ -13,6 +13,7 @@ import type {
   Hits,
   HookItem,
   MessageWindow,
+  NoteItem,
   Sidechains,
   TimelineWindow,
   Tree,
@@ -22,8 +23,11 @@ const MESSAGES_AT_ONCE = 80;
 const HITS_AT_ONCE = 100;
 const LONG_FRESH_MS = 60_000;
 
-/** Messages, and the hook events that stand under them. */
-export type FlowWindow = MessageWindow & { readonly hooks?: readonly HookItem[] };
+/** Messages, and what happened under them: hook events, and notes. */
+export type FlowWindow = MessageWindow & {
+  readonly hooks?: readonly HookItem[];
+  readonly notes?: readonly NoteItem[];
+};
 
 /** Which file of a session: by its name, or as a sub-agent's; neither: its transcript, or where a uuid stands. */
 export interface FlowPlace {
@@ -49,6 +53,7 @@ function divide({ items, total, before, after, revision }: TimelineWindow): Flow
   return {
     items: items.flatMap((item) => (item.kind === "message" ? [item.message] : [])),
     hooks: items.flatMap((item) => (item.kind === "hook" ? [item.hook] : [])),
+    notes: items.flatMap((item) => (item.kind === "note" ? [item.note] : [])),
     total,
     before,
     after,

@@ -25,6 +25,7 @@ export type Hit = Schemas["Hit"];
 export type Hits = Schemas["Hits"];
 export type HookCommand = Schemas["HookCommand"];
 export type HookItem = Schemas["HookItem"];
+export type NoteItem = Schemas["NoteItem"];
 export type Image = Schemas["Image"];
 export type Marks = Schemas["Marks"];
 export type Message = Schemas["Message"];

@@ -106,6 +106,7 @@ test.each([
   ["system", "error", "error"],
   ["system", "snapshot", "system"],
   ["hook", "hook", "system"],
+  ["ran-command", null, "system"],
   ["unknown", "system", "unknown"],
   ["something-new", null, "system"],
 ] as const)("a line of rule %s and category %s is a row of kind %s", (rule, category, kind) => {
@@ -142,4 +143,50 @@ test("a permission mode that changes is marked once, before the prompt that was 
     [2, { of: "mode", before: "default", now: "plan" }],
     [5, { of: "mode", before: "plan", now: "acceptEdits" }],
   ]);
+});
+
+test("metadata is not drawn, unless it is what was asked for", () => {
+  const messages = [buildPrompt(0, "Go", 0), buildMessage(1, { rule: "meta", content: "config loaded" })];
+  for (const level of ["prose", "calls", "all"] as const) {
+    expect(kinds(rowsOf(messages, { level }))).toEqual(["prompt"]);
+    expect(kinds(rowsOf(messages, { level, asked: 1 }))).toEqual(["prompt", "system"]);
+  }
+  expect(kinds(rowsOf(messages, { asked: messages[1]?.uuid ?? "" }))).toEqual(["prompt", "system"]);
+});
+
+test("the steps of a compaction are one row, with what was kept below it", () => {
+  const steps = [
+    { state: "compacting", kept: "prelude" },
+    { state: "compacted", kept: "recap" },
+    { state: "restoring", kept: null },
+    { state: "restored", kept: null },
+  ] as const;
+  const rows = rowsOf(
+    steps.map((compaction, index) => buildMessage(index, { rule: "compaction", compaction, content: "x" })),
+  );
+  expect(rows.map((row) => (row.kind === "compaction" ? row.step : row.kind))).toEqual([
+    "compacted",
+    "summary",
+    "summary",
+    "restored",
+  ]);
+});
+
+test("what happened between messages is one row, of what the level has", () => {
+  const note = (line: number, category: "queue" | "snapshot" | "system") => ({
+    line,
+    message: 0,
+    category,
+    text: `${category} ${line}`,
+    created_at: null,
+  });
+  const notes = new Map([[0, [note(1, "snapshot"), note(2, "queue"), note(3, "system")]]]);
+  const messages = [buildPrompt(0, "Go", 0), buildAnswer(1, [textBlock("Gone.")], 0)];
+  const noted = (level: RowOptions["level"]) =>
+    rowsOf(messages, { level, notes }).flatMap((row) =>
+      row.kind === "notes" ? row.notes.map((each) => each.line) : [],
+    );
+  expect(noted("prose")).toEqual([]);
+  expect(noted("calls")).toEqual([1]);
+  expect(noted("all")).toEqual([1, 2, 3]);
 });

@@ -26,9 +26,10 @@ from turnlog.server.parameters import (
 from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.timeline import TimelineWindow
 from turnlog.server.views.heard import find_heard
-from turnlog.server.views.timeline import view_timeline
+from turnlog.server.views.timeline import list_notes, view_timeline
 from turnlog.server.views.walks import Asked, ask_window, build_filter
 from turnlog.server.views.windows import view_window
+from turnlog.store.windows import EVERY_MESSAGE
 
 __all__ = ["HANDLERS", "list_timeline"]
 
@@ -52,12 +53,14 @@ def list_timeline(
     branch: BranchNumber = None,
     active: Active = None,
 ) -> TimelineWindow:
-    """List consecutive messages, with their hook events.
+    """List consecutive messages, with what happened under them: hook events and notes.
 
     Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
     under the last one that is not later; events before the first message are in the first window. Lines that
-    report the same hook event become its `commands`, not separate messages. A session known only from hooks
-    has hook events and no messages.
+    report the same hook event become its `commands`, not separate messages. Lines that are not messages but
+    say what happened (to the queue, snapshots of files, how long a turn took) are notes under the message above
+    them, unless messages are selected by filters. A session known only from hooks has hook events and no
+    messages.
     """
     hooks, session = find_heard(store, visible, id, visit)
     revision = 0 if session is None else session.revision
@@ -73,12 +76,17 @@ def list_timeline(
     above = messages[0].index if messages else found.at
     below = messages[-1].index + 1 if messages else found.at
     is_first = not chapter.list_before(above, 1)
-    items, omitted = view_timeline(hooks, found.rows, messages, chapter.source, is_first)
+    behind = chapter.list_after(below, 1)
+    notes = None
+    if where == EVERY_MESSAGE and chapter.where == EVERY_MESSAGE:
+        shown = [row for row in found.rows if above <= row.index < below]
+        notes = list_notes(hooks, shown, behind[0] if behind else None, is_first)
+    items, omitted = view_timeline(hooks, found.rows, messages, chapter.source, is_first, notes)
     return TimelineWindow(
         items=items,
         total=chapter.count(),
         before=None if is_first else str(above),
-        after=str(below - 1) if chapter.list_after(below, 1) else None,
+        after=str(below - 1) if behind else None,
         revision=revision,
         omitted=omitted,
     )

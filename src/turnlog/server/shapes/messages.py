@@ -7,6 +7,7 @@ draws in its own way.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Raw, Struct, field
 
@@ -18,6 +19,7 @@ from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 __all__ = [
     "Block",
     "CallBlock",
+    "CompactionStep",
     "ImageBlock",
     "Message",
     "MessageUsage",
@@ -74,6 +76,14 @@ class MessageUsage(Struct, frozen=True, gc=False, kw_only=True):
     cache_creation_input_tokens: int
 
 
+class CompactionStep(Struct, frozen=True, gc=False, kw_only=True):
+    """What a message tells of a compaction, or of its undoing."""
+
+    state: Literal["compacting", "compacted", "restoring", "restored"]
+    kept: Literal["prelude", "recap"] | None
+    """What the message says was kept (spec 004); null if it says that something happened, and no more."""
+
+
 class Message(Struct, frozen=True, gc=False, kw_only=True):
     """A message as people read it: one or more lines of a file."""
 
@@ -102,7 +112,7 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     A message that holds calls is an assistant's; a tool_use is a call that is stored by itself.
     """
     rule: str
-    """The rule by which it is shown; docs/transcripts.md lists them."""
+    """The rule by which it is shown (docs/transcripts.md lists them); `meta` is not for readers."""
     role: Role
     """What it is in the conversation (spec 002)."""
     types: tuple[MessageType, ...]
@@ -134,6 +144,8 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     """The permission mode of a prompt; null for other messages, and if the file does not say."""
     aborted: bool
     """Whether it was interrupted."""
+    compaction: CompactionStep | None
+    """Only for messages of the rule `compaction`."""
     usage: MessageUsage | None
     """The usage of the answer; null for other messages, and for answers that are not counted."""
     cost_usd: float | None

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Raw, Struct
 
 from turnlog.server.shapes.messages import Message
 from turnlog.transcripts.hooks.table import HookGroup
 
-__all__ = ["HookCommand", "HookEntry", "HookItem", "MessageEntry", "TimelineEntry", "TimelineWindow"]
+__all__ = [
+    "HookCommand",
+    "HookEntry",
+    "HookItem",
+    "MessageEntry",
+    "NoteEntry",
+    "NoteItem",
+    "TimelineEntry",
+    "TimelineWindow",
+]
 
 
 class HookCommand(Struct, frozen=True, gc=False, kw_only=True):
@@ -51,6 +61,19 @@ class HookItem(Struct, frozen=True, gc=False, kw_only=True):
     """From lines that report the same event, which are not shown again."""
 
 
+class NoteItem(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that happened between messages: to the queue, a snapshot of files, or how long a turn took."""
+
+    line: int
+    """The line's position in the file, from 0."""
+    message: int | None
+    """The index of the message that it is placed under; null above the first."""
+    category: Literal["queue", "snapshot", "system"]
+    text: str
+    """What happened, in a sentence."""
+    created_at: datetime | None
+
+
 class MessageEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="message"):
     """A message, at its place in the file."""
 
@@ -63,11 +86,17 @@ class HookEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", t
     hook: HookItem
 
 
-TimelineEntry = MessageEntry | HookEntry
+class NoteEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="note"):
+    """What happened below a message, where it stands in the file."""
+
+    note: NoteItem
+
+
+TimelineEntry = MessageEntry | HookEntry | NoteEntry
 
 
 class TimelineWindow(Struct, frozen=True, gc=False, kw_only=True):
-    """A window of messages with their hook events, and how to continue in both directions."""
+    """A window of messages with what happened under them, and how to continue in both directions."""
 
     items: tuple[TimelineEntry, ...]
     total: int

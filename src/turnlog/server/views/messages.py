@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Literal
 
 from msgspec import Raw, Struct
 
@@ -22,6 +23,7 @@ from turnlog.messages.usage import Usage
 from turnlog.server.shapes.messages import (
     Block,
     CallBlock,
+    CompactionStep,
     ImageBlock,
     Message,
     MessageUsage,
@@ -39,6 +41,7 @@ from turnlog.store.identity import Place
 from turnlog.store.rows import CallRow, MessageRow
 from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.conversation.compactions import build_compactions, has_kept
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
@@ -117,6 +120,7 @@ def view_message(row: MessageRow, window: Window) -> Message:
         model=say(row.model),
         permission_mode=say(_told_mode(own)),
         aborted=row.aborted,
+        compaction=None if built is None else _view_compaction(built),
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
         content=text,
@@ -171,6 +175,7 @@ def view_results(row: MessageRow, window: Window) -> Iterator[Message]:
             model=None,
             permission_mode=None,
             aborted=False,
+            compaction=None,
             usage=None,
             cost_usd=None,
             content=text,
@@ -304,6 +309,14 @@ def _view_block(line: Line, block: ContentBlock, key: str, at: Place | None) -> 
         yield OtherBlock(
             type=sayable(block.type or "unknown"), json=Raw(data) if len(data) <= LONGEST_JSON else None
         )
+
+
+def _view_compaction(built: Built) -> CompactionStep | None:
+    if built.rule is not Rule.COMPACTION:
+        return None
+    [step] = build_compactions([built])
+    kept: Literal["prelude", "recap"] = "prelude" if step.prelude is not None else "recap"
+    return CompactionStep(state=step.state.value, kept=kept if has_kept(built) else None)
 
 
 def _list_texts(lines: Sequence[Line]) -> Iterator[str]:

@@ -46,7 +46,7 @@ export interface KeyOptions {
 }
 
 const FOLDING = new Set<Row["kind"]>(["call", "thinking", "summary", "system", "unknown"]);
-const SKIPPED = new Set<Row["kind"]>(["gap", "turn-end", "hooks"]);
+const SKIPPED = new Set<Row["kind"]>(["gap", "turn-end", "hooks", "notes"]);
 
 export function useConversationKeys(options: KeyOptions): void {
   const { session, rows, turns, passed, current, setCurrent, goTo, handle, folds, runs } = options;

@@ -25,6 +25,7 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
   const [folds] = useState(createFolds);
   const [runs] = useState(createFolds);
   const [choices, setChoices] = useState<Choices>(new Map());
+  const [asked, setAsked] = useState<number | null>(null);
   const listed = useQuery(agentsQuery(session)).data ?? NO_AGENTS;
   const branches = useQuery({ ...treeQuery(session), enabled: agent === null }).data?.branches ?? NO_BRANCHES;
   const agents = useMemo(() => new Map(listed.map((each) => [each.id, each])), [listed]);
@@ -39,7 +40,7 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
   const state = useStore(flow.state);
   const shown = useStore(level);
   const openRuns = useStore(runs);
-  const { layout, hooks, source } = state;
+  const { layout, hooks, notes, source } = state;
   // Branches and turns are those of the transcript.
   const alone = agent !== null || (source !== null && listed.some((each) => each.source === source));
   const rows = useMemo(
@@ -49,10 +50,12 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
         turns: alone ? [] : turns,
         openRuns,
         hooks,
+        notes,
         ways: alone ? null : ways,
         placed,
+        asked,
       }),
-    [layout, shown, turns, openRuns, hooks, ways, placed, alone],
+    [layout, shown, turns, openRuns, hooks, notes, ways, placed, alone, asked],
   );
   useLive(session, () => {
     void flow.refresh();
@@ -77,6 +80,7 @@ export function useFlow(session: string, agent: string | null, turns: readonly T
     ways: alone ? null : ways,
     choose,
     setChoices,
+    setAsked,
     alone,
   };
 }

@@ -59,13 +59,14 @@ export function usePage({ session, message, agent = null }: PageProps) {
   const finding = useFinding();
   const panels = usePanels();
   const conversation = useFlow(session, agent, turns);
-  const { flow, folds, runs, state, rows, ways, setChoices, choose, agents } = conversation;
+  const { flow, folds, runs, state, rows, ways, setChoices, setAsked, choose, agents } = conversation;
   const target = useTarget({
     flow,
     rows,
     runs,
     handle,
     onFound: (found, call) => {
+      setAsked(found.index);
       if (ways && !ways.isShown(found.branch)) setChoices(ways.leadTo(found.branch));
       if (call !== null) open(folds, callKey({ source: found.source, index: call }));
     },

@@ -93,7 +93,12 @@ function findRow(rows: readonly Row[], at: At): number {
 
 /** What stands before or behind a message, and is not part of it. */
 function isBeside(row: Row): boolean {
-  return row.kind === "turn-end" || row.kind === "hooks" || (row.kind === "mark" && row.change !== null);
+  return (
+    row.kind === "turn-end" ||
+    row.kind === "hooks" ||
+    row.kind === "notes" ||
+    (row.kind === "mark" && row.change !== null)
+  );
 }
 
 /** Whenever the server is back, what could not be read is asked for again. */

@@ -119,9 +119,12 @@ function Around({ hit, window }: { readonly hit: Hit; readonly window: MessageWi
 
 /** A few rows before the hit, and some behind it. */
 function rowsAround(window: MessageWindow, hit: Hit): { rows: ContentRow[]; target: ContentRow | undefined } {
-  const all = buildRows(insertWindow([], window), { level: "all", turns: [], openRuns: new Set() }).filter(
-    (row) => row.kind !== "gap",
-  );
+  const all = buildRows(insertWindow([], window), {
+    level: "all",
+    turns: [],
+    openRuns: new Set(),
+    asked: hit.message_uuid,
+  }).filter((row) => row.kind !== "gap");
   const of = all.filter((row) => row.uuid === hit.message_uuid);
   const target =
     of.find((row) => row.kind === "call" && row.call.index === hit.call) ??

@@ -23,7 +23,7 @@ export function turnMarkdown(messages: readonly Message[]): string {
   for (const message of messages) {
     const name = SPEAKERS[message.author];
     const text = messageMarkdown(message);
-    if (name === undefined || text === "") continue;
+    if (name === undefined || text === "" || message.rule === "meta") continue;
     if (name !== speaker) parts.push(`## ${name}`);
     speaker = name;
     parts.push(text);

@@ -2,7 +2,7 @@
 
 import type { WindowRequest } from "@/api/client";
 import type { FlowWindow } from "@/api/conversation";
-import type { HookItem, Message } from "@/api/types";
+import type { HookItem, Message, NoteItem } from "@/api/types";
 import { createStore } from "@/lib/store";
 import type { Store } from "@/lib/store";
 
@@ -14,6 +14,8 @@ export interface FlowState {
   readonly total: number;
   /** Hook events by the index of the message that they stand under. */
   readonly hooks: ReadonlyMap<number, readonly HookItem[]>;
+  /** What happened between messages, in the same way. */
+  readonly notes: ReadonlyMap<number, readonly NoteItem[]>;
   /** The file whose messages these are: the transcript, or a sub-agent's own. */
   readonly source: string | null;
   readonly status: "opening" | "open" | "failed";
@@ -51,6 +53,7 @@ export class Flow {
     layout: [],
     total: 0,
     hooks: new Map(),
+    notes: new Map(),
     source: null,
     status: "opening",
     error: null,
@@ -176,7 +179,8 @@ export class Flow {
       return {
         layout: insertWindow(same ? state.layout : [], window),
         total: window.total,
-        hooks: placeHooks(same ? state.hooks : new Map<number, readonly HookItem[]>(), window),
+        hooks: placeUnder(same ? state.hooks : new Map<number, readonly HookItem[]>(), window, window.hooks),
+        notes: placeUnder(same ? state.notes : new Map<number, readonly NoteItem[]>(), window, window.notes),
         source,
         status: "open",
         error: null,
@@ -195,16 +199,17 @@ export class Flow {
 }
 
 /** Puts those of a window in their places; those of its messages that were there before are replaced. */
-function placeHooks(
-  before: ReadonlyMap<number, readonly HookItem[]>,
-  { items, hooks }: FlowWindow,
-): ReadonlyMap<number, readonly HookItem[]> {
+function placeUnder<T extends { readonly message: number | null }>(
+  before: ReadonlyMap<number, readonly T[]>,
+  { items }: FlowWindow,
+  placed: readonly T[] = [],
+): ReadonlyMap<number, readonly T[]> {
   const shown = new Set(items.map((message) => message.index));
   const stale = [...before.keys()].some((index) => shown.has(index));
-  if (!stale && !hooks?.length) return before;
+  if (!stale && placed.length === 0) return before;
   const after = new Map([...before].filter(([index]) => !shown.has(index)));
-  for (const hook of hooks ?? []) {
-    if (hook.message !== null) after.set(hook.message, [...(after.get(hook.message) ?? []), hook]);
+  for (const each of placed) {
+    if (each.message !== null) after.set(each.message, [...(after.get(each.message) ?? []), each]);
   }
   return after;
 }

@@ -1,6 +1,6 @@
 /** From messages to the rows of the page: what is boxed, what is one line, what is left out at which level. */
 
-import type { Block, Call, HookItem, Message, Turn } from "@/api/types";
+import type { Block, Call, HookItem, Message, NoteItem, Turn } from "@/api/types";
 import type { Level } from "@/state/settings";
 
 import type { Fork, Ways } from "./branches";
@@ -30,14 +30,23 @@ export type ContentRow = Common &
     | { readonly kind: "image"; readonly block: Extract<Block, { kind: "image" }> }
     | { readonly kind: "unknown"; readonly type: string; readonly json: unknown }
     | { readonly kind: "hooks"; readonly hooks: readonly HookItem[] }
+    | { readonly kind: "notes"; readonly notes: readonly NoteItem[] }
     | { readonly kind: "mark"; readonly change: Change | null }
-    | { readonly kind: "compaction"; readonly before: number | null; readonly after: number | null }
+    | {
+        readonly kind: "compaction";
+        readonly step: Step;
+        readonly before: number | null;
+        readonly after: number | null;
+      }
     | { readonly kind: "summary" }
     | { readonly kind: "error" }
     | { readonly kind: "system" }
     | { readonly kind: "branch"; readonly run: string; readonly messages: number }
     | { readonly kind: "turn-end"; readonly turn: Turn }
   );
+
+/** How far a compaction, or its undoing, has come. */
+export type Step = NonNullable<Message["compaction"]>["state"];
 
 export type Row = ContentRow | { readonly kind: "gap"; readonly key: string; readonly gap: Gap };
 
@@ -48,6 +57,9 @@ export interface RowOptions {
   readonly openRuns: ReadonlySet<string>;
   readonly ways?: Ways | null;
   readonly hooks?: ReadonlyMap<number, readonly HookItem[]>;
+  readonly notes?: ReadonlyMap<number, readonly NoteItem[]>;
+  /** The message that was asked for by its address or a search: it is shown also if it is metadata. */
+  readonly asked?: number | string | null;
   /** Sub-agents that speak in this file, and are opened in the calls that started them. */
   readonly placed?: ReadonlySet<string>;
   /** Before the keys of rows, where several files are shown at once. */
@@ -106,13 +118,37 @@ function stretchRows(messages: readonly Message[], options: RowOptions): Content
     if (own.some((row) => row.kind === "text" && row.timed)) clock = minute;
     const hooks = level === "prose" ? undefined : options.hooks?.get(message.index);
     rows.push(...(hooks ? placeHooks(own, hooks, (part) => common(message, `hooks-${part}`, scope)) : own));
+    const notes = options.notes?.get(message.index)?.filter((note) => isNoted(note, level)) ?? [];
+    if (notes.length > 0) rows.push({ ...common(message, "notes", scope), kind: "notes", notes });
   }
-  return foldRuns(foldBranches(weigh(rows), options), options);
+  return foldRuns(foldBranches(weigh(joinSteps(rows)), options), options);
 }
 
-function isShown(message: Message, { ways, placed }: RowOptions): boolean {
+/** How long a turn took stands at its end, and what was queued where it was delivered; at level All, here too. */
+function isNoted({ category }: NoteItem, level: Level): boolean {
+  return level === "all" || (level === "calls" && category === "snapshot");
+}
+
+function isShown(message: Message, { ways, placed, asked }: RowOptions): boolean {
+  if (message.rule === "meta" && asked !== message.index && asked !== message.uuid) return false;
   if (message.agent_id !== null && placed?.has(message.agent_id)) return false;
   return ways?.isShown(message.branch) ?? true;
+}
+
+const ENDS: Readonly<Partial<Record<Step, Step>>> = { compacted: "compacting", restored: "restoring" };
+
+/** The beginning of a compaction and its end are one row, with what was kept below it. */
+function joinSteps(rows: readonly ContentRow[]): ContentRow[] {
+  const joined: ContentRow[] = [];
+  for (const row of rows) {
+    const isHead = (other: ContentRow) => other.kind === "compaction" || !other.message.compaction;
+    const at = row.kind === "compaction" ? joined.findLastIndex(isHead) : -1;
+    const head = joined[at];
+    if (row.kind === "compaction" && head?.kind === "compaction" && head.step === ENDS[row.step]) {
+      joined[at] = { ...head, step: row.step };
+    } else joined.push(row);
+  }
+  return joined;
 }
 
 /** How much a compaction left: what the answers before and after it were given to read. */
@@ -153,7 +189,11 @@ function messageRows(message: Message, options: RowOptions, timed: boolean): Con
     return [{ ...base(), kind: "prompt", fork: ways?.forkOf(message.branch, message.index) ?? null }];
   }
   if (message.rule === "interruption") return [{ ...base(), kind: "mark", change: null }];
-  if (message.rule === "compaction") return [{ ...base(), kind: "compaction", before: null, after: null }];
+  if (message.rule === "compaction") {
+    const step = message.compaction?.state ?? "compacted";
+    const head: ContentRow = { ...base(), kind: "compaction", step, before: null, after: null };
+    return message.compaction?.kept ? [head, { ...base("kept"), kind: "summary" }] : [head];
+  }
   if (SUMMARIES.has(message.rule)) return [{ ...base(), kind: "summary" }];
   if (message.category === "error") return [{ ...base(), kind: "error" }];
   if (message.rule === "answer" || message.rule === "lone-thinking") {
@@ -161,6 +201,7 @@ function messageRows(message: Message, options: RowOptions, timed: boolean): Con
       blockRows(block, base(part), level, timed && part === firstText(message)),
     );
   }
+  if (message.rule === "ran-command" || message.rule === "meta") return [{ ...base(), kind: "system" }];
   if (level === "prose") return [];
   if (message.rule === "unknown") {
     const [block] = message.blocks;

@@ -7,7 +7,7 @@ import type { Row } from "./rows";
 export type Space = "none" | "s" | "m" | "l";
 
 const TIGHT = new Set<Row["kind"]>(["call", "more", "thinking", "stub"]);
-const SMALL = new Set<Row["kind"]>(["system", "unknown"]);
+const SMALL = new Set<Row["kind"]>(["system", "unknown", "notes"]);
 
 export function spaceBefore(row: Row, previous: Row | undefined): Space {
   if (!previous || row.kind === "gap" || previous.kind === "gap") return "none";
@@ -36,6 +36,7 @@ const HEIGHTS: Readonly<Record<Exclude<Row["kind"], "gap">, number>> = {
   summary: 30,
   error: 60,
   system: 24,
+  notes: 24,
   branch: 24,
   hooks: 22,
   "turn-end": 43,

@@ -67,8 +67,15 @@ function AgentFlow({ id, agent, call }: AgentFlowProps) {
     for (const hook of pages?.flatMap((page) => page.hooks ?? []) ?? []) {
       if (hook.message !== null) hooks.set(hook.message, [...(hooks.get(hook.message) ?? []), hook]);
     }
-    return buildRows([stretchOf(messages)], { level: shown, turns: [], openRuns, hooks, scope: `${id}:` });
-  }, [messages, pages, shown, openRuns, id]);
+    return buildRows([stretchOf(messages)], {
+      level: shown,
+      turns: [],
+      openRuns,
+      hooks,
+      scope: `${id}:`,
+      asked,
+    });
+  }, [messages, pages, shown, openRuns, id, asked]);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (wanted === null) return;

@@ -13,6 +13,7 @@ import {
   ErrorRow,
   HooksRow,
   MarkRow,
+  NotesRow,
   SummaryRow,
   SystemRow,
   TurnEndRow,
@@ -49,6 +50,8 @@ function Drawn({ row }: { readonly row: ContentRow }) {
       return <UnknownRow row={row} />;
     case "hooks":
       return <HooksRow row={row} />;
+    case "notes":
+      return <NotesRow row={row} />;
     case "mark":
       return <MarkRow row={row} />;
     case "compaction":

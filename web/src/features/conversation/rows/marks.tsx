@@ -9,7 +9,7 @@ import { SHARED } from "@/lib/routes";
 import { showControls, stripTerminal } from "@/lib/visible";
 import { toggle } from "@/state/flow/folds";
 import type { Change } from "@/state/flow/changes";
-import type { ContentRow } from "@/state/flow/rows";
+import type { ContentRow, Step } from "@/state/flow/rows";
 import { Output } from "@/ui/code";
 import { Icon } from "@/ui/icons";
 import { Markdown } from "@/ui/markdown";
@@ -49,14 +49,23 @@ function nameIn({ of }: Change, name: string): string {
   return showControls(of === "model" ? modelName(name) : modeName(name));
 }
 
+const STEPS: Readonly<Record<Step, string>> = {
+  compacting: "Compacting the context",
+  compacted: "Context compacted",
+  restoring: "Restoring the conversation",
+  restored: "Conversation restored",
+};
+
 /** Two bars: what was read before, and what was left. */
 export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
-  const { before, after } = row;
+  const { before, after, step, message } = row;
+  const isTold =
+    message.compaction?.kept == null && !message.content.startsWith("Conversation ") && message.content;
   return (
     <div className="cmp">
       <div className="hd">
         <Icon name="compact" />
-        <b>Context compacted</b>
+        <b>{STEPS[step]}</b>
         <span>{formatClock(row.message.created_at)}</span>
       </div>
       {before !== null && after !== null && (
@@ -69,7 +78,7 @@ export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
           <span className="num">{formatTokens(after)}</span>
         </div>
       )}
-      {row.message.content && <p className="sum">{showControls(firstLine(row.message.content))}</p>}
+      {isTold && <p className="sum">{showControls(firstLine(message.content))}</p>}
     </div>
   );
 }
@@ -83,6 +92,42 @@ export function HooksRow({ row }: { readonly row: RowOf<"hooks"> }) {
   );
 }
 
+/** What happened between two messages, on one line. */
+export function NotesRow({ row }: { readonly row: RowOf<"notes"> }) {
+  const { notes } = row;
+  const [first] = notes;
+  const texts = [...new Set(notes.map((note) => note.text))];
+  const line = showControls(texts.join(" · "));
+  const [category, name] =
+    texts.length === 1 && first ? [first.category, CATEGORIES[first.category]] : [null, null];
+  const summary = (
+    <>
+      <span className={`g ${categoryClass(category)}`}>
+        <Icon name={categoryIcon(category)} />
+      </span>
+      <b>{name ?? "Meanwhile"}</b>
+      <span className="clip">{line}</span>
+      <span />
+    </>
+  );
+  if (notes.length === 1 && line.length < 100) return <div className="sys">{summary}</div>;
+  return (
+    <Fold id={row.key} className="sys-fold" summary={<span className="sys">{summary}</span>}>
+      {() => (
+        <ul className="in">
+          {notes.map((note) => (
+            <li key={note.line}>
+              {formatClock(note.created_at)} {showControls(note.text)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Fold>
+  );
+}
+
+const KEPT = { prelude: "Kept from before", recap: "Summary of what came before" } as const;
+
 export function SummaryRow({ row }: { readonly row: RowOf<"summary"> }) {
   return (
     <Fold
@@ -93,7 +138,7 @@ export function SummaryRow({ row }: { readonly row: RowOf<"summary"> }) {
           <span className="g">
             <Icon name="compact" />
           </span>
-          <span>Summary</span>
+          <span>{row.message.compaction?.kept ? KEPT[row.message.compaction.kept] : "Summary"}</span>
           <span className="gist clip">{showControls(plainTitle(firstLine(row.message.content)))}</span>
           <span className="dur">{formatCounted(row.message.content.length, "character")}</span>
         </>
@@ -135,6 +180,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "lone-progress": "Progress",
   hook: "Hook",
   "context-shown": "Context",
+  "ran-command": "Command",
+  meta: "Metadata",
 };
 
 const CATEGORIES: Readonly<Record<string, string>> = {
