@@ -526,13 +526,15 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List consecutive messages, with their hook events
-         * @description List consecutive messages, with their hook events.
+         * List consecutive messages, with what happened under them: hook events and notes
+         * @description List consecutive messages, with what happened under them: hook events and notes.
          *
          *     Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
          *     under the last one that is not later; events before the first message are in the first window. Lines that
-         *     report the same hook event become its `commands`, not separate messages. A session known only from hooks
-         *     has hook events and no messages.
+         *     report the same hook event become its `commands`, not separate messages. Lines that are not messages but
+         *     say what happened (to the queue, snapshots of files, how long a turn took) are notes under the message above
+         *     them, unless messages are selected by filters. A session known only from hooks has hook events and no
+         *     messages.
          */
         readonly get: operations["list_timeline"];
         readonly put?: never;
@@ -1933,6 +1935,19 @@ export interface components {
          */
         readonly Column: "needs_you" | "working" | "done";
         /**
+         * CompactionStep
+         * @description What a message tells of a compaction, or of its undoing.
+         */
+        readonly CompactionStep: {
+            /** @enum {string} */
+            readonly state: "compacting" | "compacted" | "restoring" | "restored";
+            /**
+             * @description What the message says was kept (spec 004); null if it says that something happened, and no more.
+             * @enum {null|string}
+             */
+            readonly kept: "prelude" | "recap" | null;
+        };
+        /**
          * DeletedSession
          * @description What was permanently deleted.
          */
@@ -2552,7 +2567,7 @@ export interface components {
             readonly session_id_alias: string;
             /** @description As spec 003 calls it: user, assistant, tool_use, tool_result, summary, else as `role`. A message that holds calls is an assistant's; a tool_use is a call that is stored by itself. */
             readonly type: string;
-            /** @description The rule by which it is shown; docs/transcripts.md lists them. */
+            /** @description The rule by which it is shown (docs/transcripts.md lists them); `meta` is not for readers. */
             readonly rule: string;
             /** @description What it is in the conversation (spec 002). */
             readonly role: components["schemas"]["Role"];
@@ -2585,6 +2600,8 @@ export interface components {
             readonly permission_mode: string | null;
             /** @description Whether it was interrupted. */
             readonly aborted: boolean;
+            /** @description Only for messages of the rule `compaction`. */
+            readonly compaction: components["schemas"]["CompactionStep"] | null;
             /** @description The usage of the answer; null for other messages, and for answers that are not counted. */
             readonly usage: components["schemas"]["MessageUsage"] | null;
             /** @description What its document says that it cost, else by the price list; null if it has no price. */
@@ -2673,6 +2690,30 @@ export interface components {
             readonly full_name: string;
             /** @default  */
             readonly email: string;
+        };
+        /**
+         * NoteEntry
+         * @description What happened below a message, where it stands in the file.
+         */
+        readonly NoteEntry: {
+            readonly note: components["schemas"]["NoteItem"];
+            /** @constant */
+            readonly kind: "note";
+        };
+        /**
+         * NoteItem
+         * @description Something that happened between messages: to the queue, a snapshot of files, or how long a turn took.
+         */
+        readonly NoteItem: {
+            /** @description The line's position in the file, from 0. */
+            readonly line: number;
+            /** @description The index of the message that it is placed under; null above the first. */
+            readonly message: number | null;
+            /** @enum {string} */
+            readonly category: "queue" | "snapshot" | "system";
+            /** @description What happened, in a sentence. */
+            readonly text: string;
+            readonly created_at: string | null;
         };
         /**
          * Notifications
@@ -3242,10 +3283,10 @@ export interface components {
         };
         /**
          * TimelineWindow
-         * @description A window of messages with their hook events, and how to continue in both directions.
+         * @description A window of messages with what happened under them, and how to continue in both directions.
          */
         readonly TimelineWindow: {
-            readonly items: readonly (components["schemas"]["MessageEntry"] | components["schemas"]["HookEntry"])[];
+            readonly items: readonly (components["schemas"]["MessageEntry"] | components["schemas"]["HookEntry"] | components["schemas"]["NoteEntry"])[];
             /** @description The number of messages in the file, ignoring filters. */
             readonly total: number;
             /** @description Pass it as `before` for the messages above; null at the beginning. */
