@@ -452,7 +452,7 @@ def _tell_block(draft: _Draft, text: str | None) -> dict[str, Any]:
 
 def _get_call(place: Place) -> CallBlock:
     """Return a call with an id: spec 000 has none, but a message and the call taken from it must share one."""
-    block = place.block
+    block: CallBlock = place.block
     name = place.extracted_id(StoredType.TOOL_USE)
     return msgspec.structs.replace(block, id=name) if block.id is UNSET and name is not None else block
 
