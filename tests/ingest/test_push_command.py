@@ -258,7 +258,7 @@ def test_a_clock_that_is_wrong_changes_nothing(machine: CollectorProcess, server
         ("https://no-such-name.invalid", "a-token", "no machine has that name"),
         ("SERVER", "forged", "the token is wrong"),
         ("SERVER/nowhere", "REAL", "is not a turnlog server"),
-        ("TLS", "REAL", "speaks no TLS"),
+        ("TLS", "REAL", "does not speak TLS"),
     ],
 )
 def test_what_is_wrong_is_said(

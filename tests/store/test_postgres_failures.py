@@ -102,7 +102,7 @@ def test_writing_that_may_have_been_committed_is_only_repeated_if_that_is_safe(a
                 store._database.write(write, is_repeatable=True)
                 assert len(times) == 2
             else:
-                with pytest.raises(StoreError, match="may have been written, or not"):
+                with pytest.raises(StoreError, match="may or may not have succeeded"):
                     store._database.write(write)
                 assert len(times) == 1
 
