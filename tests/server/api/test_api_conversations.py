@@ -240,7 +240,7 @@ def test_problems_say_what_is_wrong_where(api: Served) -> None:
     items = ask(api, f"{ODD}/problems")["items"]
     found = [(each["line"], each["kind"], each["message"]) for each in items]
     assert [each for each in found if each[1] != "bad-text"] == [
-        (3, "malformed", 'Expected `"`, found `t` - at $ (byte 1)'),
+        (3, "malformed", 'Expected `"`, found `b` - at $ (byte 1)'),
         (4, "malformed", "Expected a JSON object, found an invalid character - at $ (byte 1)"),
         (5, "unknown-field", "Expected a field of AssistantEntry, found `model` - at $.model (byte 644)"),
         (5, "unknown-type", "Expected a known `type`, found `hologram` - at $.message.content[0] (byte 334)"),
