@@ -144,7 +144,7 @@ def test_pages_follow_on_each_other(env: dict[str, str]) -> None:
     assert sorted(seen) == ids(env)
     assert seen[-1] == TEA
     hint = run("sessions", "--limit", "1", env=env).stderr.decode()
-    assert "1 of 4 sessions; --limit 0 lists all, --after " in hint
+    assert "1 of 4 sessions; use --limit 0 to list all, or --after " in hint
     assert run("sessions", "--limit", "0", env=env).stderr == b""
 
 
@@ -231,12 +231,12 @@ def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
     [
         (["sessions", "--since", "soon"], 2, "--since: expected a date (2026-03-01)"),
         (["sessions", "--after", "nonsense"], 2, "Expected a cursor from a list, got 'nonsense'"),
-        (["sessions", "--archived", "--all"], 2, "--archived and --all exclude each other"),
-        (["sessions", "--json", "--csv"], 2, "--json and --csv exclude each other"),
+        (["sessions", "--archived", "--all"], 2, "--archived and --all cannot be used together"),
+        (["sessions", "--json", "--csv"], 2, "--json and --csv cannot be used together"),
         (["sessions", "nothing like it"], 1, "no such session is archived"),
         (["projects", "nothing like it"], 1, "no such project is archived"),
         (["mark"], 2, "name the sessions to mark, or --undo alone"),
-        (["mark", "pppp-1", "--undo"], 2, "it stands alone"),
+        (["mark", "pppp-1", "--undo"], 2, "cannot be combined"),
         (["mark", "pppp", "--star"], 2, "2 sessions begin with pppp: pppp-"),
         (["mark", "zzzz", "--star"], 1, "no archived session begins with zzzz"),
         (["mark", "pppp-1", "--tag", "a b"], 2, "Expected a tag without spaces and commas, got 'a b'"),

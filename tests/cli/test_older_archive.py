@@ -20,7 +20,7 @@ def test_reading_brings_an_older_archive_up_to_date_and_says_so(tmp_path: Path) 
     ran = run("status", env=env)
     assert ran.returncode == 0
     assert b"0 sessions" in ran.stdout
-    assert b"the archive is of an older version; `turnlog sync`" in ran.stderr
+    assert b"the archive was made by an older version; run `turnlog sync`" in ran.stderr
     connection = open_to_write(place, Options())
     assert list_missing(connection) == []
     connection.close()

@@ -185,7 +185,8 @@ def test_a_program_that_is_not_there_is_named(env: dict[str, str]) -> None:
     done = run(env, "--", "no-such-program")
     assert done.returncode == 2
     assert done.stderr == (
-        "turnlog: no-such-program: no such program; install Claude Code, or name it: turnlog run -- PATH\n"
+        "turnlog: no-such-program: no such program; "
+        "install Claude Code, or give its path: turnlog run -- PATH\n"
     )
 
 

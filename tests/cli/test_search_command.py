@@ -110,7 +110,7 @@ def test_pages_go_on_where_they_ended(home: dict[str, str]) -> None:
     hits = found["hits"] + json.loads(second.stdout)["hits"]
     assert len({(hit["source"], hit["line"]) for hit in hits}) == len(hits) == 5
     told = invoke("search", "parser", "--limit", "2", env=home)
-    assert f"--after {found['next']} goes on" in told.stderr
+    assert f"use --after {found['next']} to continue" in told.stderr
 
 
 def test_by_relevance_come_the_same_hits(home: dict[str, str]) -> None:

@@ -82,10 +82,10 @@ def test_an_id_in_full_is_meant_though_others_begin_with_it(env: dict[str, str])
         (("0b5c", "--message", "99"), 1, "the session has no message 99"),
         (("0b5c", "--message", "nobody"), 1, "the session has no message nobody"),
         (("0b5c", "--message", "0", "--agent", "zz"), 1, "the session has no agent zz"),
-        (("0b5c", "--message", "0", "--tree"), 2, "--message and --tree exclude each other"),
-        (("0b5c", "--context", "3"), 2, "--context belongs to --message"),
-        (("0b5c", "--agent", "a"), 2, "--agent belongs to --message"),
-        (("0b5c", "--raw", "--json"), 2, "--raw and --json exclude each other"),
+        (("0b5c", "--message", "0", "--tree"), 2, "--message and --tree cannot be used together"),
+        (("0b5c", "--context", "3"), 2, "--context can only be used with --message"),
+        (("0b5c", "--agent", "a"), 2, "--agent can only be used with --message"),
+        (("0b5c", "--raw", "--json"), 2, "--raw and --json cannot be used together"),
     ],
 )
 def test_what_cannot_be_shown_is_one_clear_line(

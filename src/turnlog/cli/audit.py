@@ -88,14 +88,16 @@ Examples:
     "actions",
     multiple=True,
     type=click.Choice([each.value for each in Action]),
-    help="Only this; several times.",
+    help="Only this; may be repeated.",
 )
 @click.option("--since", metavar="TIME", help="At this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h.")
-@click.option("--until", metavar="TIME", help="At this time or before; a day counts whole.")
+@click.option("--until", metavar="TIME", help="At this time or before; a day counts to its end.")
 @click.option(
     "--limit", type=click.IntRange(0), default=100, show_default=True, help="How many; 0 for all of them."
 )
-@click.option("--before", type=int, metavar="NUMBER", help="Go on behind a page: it says with which NUMBER.")
+@click.option(
+    "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER that it ended with."
+)
 @json_option
 @color_option
 @pager_option
@@ -139,9 +141,9 @@ def command(
             render_table(_COLUMNS, [list(_cells(each)) for each in entries], width, color=output.has_color)
         )
     if not entries:
-        raise NothingFoundError("nothing of the kind was recorded")
+        raise NothingFoundError("nothing like that was recorded")
     if next_ is not None and not as_json:
-        warn(f"there is more; --limit 0 lists all, --before {next_} goes on")
+        warn(f"there is more; use --limit 0 to list all, or --before {next_} to continue")
 
 
 def _find_key(settings: Settings, session: str) -> str:

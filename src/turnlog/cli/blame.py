@@ -83,7 +83,7 @@ def command(place: str, as_json: bool, color: bool | None, pager: bool | None) -
         found = blame(store, LOCAL, whole, text, root=_find_root(whole))
     if line is not None:
         if not 1 <= line <= len(found):
-            raise MisuseError(f"{path_text(path)} has {len(found):,} lines, and no line {line}")
+            raise MisuseError(f"{path_text(path)} has {len(found):,} lines, so there is no line {line}")
         found = found[line - 1 : line]
     if as_json:
         output.print_json([_to_item(each) for each in found])

@@ -18,9 +18,9 @@ def confirm(question: str, *, yes: bool, as_json: bool = False) -> None:
     if yes:
         return
     if as_json:
-        raise MisuseError("JSON is for programs, which cannot be asked: say --yes, or --dry-run")
+        raise MisuseError("--json cannot ask for confirmation: use --yes or --dry-run")
     if sys.stdin is None or sys.stdin.closed:
-        raise MisuseError("there is nobody to ask: say --yes, or --dry-run")
+        raise MisuseError("there is no terminal to ask for confirmation on: use --yes or --dry-run")
     try:
         agreed = click.confirm(question, err=True)
     except click.Abort:

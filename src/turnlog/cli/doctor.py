@@ -27,8 +27,8 @@ Examples:
 def command(as_json: bool, color: bool | None) -> None:
     """Look for what is wrong with turnlog on this machine, or soon will be.
 
-    Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed. Whether
-    the archive has the bytes that it was given, `turnlog verify` tells.
+    Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed.
+    `turnlog verify` tells whether the archive still has the bytes that it was given.
     """
     findings = check_up()
     output = Output(Settings(), color, pager=False)

@@ -117,14 +117,12 @@ def command(
     """Give sessions back as files: to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
-    Sessions that share an id get a file each. A file is there whole, or not at all.
+    Sessions that share an id get a file each. A file is written whole, or not at all.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     if raw == (form is not None):
-        raise MisuseError(
-            "say in which form: --format html|md|json|jsonl|csv, or --raw for the files as they were"
-        )
+        raise MisuseError("choose a format: --format html|md|json|jsonl|csv, or --raw for the original files")
     meant = _find_meant(settings, sessions)
     if form is None:
         _give_back(settings, meant, where, output, as_json)

@@ -93,10 +93,11 @@ Examples:
 """,
 )
 def command() -> None:
-    """Show single sessions to people without an account, by an address that ends.
+    """Show single sessions to people without an account, by an address that expires.
 
-    What looks like a secret is taken out of all that is shown, and so is each --word. A session that goes on is
-    shown as it goes on. These commands act on the archive itself, as its operator; the audit has what they do.
+    What looks like a secret is taken out of all that is shown, and so is each --word. A session that goes on
+    is shown as it goes on. These commands act on the archive itself, as its operator; the audit records what
+    they do.
     """
 
 
@@ -109,7 +110,7 @@ def command() -> None:
     show_default=True,
     help="After how many days it ends.",
 )
-@click.option("--word", "words", multiple=True, metavar="TEXT", help="Never show this either; several times.")
+@click.option("--word", "words", multiple=True, metavar="TEXT", help="Never show this either; may be repeated.")
 @click.option("--url", metavar="URL", help="The server's address.  [default: that of the one that runs here]")
 @dry_option
 @yes_option
@@ -161,7 +162,7 @@ def _create(
 
 @command.command("list")
 @click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only those of a session.")
-@click.option("--all", "with_ended", is_flag=True, help="Those that ended as well.")
+@click.option("--all", "with_ended", is_flag=True, help="Include those that have ended.")
 @json_option
 @color_option
 def _list(session: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
@@ -179,7 +180,9 @@ def _list(session: str | None, with_ended: bool, as_json: bool, color: bool | No
         rows = [list(_cells(link, now)) for link in links]
         output.print(render_table(_COLUMNS, rows, width, color=output.has_color))
     if not links:
-        raise NothingFoundError("no link is good; --all lists those that ended, too" if found else "no links")
+        raise NothingFoundError(
+            "no valid links; --all also lists those that have ended" if found else "no links"
+        )
 
 
 @command.command("revoke")

@@ -74,9 +74,9 @@ Examples:
 def command() -> None:
     """Say whose the machines are that sessions come from.
 
-    A session is the person's whose machine it comes from. A machine that pushes with a token is its user's;
-    what is archived on the server itself is nobody's until it is said here. These commands act on the archive
-    itself, as its operator; the audit has what they do.
+    A session belongs to the person whose machine it comes from. A machine that pushes with a token is its
+    user's; what is archived on the server itself is nobody's until it is said here. These commands act on the
+    archive itself, as its operator; the audit records what they do.
     """
 
 

@@ -51,13 +51,13 @@ Examples:
     multiple=True,
     metavar="TAG",
     shell_complete=complete_tags,
-    help="Add a tag; several times.",
+    help="Add a tag; may be repeated.",
 )
 @click.option(
-    "--untag", "untags", multiple=True, metavar="TAG", shell_complete=complete_tags, help="Take a tag away."
+    "--untag", "untags", multiple=True, metavar="TAG", shell_complete=complete_tags, help="Remove a tag."
 )
-@click.option("--name", metavar="TEXT", help="Call it something; an empty TEXT takes the name away.")
-@click.option("--note", metavar="TEXT", help="Keep a note about it; an empty TEXT takes the note away.")
+@click.option("--name", metavar="TEXT", help="Give it a name; an empty TEXT removes it.")
+@click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
 @click.option("--archive/--no-archive", default=None, help="Put it away, out of lists, or bring it back.")
 @click.option("--undo", is_flag=True, help="Take the last change back; again: the one before.")
 @json_option
@@ -77,7 +77,7 @@ def command(
     """Mark sessions: names, tags, stars and notes of your own.
 
     ID may be the beginning of a session's id, or of the name that you gave it. Marks are kept apart from what
-    was read, and nothing outside of the archive is touched. Without any option, the marks are only shown.
+    was read, and nothing outside the archive is touched. Without any option, the marks are only shown.
     """
     change = MarkChange(
         name=UNSET if name is None else name,
@@ -88,7 +88,7 @@ def command(
         untags=untags,
     )
     if undo and (sessions or change != MarkChange()):
-        raise MisuseError("--undo takes back the last change, whatever it was: it stands alone")
+        raise MisuseError("--undo takes back the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
     settings = Settings.from_env()

@@ -59,7 +59,7 @@ def command(
     answers, too; `turnlog usage` counts each once.
     """
     if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
+        raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
     settings = Settings.from_env()
     output = Output(settings, color, pager)
     with open_for(settings) as store:
@@ -76,4 +76,4 @@ def command(
     if not found:
         raise NothingFoundError("no such project is archived")
     if len(shown) < len(found) and not as_json:
-        warn(f"{len(shown):,} of {len(found):,} projects; --limit 0 lists all")
+        warn(f"{len(shown):,} of {len(found):,} projects; use --limit 0 to list all")

@@ -36,7 +36,7 @@ Examples:
 """,
 )
 @click.option(
-    "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Not written to for so long."
+    "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Not written to for this long."
 )
 @click.option(
     "--project", type=click.Path(path_type=Path), metavar="PATH", help="At work in this directory, or below it."
@@ -57,7 +57,7 @@ def command(
 ) -> None:
     """Forget all sessions of a kind, as `turnlog forget` does.
 
-    A session goes if all that is said is true of it. One that has no time is never too old.
+    A session is forgotten if it meets all conditions. One without a time is never too old.
     """
     if days is None and project is None and not only_here:
         raise MisuseError("say which sessions: --older-than, --project or --only-here")
@@ -68,7 +68,7 @@ def command(
     with open_for(settings, writing=True, existing=True) as store:
         chosen = list(_choose(store, before, root, only_here))
         if not chosen:
-            raise NothingFoundError("no archived session is like that")
+            raise NothingFoundError("no archived session matches")
         forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
 
 

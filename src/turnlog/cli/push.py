@@ -56,8 +56,8 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file that holds the token.  [default: TURNLOG_TOKEN of the environment]",
 )
-@click.option("--once", is_flag=True, help="End when all is pushed that there is now.")
-@click.option("--limit-rate", metavar="RATE", help="Send no more than so much in a second, as 2MB/s.")
+@click.option("--once", is_flag=True, help="End once everything there is now has been pushed.")
+@click.option("--limit-rate", metavar="RATE", help="Send at most this much per second, such as 2MB/s.")
 @click.option("--insecure", is_flag=True, help="Allow a server without TLS on another machine.")
 @click.option("--dry-run", is_flag=True, help="Say what would be pushed.")
 @click.option("--status", "asks_status", is_flag=True, help="Say how the collector of this machine is doing.")
@@ -77,8 +77,8 @@ def command(
     """Keep a server up to date with the sessions of this machine.
 
     Pushes the bytes of all sessions in CLAUDE_CONFIG_DIR, else in ~/.claude, and what hooks delivered: the
-    newest first, then all others, and then what is written, until interrupted. It goes on where the server
-    ends. What config.toml excludes is never sent.
+    newest first, then all others, and then what is written, until interrupted. It continues from where the
+    server's copy ends. What config.toml excludes is never sent.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -127,7 +127,7 @@ def _find_token(path: Path | None) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise MisuseError(f"{path_text(path)}: {getattr(error, 'strerror', None) or 'no token'}") from error
     if not token or not token.isprintable() or " " in token:
-        raise MisuseError(f"{path_text(path)}: this is no token")
+        raise MisuseError(f"{path_text(path)}: this is not a token")
     return token
 
 

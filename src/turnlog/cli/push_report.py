@@ -59,7 +59,7 @@ def parse_rate(text: str) -> float:
     """Return bytes a second."""
     found = _RATE.fullmatch(text.strip())
     if found is None:
-        raise MisuseError(f"expected a rate as 2MB/s or 500KB/s, got {text!r}")
+        raise MisuseError(f"expected a rate such as 2MB/s or 500KB/s, got {text!r}")
     factor: int = (1024 if found[3] else 1000) ** _POWERS[found[2].lower()]
     rate = float(found[1]) * factor
     if rate < _LEAST:

@@ -58,10 +58,10 @@ Examples:
 def command() -> None:
     """Say who sees the sessions of whole projects.
 
-    A rule counts where the person whose session it is did not choose otherwise. PATTERN is of the project's
-    path, with '*' for anything; without a '/' it may be of the last folder alone. The longest one that fits
-    counts. Without any rule, sessions are private. These commands act on the archive itself, as its operator;
-    the audit has what they do.
+    A rule counts where the person whose session it is did not choose otherwise. PATTERN matches the project's
+    path, with '*' for anything; without a '/' it may match the last folder alone. The longest one that
+    matches counts. Without any rule, sessions are private. These commands act on the archive itself, as its
+    operator; the audit records what they do.
     """
 
 

@@ -41,7 +41,7 @@ At the prompt:
 """,
 )
 @click.option("-p", "--prompt", metavar="PROMPT", help="Say this, and end when it is done.")
-@click.option("--thinking", is_flag=True, help="Show what is thought, too.")
+@click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @json_option
 @color_option
 @click.argument("program", metavar="[-- PROGRAM [ARGUMENT]...]", nargs=-1, type=click.UNPROCESSED)
@@ -50,12 +50,12 @@ def command(
 ) -> None:
     """Run Claude Code, show its turns as they happen, and archive them.
 
-    The program speaks its stream with turnlog, which keeps every line of both sides. When a tool asks for
-    leave, you are asked; without a terminal, the answer is no. With --json, the program's own lines are
+    The program speaks its stream with turnlog, which keeps every line of both sides. When a tool needs
+    permission, you are asked; without a terminal, the answer is no. With --json, the program's own lines are
     printed. The exit status is that of the program.
     """
     if os.name == "nt":
-        raise MisuseError("`turnlog run` needs a system as Linux or macOS")
+        raise MisuseError("`turnlog run` needs Linux or macOS")
     settings = Settings.from_env()
     start = plan_start(program, prompt)
     typing = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
@@ -80,7 +80,7 @@ def command(
     loop = Loop(Program(start.command, GRACE), dialogue, display, capture, typing=typing, copy=copy)
     status = loop.run(said)
     if dialogue.failure is not None:
-        warn(f"the program could not be talked to: {dialogue.failure}")
+        warn(f"could not communicate with the program: {dialogue.failure}")
     for text in loop.lost:
         warn(f"this was not answered: {clean(text)}")
     archive_captured(settings, capture.captured)

@@ -65,7 +65,9 @@ Examples:
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many hits at once."
 )
-@click.option("--after", "cursor", metavar="CURSOR", help="Go on behind a page: it says with which CURSOR.")
+@click.option(
+    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR that it ended with."
+)
 @json_option
 @color_option
 @pager_option
@@ -100,7 +102,7 @@ def command(
     if not page.hits:
         raise NothingFoundError("nothing was found")
     if page.next is not None and not as_json:
-        warn(f"--after {page.next} goes on")
+        warn(f"use --after {page.next} to continue")
 
 
 def _name_sessions(store: Store, hits: Sequence[Hit]) -> dict[str, str]:

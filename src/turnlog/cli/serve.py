@@ -78,14 +78,14 @@ Examples:
     type=click.Choice([form.value for form in LogFormat]),
     default=LogFormat.TEXT.value,
     show_default=True,
-    help="How the log is written: for people, or an object of JSON a line.",
+    help="How the log is written: for people, or one JSON object per line.",
 )
 @click.option(
     "--drain",
     type=click.FloatRange(0, 3600),
     default=0.0,
     metavar="SECONDS",
-    help="When told to end, answer on for so long while /api/ready says so.",
+    help="When told to end, keep answering for this long while /api/ready says so.",
 )
 @json_option
 @color_option
@@ -112,7 +112,7 @@ def command(
     settings = Settings.from_env()
     for name in allowed:
         if parse_authority(name) is None:
-            raise MisuseError(f"--allow-host {name}: not a name of a host, with or without a port")
+            raise MisuseError(f"--allow-host {name}: not a host name, with or without a port")
     options = ServeOptions(
         host=host.strip("[]"),
         port=port,

@@ -57,7 +57,7 @@ Examples:
 def command() -> None:
     """Keep `turnlog sync --watch` running, so that nothing is deleted unseen.
 
-    On Linux that is a unit of your own systemd, on macOS an agent of your own launchd. It runs with low
+    On Linux that is a systemd user unit, on macOS a launchd agent. It runs with low
     priority while you are logged in; `loginctl enable-linger` keeps it running after that.
     """
 
@@ -69,7 +69,7 @@ def command() -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="With --push: a file that holds the server's token.",
 )
-@click.option("--limit-rate", metavar="RATE", help="With --push: send no more than so much in a second.")
+@click.option("--limit-rate", metavar="RATE", help="With --push: send at most this much per second.")
 @click.option("--dry-run", is_flag=True, help="Print the file instead of writing it.")
 @json_option
 @color_option

@@ -51,7 +51,7 @@ Examples:
 @click.option("--model", metavar="TEXT", help="That used a model: a part of its name is enough.")
 @click.option("--branch", metavar="TEXT", help="On a git branch: a part of its name is enough.")
 @click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; several times: with all of them."
+    "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; may be repeated: with all of them."
 )
 @click.option(
     "--person",
@@ -59,7 +59,7 @@ Examples:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_users,
-    help="Of this person; several times: of any of them. An empty NAME stands for nobody.",
+    help="Of this person; may be repeated: of any of them. An empty NAME stands for nobody.",
 )
 @click.option(
     "--machine",
@@ -67,7 +67,7 @@ Examples:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_machines,
-    help="From this machine: its host, or the beginning of its name; several times: from any of them.",
+    help="From this machine: its host, or the beginning of its name; may be repeated: from any of them.",
 )
 @click.option(
     "--visibility",
@@ -76,13 +76,15 @@ Examples:
 )
 @click.option("--starred/--not-starred", default=None, help="With a star, or without.")
 @click.option("--archived", is_flag=True, help="Only those that were put away (`turnlog mark --archive`).")
-@click.option("--all", "with_archived", is_flag=True, help="Those that were put away as well.")
+@click.option("--all", "with_archived", is_flag=True, help="Include those that were put away.")
 @click.option("--only-here/--still-there", default=None, help="Whose files are gone, or still there.")
 @click.option(
     "--since", metavar="TIME", help="Active at this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h."
 )
-@click.option("--until", metavar="TIME", help="Active at this time or before; a day counts whole.")
-@click.option("--errors/--no-errors", default=None, help="In which calls or requests failed, or none did.")
+@click.option("--until", metavar="TIME", help="Active at this time or before; a day counts to its end.")
+@click.option(
+    "--errors/--no-errors", default=None, help="In which calls or requests failed, or in which none did."
+)
 @click.option("--problems/--no-problems", default=None, help="With something wrong in the data, or without.")
 @click.option(
     "--like",
@@ -110,7 +112,9 @@ Examples:
     show_default=True,
     help="How many at once; 0 for all of them.",
 )
-@click.option("--after", "cursor", metavar="CURSOR", help="Go on behind a page: it says with which CURSOR.")
+@click.option(
+    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR that it ended with."
+)
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @color_option
@@ -136,7 +140,7 @@ def command(
     `--like` lists them all.
     """
     if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
+        raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
     settings = Settings.from_env()
     output = Output(settings, color, pager)
     with open_for(settings) as store:
@@ -169,7 +173,7 @@ def _say_more(page: SessionPage, as_json: bool) -> None:
     if page.next is not None:
         what = "sessions" if page.rows == page.total else f"rows with {page.total:,} sessions"
         shown = f"{len(page.sessions):,} of {page.rows:,} {what}"
-        warn(f"{shown}; --limit 0 lists all, --after {page.next} goes on")
+        warn(f"{shown}; use --limit 0 to list all, or --after {page.next} to continue")
 
 
 def _build_filter(
@@ -183,7 +187,7 @@ def _build_filter(
     **others: Any,
 ) -> SessionFilter:
     if archived and with_archived:
-        raise click.UsageError("--archived and --all exclude each other.", click.get_current_context())
+        raise click.UsageError("--archived and --all cannot be used together.", click.get_current_context())
     is_path = project is not None and (project in (".", "..") or os.sep in project or project.startswith("~"))
     return SessionFilter(
         text=text,

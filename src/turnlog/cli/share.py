@@ -65,13 +65,13 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Say who sees sessions: the team, or nobody but whose they are, and admins.
+    """Say who sees sessions: the team, or only their owner and admins.
 
     SESSION may be the beginning of a session's id, or of the name that you gave it. Without any option, it is
-    only shown who sees them. This acts on the archive itself, as its operator; the audit has what it does.
+    only shown who sees them. This acts on the archive itself, as its operator; the audit records what it does.
     """
     if to_team + is_private + by_rule > 1:
-        raise MisuseError("--team, --private and --by-rule exclude each other")
+        raise MisuseError("--team, --private and --by-rule cannot be used together")
     is_changing = to_team or is_private or by_rule
     chosen = Visibility.TEAM if to_team else Visibility.PRIVATE if is_private else None
     settings = Settings.from_env()

@@ -68,7 +68,7 @@ Examples:
 @click.option(
     "--context", type=click.IntRange(0), metavar="N", help="How many messages around it.  [default: 3]"
 )
-@click.option("--thinking", is_flag=True, help="Show what was thought, too.")
+@click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @click.option("--full", is_flag=True, help="Show results and notices whole, not just their beginning.")
 @json_option
 @color_option
@@ -102,7 +102,7 @@ def command(
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")
     view = _choose({"tree": tree, "turns": turns, "agents": agents, "raw": raw})
     if capture and (view != "conversation" or message is not None):
-        raise click.UsageError("--capture stands alone.", click.get_current_context())
+        raise click.UsageError("--capture cannot be combined with other views.", click.get_current_context())
     _refuse_mixtures(view, message, agent, context, as_json)
     settings = Settings.from_env()
     output = Output(settings, color, pager)
@@ -143,7 +143,7 @@ def _choose(flags: dict[_View, bool]) -> _View:
     chosen: list[_View] = [view for view, wanted in flags.items() if wanted]
     if len(chosen) > 1:
         names = " and ".join(f"--{view}" for view in chosen)
-        raise click.UsageError(f"{names} exclude each other.", click.get_current_context())
+        raise click.UsageError(f"{names} cannot be used together.", click.get_current_context())
     return chosen[0] if chosen else "conversation"
 
 
@@ -152,12 +152,12 @@ def _refuse_mixtures(
 ) -> None:
     here = click.get_current_context()
     if view == "raw" and as_json:
-        raise click.UsageError("--raw and --json exclude each other.", here)
+        raise click.UsageError("--raw and --json cannot be used together.", here)
     if message is not None and view != "conversation":
-        raise click.UsageError(f"--message and --{view} exclude each other.", here)
+        raise click.UsageError(f"--message and --{view} cannot be used together.", here)
     if message is None and (agent is not None or context is not None):
         name = "--agent" if agent is not None else "--context"
-        raise click.UsageError(f"{name} belongs to --message.", here)
+        raise click.UsageError(f"{name} can only be used with --message.", here)
 
 
 def _print_raw(shown: Shown, output: Output) -> None:
@@ -173,7 +173,7 @@ def _require_content(name: str, session: Session) -> None:
         raise NothingFoundError(f"{name}: no lines in it")
     if all(line.dialect is Dialect.UNKNOWN for line in lines):
         reason = lines[0].problems[0] if lines[0].problems else "unknown"
-        raise NothingFoundError(f"{name}: no line of it is known; of the first one: {reason}")
+        raise NothingFoundError(f"{name}: none of its lines is known; the first one: {reason}")
 
 
 def _render(

@@ -53,7 +53,7 @@ def _open_to_read(place: StorePlace) -> CaredStore:
         return open_store(place, read_only=True)
     except OlderStoreError:
         open_store(place).close()
-        warn("the archive is of an older version; `turnlog sync` derives again what it tells of sessions")
+        warn("the archive was made by an older version; run `turnlog sync` to bring it up to date")
         return open_store(place, read_only=True)
 
 

@@ -49,7 +49,7 @@ Examples:
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes look at files.  [default: by size]"
 )
-@click.option("--watch", "watches", is_flag=True, help="Go on with what is written, until interrupted.")
+@click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
 @json_option
 @color_option
 def command(

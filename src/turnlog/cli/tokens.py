@@ -81,11 +81,11 @@ Examples:
 """,
 )
 def command() -> None:
-    """Make and end what lets people and machines in.
+    """Make and revoke the tokens that let people and machines in.
 
     A personal token lets its user in, as themselves. A machine's can push its user's sessions (`turnlog
     push`), and nothing else; it is good for the first machine that uses it. Only digests are kept. These
-    commands act on the archive itself, as its operator; the audit has what they do.
+    commands act on the archive itself, as its operator; the audit records what they do.
     """
 
 
@@ -126,7 +126,7 @@ def _create(
 
 @command.command("list")
 @click.option("--user", "name", metavar="NAME", shell_complete=complete_users, help="Only this user's.")
-@click.option("--all", "with_ended", is_flag=True, help="Those that ended as well.")
+@click.option("--all", "with_ended", is_flag=True, help="Include those that have ended.")
 @json_option
 @color_option
 def _list(name: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
@@ -148,7 +148,7 @@ def _list(name: str | None, with_ended: bool, as_json: bool, color: bool | None)
         )
     if not tokens:
         raise NothingFoundError(
-            "no such token is good; --all lists those that ended, too" if found else "no tokens"
+            "no valid tokens; --all also lists those that have ended" if found else "no tokens"
         )
 
 
@@ -194,7 +194,7 @@ def _choose_user(accounts: Accounts, name: str | None) -> str:
     if not users:
         raise NothingFoundError("there are no users yet; `turnlog users add` makes the first one")
     if len(users) > 1:
-        raise MisuseError("say whose it is with --user: there are several users")
+        raise MisuseError("there are several users: say whose it is with --user")
     return users[0]
 
 

@@ -55,7 +55,9 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise click.BadParameter(f"expected a day as 2026-03-01, today or yesterday, got {value!r}") from None
+        raise click.BadParameter(
+            f"expected a day such as 2026-03-01, today or yesterday, got {value!r}"
+        ) from None
 
 
 def _parse_limit(_: click.Context, __: click.Parameter, value: str | None) -> Limit | None:
@@ -67,7 +69,7 @@ def _parse_limit(_: click.Context, __: click.Parameter, value: str | None) -> Li
     except InvalidOperation:
         amount = Decimal(0)
     if not (amount.is_finite() and amount > 0):
-        raise click.BadParameter(f"expected tokens as 500000 or dollars as $20, got {value!r}")
+        raise click.BadParameter(f"expected tokens such as 500000, or dollars such as $20, got {value!r}")
     return Limit(cost=round(amount * 10**12)) if value.startswith("$") else Limit(tokens=round(amount))
 
 
@@ -103,7 +105,12 @@ Examples:
     "--breakdown", type=click.Choice([each.value for each in Breakdown]), help="What to break each row down by."
 )
 @click.option("--project", metavar="TEXT", help="Only projects with this text in their path.")
-@click.option("--limit", callback=_parse_limit, metavar="LIMIT", help="Of a block: tokens, or dollars as $20.")
+@click.option(
+    "--limit",
+    callback=_parse_limit,
+    metavar="LIMIT",
+    help="The limit of a block: tokens, or dollars such as $20.",
+)
 @click.option(
     _PATH,
     "paths",
@@ -143,8 +150,8 @@ def command(
 ) -> None:
     """Count tokens and money, each answer once.
 
-    An answer that stands on several lines or in several files counts once, and sub-agents count. What was
-    recorded before its end, has no price or only about the right one is named.
+    An answer that stands on several lines or in several files counts once, and sub-agents count. Answers that
+    were recorded before they ended, that have no price, or only an approximate one, are named.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager)

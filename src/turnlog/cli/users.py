@@ -90,8 +90,9 @@ Examples:
 def command() -> None:
     """Add people to a team's archive, and say what they may do.
 
-    An admin sees everything and looks after the others, a member has sessions and sees what is shared, a viewer
-    sees what is shared. These commands act on the archive itself, as its operator; the audit has what they do.
+    An admin sees everything and looks after the others, a member has sessions and sees what is shared, a
+    viewer sees what is shared. These commands act on the archive itself, as its operator; the audit records
+    what they do.
     """
 
 

@@ -49,9 +49,9 @@ Examples:
     type=click.Choice([severity.value for severity in reversed(Severity)]),
     default=Severity.WARNING.value,
     show_default=True,
-    help="List what is at least so serious; all of it is counted.",
+    help="List findings that are at least this serious; all of them are counted.",
 )
-@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not just the first ten of a kind.")
 @click.option("--rules", is_flag=True, help="List the rules instead.")
 @json_option

@@ -33,10 +33,12 @@ def plan_start(given: Sequence[str], prompt: str | None) -> Start:
     name, *rest = given or ("claude",)
     found = shutil.which(name)
     if found is None:
-        raise MisuseError(f"{name}: no such program; install Claude Code, or name it: turnlog run -- PATH")
+        raise MisuseError(
+            f"{name}: no such program; install Claude Code, or give its path: turnlog run -- PATH"
+        )
     rest, own = _take_prompt(rest)
     if prompt is not None and own is not None:
-        raise MisuseError("there are two prompts: one for turnlog, one for the program")
+        raise MisuseError("two prompts were given: one to turnlog, one to the program")
     for option in _FORMATS:
         value = _find_value(rest, option)
         if value not in (None, _STREAM):
