@@ -216,7 +216,7 @@ def test_both_tellings_of_a_session_are_one_and_the_capture_can_be_looked_at(env
     assert b"Brew tea" in invoke("show", ID, env=env).stdout_bytes
     captured = invoke("show", ID, "--capture", env=env).stdout_bytes
     assert b"control_request interrupt" in captured
-    assert b"$0.25 so far" in captured
+    assert b"$0.2500 so far" in captured
     assert b"cut off: And bisc\\x1b[2J" in captured
     [file] = json.loads(invoke("show", ID, "--capture", "--json", env=env).stdout_bytes)
     assert [each["entry"] for each in file["lines"]] == [json.loads(line) for line in (*STREAM, *cut_off)]
