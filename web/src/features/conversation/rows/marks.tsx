@@ -56,11 +56,18 @@ const STEPS: Readonly<Record<Step, string>> = {
   restored: "Conversation restored",
 };
 
+/** What the lines of steps say of themselves: the heading says it already. */
+const BARE = new Set([
+  "Compacting the conversation",
+  "Conversation compacted",
+  "Restoring the conversation",
+  "Conversation restored",
+]);
+
 /** Two bars: what was read before, and what was left. */
 export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
   const { before, after, step, message } = row;
-  const isTold =
-    message.compaction?.kept == null && !message.content.startsWith("Conversation ") && message.content;
+  const told = message.compaction?.kept == null && !BARE.has(message.content) ? message.content : "";
   return (
     <div className="cmp">
       <div className="hd">
@@ -78,7 +85,7 @@ export function CompactionRow({ row }: { readonly row: RowOf<"compaction"> }) {
           <span className="num">{formatTokens(after)}</span>
         </div>
       )}
-      {isTold && <p className="sum">{showControls(firstLine(message.content))}</p>}
+      {told && <p className="sum">{showControls(firstLine(told))}</p>}
     </div>
   );
 }
@@ -98,14 +105,14 @@ export function NotesRow({ row }: { readonly row: RowOf<"notes"> }) {
   const [first] = notes;
   const texts = [...new Set(notes.map((note) => note.text))];
   const line = showControls(texts.join(" · "));
-  const [category, name] =
-    texts.length === 1 && first ? [first.category, CATEGORIES[first.category]] : [null, null];
+  const category = texts.length === 1 ? (first?.category ?? null) : null;
+  const name = category === null ? "Meanwhile" : (CATEGORIES[category] ?? "System");
   const summary = (
     <>
       <span className={`g ${categoryClass(category)}`}>
         <Icon name={categoryIcon(category)} />
       </span>
-      <b>{name ?? "Meanwhile"}</b>
+      <b>{name}</b>
       <span className="clip">{line}</span>
       <span />
     </>
