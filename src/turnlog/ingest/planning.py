@@ -80,10 +80,8 @@ def build_plan(
         key = each.key or _find_key(each.files, homes, origin)
         parts = _list_parts(each.files, by_key.get(key), dumped)
         keys = [_find_key(part, homes, origin) for part in parts]
-        if (
-            keys and key in by_key and key not in keys
-        ):  # the dump was taken for one session before: its first one goes on with it
-            keys[0] = key
+        if keys and key in by_key and key not in keys:
+            keys[0] = key  # the dump was archived as one session before; its first session continues that one
         located |= zip(keys, parts, strict=True) if parts else {key: each.files}
     if forgotten:
         kept = [each for each in located.items() if not _is_forgotten(*each, by_key, forgotten)]

@@ -54,7 +54,7 @@ test("where the last 30 days have no answers, it opens on those up to the last o
     route.fulfill({ json: buildUsage(new URL(route.request().url()).searchParams, then) }),
   );
   await page.goto("/usage");
-  const short = page.getByRole("region", { name: "In short" });
+  const short = page.getByRole("region", { name: "Summary" });
   const { available } = buildUsage(new URLSearchParams({ since: dayIn("UTC", new Date()) }), then);
   const last = available?.until ?? "";
   await expect(short).toContainText("There are no answers in the last 30 days.");
