@@ -67,7 +67,7 @@ class _Parser:
     def parse(self) -> Query:
         parts = self._parse_group(0)
         if self._at < len(self._text):
-            raise QueryError("Expected a term, got ) that closes nothing", self._at)
+            raise QueryError("Expected a term, got ) without a matching (", self._at)
         if not parts:
             raise QueryError("Expected something to look for, got nothing", len(self._text))
         query = Query(_conjoin(parts), **self._modes)
@@ -91,7 +91,7 @@ class _Parser:
             at = self._at
             self._at += len("OR")
             if self._skip_space() in ("", ")"):
-                raise QueryError("Expected a term behind OR, got nothing", at)
+                raise QueryError("Expected a term after OR, got nothing", at)
             choices.append(self._parse_item(depth))
         return join_or(choices)
 
@@ -100,7 +100,7 @@ class _Parser:
         if text.startswith("-", at) and not text.startswith("--", at):
             self._at += 1
             if self._peek() in ("", ")") or self._peek().isspace():
-                raise QueryError("Expected a term directly behind -, got nothing", at)
+                raise QueryError("Expected a term directly after -, got nothing", at)
             return negate(self._parse_primary(depth))
         return self._parse_primary(depth)
 
@@ -121,7 +121,7 @@ class _Parser:
     def _parse_parentheses(self, depth: int) -> Node:
         at = self._at
         if depth >= _DEEPEST:
-            raise QueryError(f"Expected at most {_DEEPEST} parentheses inside each other, got more", at)
+            raise QueryError(f"Expected at most {_DEEPEST} nested parentheses, got more", at)
         self._at += 1
         parts = self._parse_group(depth + 1)
         if self._peek() != ")":
@@ -167,7 +167,9 @@ class _Parser:
         at = self._at
         self._at += len(name) + 1
         if name in _MODES:
-            raise QueryError(f"Expected {name}: outside of parentheses, OR and -, since it is about all", at)
+            raise QueryError(
+                f"Expected {name}: outside parentheses, OR and -, since it applies to the whole query", at
+            )
         values = tuple(self._check_value(name, value, begins) for value, begins in self._read_values(name))
         if name not in _TIMES:
             return Filter(name, tuple(dict.fromkeys(values)), at)
@@ -186,7 +188,9 @@ class _Parser:
             raise QueryError(f"Expected {name}: once, got it twice", at)
         self._modes[name] = values[0] == "yes"
         if self._skip_space() and _OR.match(self._text, self._at):
-            raise QueryError(f"Expected {name}: outside of parentheses, OR and -, since it is about all", at)
+            raise QueryError(
+                f"Expected {name}: outside parentheses, OR and -, since it applies to the whole query", at
+            )
         return True
 
     def _check_value(self, name: str, value: str, at: int) -> str:
