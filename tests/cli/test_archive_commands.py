@@ -41,7 +41,7 @@ def test_status_tells_what_exists_only_here(env: dict[str, str]) -> None:
     invoke("sync", env=env)
     status = json.loads(invoke("status", "--json", env=env).stdout)
     assert (status["sessions"], status["only_here"]) == (1, 1)
-    assert "1 of them exist only here" in invoke("status", env=env).stdout
+    assert "1 of them exist only in the archive" in invoke("status", env=env).stdout
 
 
 def test_what_an_older_version_derived_is_read_anew_and_nothing_fails_meanwhile(env: dict[str, str]) -> None:
@@ -52,7 +52,7 @@ def test_what_an_older_version_derived_is_read_anew_and_nothing_fails_meanwhile(
     connection.close()
     for command in (["status"], ["export", "0b5c7a52", "--raw", "--output", f"{env['TURNLOG_HOME']}/out"]):
         assert invoke(*command, env=env).exit_code == 0
-    assert "1 session: 0 new, 0 changed; 1 read anew by newer rules; " in invoke("sync", env=env).stdout
+    assert "1 session: 0 new, 0 changed; 1 derived again by newer rules; " in invoke("sync", env=env).stdout
     assert "newer rules" not in invoke("sync", env=env).stdout
     assert invoke("verify", env=env).exit_code == 0
 

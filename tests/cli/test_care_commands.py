@@ -113,7 +113,7 @@ def test_what_disagrees_is_listed_and_mended(env: dict[str, str]) -> None:
     assert ": rows: message: row 1 is missing\n" in ran.stdout
     repaired = invoke("verify", "--repair", env=env)
     assert repaired.exit_code == 0
-    assert "mended: " in repaired.stdout
+    assert "repaired: " in repaired.stdout
     assert invoke("verify", env=env).exit_code == 0
 
 
@@ -159,7 +159,7 @@ def test_a_session_is_forgotten_for_good(env: dict[str, str]) -> None:
     assert find_needle(env) == []
     assert invoke("verify", env=env).exit_code == 0
     undone = invoke("forget", "--undo", ID[:13], env=env)
-    assert (undone.exit_code, undone.stdout) == (0, f"{ID}: the next sync may take it again\n")
+    assert (undone.exit_code, undone.stdout) == (0, f"{ID}: the next sync can archive it again\n")
     assert json.loads(invoke("sync", "--json", env=env).stdout)["added"] == 1
 
 

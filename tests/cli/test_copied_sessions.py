@@ -26,7 +26,7 @@ def test_a_fork_names_its_original(tmp_path: Path) -> None:
     write(folder, FIRST)
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "TURNLOG_HOME": str(tmp_path / "home")}
     assert invoke("sync", env=env).exit_code == 0
-    assert f"begins as a copy of session {FIRST}" in invoke("show", FORK, env=env).stdout
+    assert f"started as a copy of session {FIRST}" in invoke("show", FORK, env=env).stdout
     assert "copy of" not in invoke("show", FIRST, env=env).stdout
     items = {item["id"]: item for item in json.loads(invoke("sessions", "--json", env=env).stdout)["sessions"]}
     assert items[FORK]["copied_from"] == items[FIRST]["key"]

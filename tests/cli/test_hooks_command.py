@@ -189,7 +189,7 @@ def test_status_says_how_hooks_are_doing(env: dict[str, str], settings: Path) ->
     assert f"user: installed for {len(set(EVENTS) - set(LEFT_OUT))} events" in fine.output
     assert "script: version 1" in fine.output
     assert "server: not running" in fine.output
-    assert "deliveries: no archive yet, 1 in the spool, 1 put aside" in fine.output
+    assert "deliveries: no archive yet, 1 in the spool, 1 set aside" in fine.output
     (home / "hook.sh").write_text("#!/bin/sh\n# turnlog hook 0\n")
     assert "script: another version" in invoke("hooks", "status", env=env).output
     assert (look(env)["script_version"], look(env)["fine"]) == (0, False)
@@ -220,7 +220,7 @@ def test_sync_takes_up_what_hooks_left(env: dict[str, str], tmp_path: Path) -> N
     (spool / "1790000000123456789-a.json").write_text(json.dumps(payload))
     done = invoke("sync", env=env)
     assert done.exit_code == 0, done.output
-    assert "1 hook event taken up" in done.output
+    assert "1 hook event archived" in done.output
     store = SqliteStore.open(Path(env["TURNLOG_HOME"], "turnlog.db"), read_only=True)
     assert [delivery.session_id for delivery in store.list_deliveries(LOCAL)] == ["s1"]
     store.close()

@@ -69,7 +69,7 @@ def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:
     out.write_text("precious")
     ran = run("migrate", SIBLINGS / "before.jsonl", out)
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert ran.stderr.decode() == f"turnlog: {out}: is there already; --force overwrites it\n"
+    assert ran.stderr.decode() == f"turnlog: {out}: already exists; --force overwrites it\n"
     assert out.read_text() == "precious"
     assert invoke("migrate", SIBLINGS / "before.jsonl", out, "--force").exit_code == 0
     assert out.read_bytes() == (SIBLINGS / "after.jsonl").read_bytes()
@@ -100,7 +100,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         ran = run("migrate", SIBLINGS / "before.jsonl", target, "--force")
         assert ran.returncode == 2
         assert len(ran.stderr.splitlines()) == 1
-    assert run("migrate", tmp_path, tmp_path / "out").stderr.endswith(b": is a folder, not a file\n")
+    assert run("migrate", tmp_path, tmp_path / "out").stderr.endswith(b"is a folder, not a file\n")
 
 
 def test_names_of_documents_cannot_act_on_a_terminal(tmp_path: Path) -> None:

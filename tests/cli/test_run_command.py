@@ -109,7 +109,7 @@ def test_a_conversation_at_a_terminal(env: dict[str, str]) -> None:
         shown.type("/mode plan\n")
         shown.expect("mode: plan")
         shown.type("/mode nonsense\n")
-        shown.expect("a mode is one of: ")
+        shown.expect("the mode must be one of: ")
         shown.type("hello\n")
         shown.expect("Hello from model-2.")
         shown.expect("> ")
@@ -122,13 +122,13 @@ def test_a_tool_that_asks_for_leave_is_shown_whole_and_gets_what_is_typed(env: d
         shown.expect("> ")
         for typed, answer in (
             ("y", '"behavior": "allow", "updatedInput": {"command": "a\\u001b[2Jb"}}'),
-            ("n", '"behavior": "deny", "message": "The person said no."}'),
+            ("n", '"behavior": "deny", "message": "The user said no."}'),
             ("use another one", '"behavior": "deny", "message": "use another one"}'),
             ("", '"behavior": "deny"'),
             ("always", '"destination": "session", "rules": [{"toolName": "Bash"}], "behavior": "allow"'),
         ):
             shown.type("ask a\x16\x1b[2Jb\n")  # Ctrl-V, as one types what acts
-            shown.expect("Bash asks for leave:")
+            shown.expect("Bash asks for permission:")
             assert "command: a\\x1b[2Jb" in shown.expect("Allow? [y]es  [n]o  [a]lways")
             shown.type(f"{typed}\n")
             shown.expect("You said: ")
@@ -146,7 +146,7 @@ def test_what_was_typed_ahead_is_the_next_prompt_and_no_answer(env: dict[str, st
         shown.type("ask rm\ny\n")
         shown.expect("Allow? ")
         shown.type("n\n")
-        assert "The person said no." in shown.expect("done")
+        assert "The user said no." in shown.expect("done")
         shown.expect("Hello from model-1.")  # to `y`
 
 

@@ -97,7 +97,7 @@ def test_without_systemctl_it_is_said_what_to_run(env: dict[str, str], tmp_path:
     assert ran.stdout.decode().splitlines() == [
         f"installed: {unit(env)}",
         "systemctl: no such program",
-        "Run yourself, when that is possible:",
+        "Run this yourself, when possible:",
         "  systemctl --user daemon-reload",
         "  systemctl --user enable --now turnlog.service",
     ]

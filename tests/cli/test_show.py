@@ -80,7 +80,7 @@ def test_a_conversation_is_shown_with_calls_agents_and_what_is_unknown() -> None
 ? unknown hologram
   {"type":"hologram","beam":"\\x9b31m","sessionId":"0b5c7a52-9d3e-4a6f-8c11-5e2f9a7d4c01"}
 
-> you  10:00:30  a branch that was left
+> you  10:00:30  an abandoned branch
   Make a cup of it.
 
 ● claude  10:00:32
@@ -126,7 +126,7 @@ def test_the_tree_has_its_branches_beside_what_is_in_use() -> None:
 ●    2 claude 10:00:08  I'll ask an expert.  [Agent]
 ●    3 claude 10:00:22  Sencha it is.
 ○    4 unknown  {"type":"hologram","beam":"\\x9b31m","sessionId":"0b5c7a52-9d3e-4a6f-8c11-5e2f9a7d4c01"}
-├─╮ a branch that was left, 2 messages
+├─╮ an abandoned branch, 2 messages
 │ ○    5 you 10:00:30  Make a cup of it.
 │ ○    6 claude 10:00:32  Here you are: hot.
 ●    7 you 10:00:40  Make two cups of it.
@@ -248,7 +248,7 @@ def test_a_file_that_is_no_transcript_gets_one_clear_line(
 def test_a_folder_is_no_session(tmp_path: Path) -> None:
     ran = run("show", tmp_path)
     assert ran.returncode == 2
-    assert ran.stderr.decode() == f"turnlog: {tmp_path}: is a folder, not a file\n"
+    assert ran.stderr.decode() == f"turnlog: {tmp_path} is a folder, not a file\n"
 
 
 @pytest.mark.parametrize("args", [[], ["--tree"], ["--turns"], ["--agents"], ["--json"], ["--full"]])
@@ -361,7 +361,7 @@ def test_agents_of_agents_are_nested_and_those_without_a_call_come_last() -> Non
     (path,) = (DATA / "transcripts" / "agents-workflow").glob("*.jsonl")
     text = show(path=path)
     assert "\n  │   │ … agent Explore  Look closer\n  │   │ > claude" in text
-    _, last = text.split("\n? agent workflow-subagent  without a call here\n")
+    _, last = text.split("\n? agent workflow-subagent  without a call\n")
     assert "Taste r7" in last
     for number in range(1, 9):
         assert text.count(f"Taste r{number}\n") == (number != 8)

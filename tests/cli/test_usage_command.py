@@ -140,7 +140,7 @@ def test_what_claude_code_says_itself_stands_beside() -> None:
         {"session": "s-1", "source": "cost-state", "cost_usd": 0.0135, "computed_usd": 0.0135}
     ]
     text = invoke("usage", "--path", COST_STATE).stdout
-    assert "Claude Code's own figure for 1 session: $0.0135; what their lines come to: $0.0135" in text
+    assert "Claude Code's own figure for 1 session: $0.0135; computed from their lines: $0.0135" in text
     by_session = invoke("usage", "session", "--path", COST_STATE).stdout
     assert by_session.splitlines()[0].endswith("own figure")
     assert by_session.splitlines()[1].endswith("$0.0135")
@@ -149,8 +149,8 @@ def test_what_claude_code_says_itself_stands_beside() -> None:
 def test_what_is_incomplete_unpriced_or_estimated_is_named() -> None:
     text = invoke("usage", "model", "--path", PRICES, FORK).stdout
     assert "unpriced: glm-5 (1 message, not in the cost)" in text
-    assert "≈ speed=fast has no price of its own (1 message, priced without it)" in text
-    assert "≥ 1 message recorded before the end: output and cost are a floor" in text
+    assert "≈ speed=fast has no separate price (1 message, priced without it)" in text
+    assert "≥ 1 message recorded before completion: output and cost are lower bounds" in text
     rows = {line.split()[0]: line.split()[-1] for line in text.splitlines()}
     assert rows["glm-5"] == "unpriced"
     assert rows["total"].startswith("≈$")
@@ -159,7 +159,7 @@ def test_what_is_incomplete_unpriced_or_estimated_is_named() -> None:
 def test_the_price_table_is_named() -> None:
     prices = read_json("--path", FORK)["prices"]
     text = invoke("usage", "--path", FORK).stdout
-    assert text.endswith(f"prices: {prices['name']} {prices['version']}, newest of {prices['newest']}\n")
+    assert text.endswith(f"prices: {prices['name']} {prices['version']}, latest from {prices['newest']}\n")
 
 
 def test_own_prices_count(tmp_path: Path) -> None:

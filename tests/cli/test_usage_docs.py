@@ -22,7 +22,7 @@ EXAMPLES = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", PAGE, re.DOTALL | re.
 @pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_examples_print_what_the_page_says(command: str, output: str, tmp_path: Path) -> None:
     table = find_table()
-    if "prices:" in output and f"{table.version}, newest of {table.newest}" not in output:
+    if "prices:" in output and f"{table.version}, latest from {table.newest}" not in output:
         pytest.skip("another price list is installed")
     turnlog = f"{shlex.quote(sys.executable)} -m turnlog"
     ran = subprocess.run(

@@ -163,7 +163,7 @@ class _Hooked:
     def await_taken(self) -> None:
         while self.count_spooled():
             if time.monotonic() > self._deadline:
-                raise TimeoutError("waited too long for the spool to be taken up")
+                raise TimeoutError("waited too long for the spool to be archived")
             time.sleep(0.05)
 
 

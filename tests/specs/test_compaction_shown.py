@@ -40,7 +40,7 @@ def test_show_has_prelude_and_recap_below_the_divider(tmp_path: Path, options: t
     shown = show(write_004(tmp_path, KEPT), *options)
     parts = [
         "──── compacted",
-        "≡ kept from before",
+        "≡ kept from earlier",
         "Previous message",
         "≡ summary of",
         "Summary of compacted",

@@ -220,7 +220,7 @@ def test_a_folder_with_the_name_of_a_session_is_not_taken_for_it(machine: Machin
     assert "what was said" in (machine.work / "s1.md").read_text()
     (machine.work / "s2").mkdir()
     status, _, err = machine.run("show", "s2")
-    assert (status, err) == (2, "turnlog: s2: is a folder, and no archived session begins with it\n")
+    assert (status, err) == (2, "turnlog: s2 is a folder, and no archived session begins with it\n")
 
 
 def test_a_file_is_meant_before_a_session(machine: Machine) -> None:

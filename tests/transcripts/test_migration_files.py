@@ -47,7 +47,7 @@ def test_a_file_that_is_there_is_not_overwritten_unless_forced(source: Path, tmp
     target.write_bytes(b"mine")
 
     for dry_run in (True, False):
-        with pytest.raises(MigrationError, match=r"out\.jsonl: is there already") as caught:
+        with pytest.raises(MigrationError, match=r"out\.jsonl: already exists") as caught:
             migrate(source, target, dry_run=dry_run)
         assert caught.value.path == str(target)
     assert target.read_bytes() == b"mine"
@@ -72,7 +72,7 @@ def test_a_link_that_leads_nowhere_is_there_too(source: Path, tmp_path: Path, fo
     target.symlink_to(tmp_path / "nowhere")
 
     if not force:
-        with pytest.raises(MigrationError, match="is there already"):
+        with pytest.raises(MigrationError, match="already exists"):
             migrate(source, target)
     else:
         migrate(source, target, force=True)
@@ -213,7 +213,7 @@ def test_a_source_that_is_rewritten_meanwhile_is_refused(
 
 def test_a_target_that_somebody_else_makes_meanwhile_is_kept(source: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
-    with pytest.raises(MigrationError, match="is there already"):
+    with pytest.raises(MigrationError, match="already exists"):
         migrate(source, target, on_progress=in_the_second_pass(lambda: target.write_bytes(b"theirs")))
     assert (only(tmp_path), target.read_bytes()) == (["in.jsonl", "out.jsonl"], b"theirs")
 

@@ -75,7 +75,7 @@ Examples:
     "--person",
     metavar="NAME",
     shell_complete=complete_users,
-    help="What concerns this user, or sessions of theirs.",
+    help="What concerns this user or their sessions.",
 )
 @click.option(
     "--session",
@@ -88,7 +88,7 @@ Examples:
     "actions",
     multiple=True,
     type=click.Choice([each.value for each in Action]),
-    help="Only this; may be repeated.",
+    help="Only this action; may be repeated.",
 )
 @click.option("--since", metavar="TIME", help="At this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h.")
 @click.option("--until", metavar="TIME", help="At this time or before; a day counts to its end.")
@@ -96,7 +96,7 @@ Examples:
     "--limit", type=click.IntRange(0), default=100, show_default=True, help="How many; 0 for all of them."
 )
 @click.option(
-    "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER that it ended with."
+    "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER shown at its end."
 )
 @json_option
 @color_option
@@ -117,7 +117,7 @@ def command(
     """List who looked at whose sessions, and who changed what.
 
     That is who shared, exported, deleted or linked which session, and who changed accounts, tokens, machines
-    and rules. The newest comes first. What is done here on the command line is recorded as the operator's.
+    and rules. The newest comes first. What is done on the command line is recorded as done by the operator.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager)
@@ -141,7 +141,7 @@ def command(
             render_table(_COLUMNS, [list(_cells(each)) for each in entries], width, color=output.has_color)
         )
     if not entries:
-        raise NothingFoundError("nothing like that was recorded")
+        raise NothingFoundError("no matching entries")
     if next_ is not None and not as_json:
         warn(f"there is more; use --limit 0 to list all, or --before {next_} to continue")
 
@@ -181,7 +181,7 @@ def _cells(entry: AuditEntry) -> Iterator[str]:
     at = to_moment(entry.at_ns)
     yield "" if at is None else f"{local_time(at):%Y-%m-%d %H:%M:%S}"
     stranger = entry.action is Action.LINK_OPENED
-    yield clean_line(entry.who or ("a stranger" if stranger else "operator"))
+    yield clean_line(entry.who or ("a visitor" if stranger else "operator"))
     yield entry.action.value
     yield clean_line(entry.person or "")
     yield clean_line(entry.session or "")

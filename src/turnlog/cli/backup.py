@@ -38,22 +38,22 @@ Examples:
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @json_option
 @color_option
 def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
-    """Copy the archive into one file, while others may go on writing to it.
+    """Copy the archive into one file, even while it is in use.
 
-    A team's accounts are copied along, into FILE.accounts beside it; for an archive on PostgreSQL, they are in
-    the same file.
-    The copy is checked before it gets its name. `turnlog restore --from` puts it in the place of the archive.
+    A team's accounts are copied, too, to FILE.accounts next to it; for an archive on PostgreSQL, they are in
+    the same file. The copy is checked before it gets its name. `turnlog restore --from` replaces the archive
+    with it.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     copy = find_copy(file)
     for path in (file, copy):
         if path.exists() and not force:
-            raise MisuseError(f"{path_text(path)} is there already; --force overwrites it")
+            raise MisuseError(f"{path_text(path)} already exists; --force overwrites it")
     with (
         open_for(settings, writing=True, existing=True) as store,
         waiting("Copying") as progress,

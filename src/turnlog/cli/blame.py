@@ -57,7 +57,7 @@ class WrittenLine(Struct, frozen=True, gc=False, kw_only=True):
     epilog="""\b
 Examples:
   turnlog blame src/parser.py            each line with its session and prompt
-  turnlog blame src/parser.py:42         one line, and the way to it
+  turnlog blame src/parser.py:42         one line, and the command that shows its message
 """,
 )
 @click.argument("place", metavar="FILE[:LINE]")
@@ -65,21 +65,21 @@ Examples:
 @color_option
 @pager_option
 def command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
-    """Tell which session wrote the lines of a file.
+    """Show which session wrote each line of a file.
 
-    The edits in the archive are played again, so that a line is known after later edits moved it. `?` marks
-    what is known by its words alone, or from a file whose path only ends the same. Lines without a session
-    were there before, or were written by hand.
+    The edits in the archive are replayed, so that a line is recognised even after later edits moved it. `?`
+    marks lines that were matched only by their text, or by a path that only ends the same. Lines without a
+    session were there before, or were written by hand.
     """
     path, line = _read_place(place)
     require_file(path)
     if path.stat().st_size > _LARGEST:
-        raise MisuseError(f"{path_text(path)}: too long to be followed line by line")
+        raise MisuseError(f"{path_text(path)}: too long to trace line by line")
     text = path.read_text("utf-8", "replace")
     settings = Settings.from_env()
     output = Output(settings, color, pager=pager)
     whole = path.resolve()
-    with open_for(settings, existing=True) as store, waiting("playing edits again"):
+    with open_for(settings, existing=True) as store, waiting("replaying edits"):
         found = blame(store, LOCAL, whole, text, root=_find_root(whole))
     if line is not None:
         if not 1 <= line <= len(found):
@@ -140,7 +140,7 @@ def _describe(line: BlamedLine) -> Iterator[Text]:
         yield Text("no session in the archive wrote this line", "dim")
         return
     if not line.sure:
-        yield Text("unsure: known by its words, or from a path that only ends like this one", "yellow")
+        yield Text("uncertain: matched by its text, or by a path that only ends like this one", "yellow")
     rows = {
         "session": f"{origin.session_id or origin.session}  {shorten(origin.title or '', 80)}",
         "turn": "" if origin.turn is None else str(origin.turn),

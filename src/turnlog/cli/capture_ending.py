@@ -25,7 +25,7 @@ def archive_captured(settings: Settings, captured: Iterable[Captured]) -> bool:
             archive_paths(settings.place, paths, exclude=settings.exclude, wait_seconds=_PATIENCE) is not None
         )
     except (TurnlogError, OSError) as error:
-        warn(f"what was kept is not archived yet: {error}")
+        warn(f"the capture is not archived yet: {error}")
         return False
 
 

@@ -87,9 +87,9 @@ def _read_settings() -> tuple[Settings, Finding]:
 def _check_home(home: Path) -> Iterator[Finding]:
     name = path_text(home)
     if not home.is_dir():
-        yield Finding(State.WARN, "home", f"{name} is not there yet; `turnlog sync` makes it")
+        yield Finding(State.WARN, "home", f"{name} does not exist yet; `turnlog sync` creates it")
     elif not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding(State.FAIL, "home", f"{name} may not be written")
+        yield Finding(State.FAIL, "home", f"{name} is not writable")
     else:
         yield _check_mode("home", home)
 
@@ -97,13 +97,13 @@ def _check_home(home: Path) -> Iterator[Finding]:
 def _check_mode(subject: str, path: Path) -> Finding:
     mode = path.stat().st_mode & 0o777
     if os.name == "posix" and mode & 0o077:
-        return Finding(State.WARN, subject, f"{path_text(path)} is open to others (mode {mode:03o})")
+        return Finding(State.WARN, subject, f"{path_text(path)} is accessible to other users (mode {mode:03o})")
     return Finding(State.OK, subject, path_text(path))
 
 
 def _check_store(place: StorePlace) -> Iterator[Finding]:
     if not is_made(place):
-        yield Finding(State.WARN, "store", "nothing is archived yet; `turnlog sync` does that")
+        yield Finding(State.WARN, "store", "nothing is archived yet; run `turnlog sync`")
         return
     yield _check_mode("store", place) if isinstance(place, Path) else Finding(State.OK, "store", f"{place}")
     try:
@@ -112,9 +112,9 @@ def _check_store(place: StorePlace) -> Iterator[Finding]:
         yield Finding(State.FAIL, "store", path_text(str(error)))
         return
     if damage:
-        yield Finding(State.FAIL, "store", f"{damage[0]}; `turnlog verify` tells what of it can be mended")
+        yield Finding(State.FAIL, "store", f"{damage[0]}; `turnlog verify` shows what can be repaired")
     else:
-        yield Finding(State.OK, "store", "of this version, and sound at a glance")
+        yield Finding(State.OK, "store", "made by this version; a quick check found no damage")
 
 
 def _check_accounts(place: StorePlace) -> Iterator[Finding]:
@@ -127,12 +127,12 @@ def _check_accounts(place: StorePlace) -> Iterator[Finding]:
     with closing(accounts):
         users = [user for user in accounts.list_users() if user.disabled_ns is None]
     if not users:
-        yield Finding(State.OK, "accounts", "none: the archive is one person's")
+        yield Finding(State.OK, "accounts", "none: the archive belongs to one person")
         return
     if isinstance(place, Path):
         yield _check_mode("accounts", find_file(place))
     admins = sum(user.role is UserRole.ADMIN for user in users)
-    yield Finding(State.OK, "accounts", f"{len(users):,} people who may come in, {admins:,} of them admins")
+    yield Finding(State.OK, "accounts", f"{len(users):,} active, {admins:,} of them admins")
 
 
 def _check_space(settings: Settings) -> Iterator[Finding]:
@@ -142,11 +142,11 @@ def _check_space(settings: Settings) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(there).free
     size = place.stat().st_size if isinstance(place, Path) and place.exists() else 0
-    said = f"{free / 1e9:,.1f} GB free where the archive is"
+    said = f"{free / 1e9:,.1f} GB free on the archive's disk"
     if free < _LEAST:
         yield Finding(State.FAIL, "space", said)
     elif free < max(_ENOUGH, 2 * size):  # forgetting writes the archive anew
-        yield Finding(State.WARN, "space", f"{said}, which has {size / 1e9:,.1f} GB")
+        yield Finding(State.WARN, "space", f"{said}; the archive has {size / 1e9:,.1f} GB")
     else:
         yield Finding(State.OK, "space", said)
 
@@ -157,7 +157,7 @@ def _check_config_dirs(settings: Settings) -> Iterator[Finding]:
         if os.access(path, os.R_OK | os.X_OK):
             yield Finding(State.OK, "Claude Code", path_text(path))
         else:
-            yield Finding(State.FAIL, "Claude Code", f"{path_text(path)} may not be read")
+            yield Finding(State.FAIL, "Claude Code", f"{path_text(path)} is not readable")
     if not there:
         places = ", ".join(map(path_text, settings.config_dirs))
         yield Finding(State.WARN, "Claude Code", f"no data in {places}")
@@ -190,9 +190,9 @@ def _check_writer(place: StorePlace) -> Finding:
     except (StoreError, OSError):
         holder = None
     if holder is None:
-        return Finding(State.OK, "writer", "nobody keeps the archive up to date just now")
+        return Finding(State.OK, "writer", "no process is keeping the archive up to date")
     _, pid, _ = holder.rsplit("/", 2)
-    return Finding(State.OK, "writer", f"process {pid} keeps the archive up to date")
+    return Finding(State.OK, "writer", f"process {pid} is keeping the archive up to date")
 
 
 def _check_service() -> Finding:
@@ -201,7 +201,7 @@ def _check_service() -> Finding:
     except MisuseError as error:
         return Finding(State.WARN, "service", error.message)
     if not found.installed:
-        return Finding(State.WARN, "service", "not installed; `turnlog service install` does that")
+        return Finding(State.WARN, "service", "not installed; run `turnlog service install`")
     if found.running is False:
         return Finding(State.WARN, "service", f"installed, but not running ({found.state or found.path})")
     return Finding(State.OK, "service", "running" if found.running else "installed")
@@ -222,4 +222,4 @@ def _check_backups(settings: Settings) -> Iterator[Finding]:
         at = datetime.fromtimestamp(there[-1].at_ns / 1e9, UTC)
         yield Finding(State.OK, "backup", f"{path_text(there[-1].path)}, made at {at:%Y-%m-%d %H:%M} UTC")
     elif backups:
-        yield Finding(State.WARN, "backup", f"{path_text(backups[-1].path)} is no longer there")
+        yield Finding(State.WARN, "backup", f"{path_text(backups[-1].path)} no longer exists")

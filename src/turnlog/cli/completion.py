@@ -21,7 +21,7 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that completes commands in a shell."""
+    """Print the completion script for a shell."""
     found = get_completion_class(shell)
     assert found is not None
     click.echo(found(program, {}, NAME, COMPLETE).source())

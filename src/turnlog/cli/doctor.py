@@ -25,10 +25,10 @@ Examples:
 @json_option
 @color_option
 def command(as_json: bool, color: bool | None) -> None:
-    """Look for what is wrong with turnlog on this machine, or soon will be.
+    """Check this machine for problems with turnlog.
 
     Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed.
-    `turnlog verify` tells whether the archive still has the bytes that it was given.
+    `turnlog verify` checks whether the archive still has the bytes that it was given.
     """
     findings = check_up()
     output = Output(Settings(), color, pager=False)

@@ -62,7 +62,7 @@ class WrittenSession(Struct, frozen=True, gc=False):
     "export",
     epilog="""\b
 Examples:
-  turnlog export 5d1c --format html                 one page that needs nothing else
+  turnlog export 5d1c --format html                 one self-contained page
   turnlog export 5d1c --format md --output -        Markdown, to standard output
   turnlog export 5d1c 77aa --format json --output ./documents/
   turnlog export 5d1c --format html --turns 3-7 --no-thinking
@@ -71,7 +71,7 @@ Examples:
 )
 @click.argument("sessions", metavar="ID|FILE|-...", nargs=-1, required=True)
 @click.option("--raw", is_flag=True, help="The files as they were, byte for byte.")
-@click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="How to write them.")
+@click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="The format to write.")
 @click.option(
     "--output",
     "where",
@@ -79,21 +79,21 @@ Examples:
     metavar="PATH",
     help="A file, a folder, or - for standard output.  [default: a file here, named after the session]",
 )
-@click.option("--session", metavar="ID", help="Of a file with several sessions, the one to export.")
+@click.option("--session", metavar="ID", help="The session to export, if the file has several.")
 @click.option("--turns", metavar="N-M", help="Only these turns, from 1: 3, 3-7, 3- or -7.")
-@click.option("--branch", type=click.IntRange(0), metavar="N", help="Only this branch, and what it grew from.")
-@click.option("--thinking/--no-thinking", default=True, show_default=True, help="What was thought.")
-@click.option("--tool-output/--no-tool-output", default=True, show_default=True, help="What tools answered.")
-@click.option("--agents/--no-agents", default=True, show_default=True, help="What sub-agents did.")
+@click.option("--branch", type=click.IntRange(0), metavar="N", help="Only this branch, and what leads to it.")
+@click.option("--thinking/--no-thinking", default=True, show_default=True, help="Include thinking.")
+@click.option("--tool-output/--no-tool-output", default=True, show_default=True, help="Include tool output.")
+@click.option("--agents/--no-agents", default=True, show_default=True, help="Include sub-agents.")
 @click.option(
     "--redact/--no-redact",
     default=True,
     show_default=True,
-    help="Take out secrets, and who and where you are. It finds what has a known form: read what you share.",
+    help="Redact secrets, names and paths. It only finds what has a known form: read what you share.",
 )
-@click.option("--word", "words", multiple=True, help="Take this word out, too; may be repeated.")
-@click.option("--snake", is_flag=True, help="With --format json: fields as the API writes them.")
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@click.option("--word", "words", multiple=True, help="Redact this word, too; may be repeated.")
+@click.option("--snake", is_flag=True, help="With --format json: field names as in the API.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 @color_option
 def command(
@@ -114,7 +114,7 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Give sessions back as files: to read, to share, or as they were.
+    """Export sessions as files: to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
     Sessions that share an id get a file each. A file is written whole, or not at all.
@@ -189,7 +189,7 @@ class _Writer:
         if where is not None and alone and not is_folder:
             if len(sessions) > 1:
                 keys, file = ", ".join(sessions), path_text(where)
-                raise MisuseError(f"{file}: one file cannot take them all; name a folder, or one of {keys}")
+                raise MisuseError(f"{file}: one file cannot hold them all; name a folder, or one of {keys}")
             paths = [where]
         else:
             paths = [(where or Path()) / name for name in name_files(names, self._form)]
@@ -283,7 +283,7 @@ def _describe_written(written: WrittenSession) -> Iterator[str]:
     if written.redacted is None:
         return
     told = ", ".join(f"{each.times:,} {each.kind}" for each in written.redacted)
-    yield f"              taken out: {told or 'nothing'}"
+    yield f"              redacted: {told or 'nothing'}"
 
 
 def _read_range(text: str | None) -> tuple[int | None, int | None]:
@@ -295,5 +295,5 @@ def _read_range(text: str | None) -> tuple[int | None, int | None]:
     first = int(match[1]) if match[1] else None
     last = int(match[3]) if match[3] else (None if match[2] else first)
     if first == 0 or last == 0 or (first and last and first > last):
-        raise MisuseError(f"--turns {text}: turns are counted from 1, and a range goes upwards")
+        raise MisuseError(f"--turns {text}: turns are numbered from 1, and a range must not go backwards")
     return first, last

@@ -99,7 +99,7 @@ def require_file(path: Path) -> None:
     """Raise `MisuseError` for what is not a file that can be read."""
     _require(path)
     if path.is_dir():
-        raise MisuseError(f"{path_text(path)}: is a folder, not a file")
+        raise MisuseError(f"{path_text(path)} is a folder, not a file")
 
 
 def read_stdin() -> Iterator[bytes]:

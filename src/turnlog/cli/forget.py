@@ -23,16 +23,18 @@ __all__ = ["command"]
     "forget",
     epilog="""\b
 Examples:
-  turnlog forget 5d1c --dry-run  what would go
+  turnlog forget 5d1c --dry-run  what would be removed
   turnlog forget 5d1c 77e0
-  turnlog forget --undo 5d1c     let later syncs take it again
+  turnlog forget --undo 5d1c     allow later syncs to archive it again
 """,
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @yes_option
-@click.option("--undo", is_flag=True, help="Let later syncs take sessions again that were forgotten.")
-@click.option("--scrub", is_flag=True, help="Only remove what an earlier run left in files that were in use.")
+@click.option("--undo", is_flag=True, help="Allow later syncs to archive forgotten sessions again.")
+@click.option(
+    "--scrub", is_flag=True, help="Only remove what an earlier run had to leave in files that were in use."
+)
 @json_option
 @color_option
 def command(
@@ -47,8 +49,8 @@ def command(
     """Forget sessions: remove them from the archive, for good.
 
     ID may be the beginning of a session's id. Bytes, lines, rows and hook events are removed from the store's
-    files, and the session is not archived again. So is what turnlog captured of it itself. Other files outside
-    of the archive are not touched; backups that still hold the session are named.
+    files, and the session is not archived again. What turnlog captured of it is removed, too. Other files
+    outside the archive are not touched; backups that still hold the session are named.
     """
     if scrub == bool(sessions):
         raise MisuseError("name the sessions to forget, or --scrub alone")
@@ -77,4 +79,4 @@ def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json:
     if as_json:
         output.print_json({"lifted": list(keys.values())})
     else:
-        output.print(clean_line(f"{name}: the next sync may take it again") for name in keys.values())
+        output.print(clean_line(f"{name}: the next sync can archive it again") for name in keys.values())

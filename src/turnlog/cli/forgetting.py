@@ -104,7 +104,7 @@ def still_scrub(store: CaredStore) -> None:
     with waiting("Forgetting"):
         done = store.scrub()
     if not done:
-        warn("another process uses the store; try again when it has ended")
+        warn("another process is using the store; try again when it has ended")
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
@@ -131,18 +131,18 @@ def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:
     files, size = sum(each.files for each in sessions), sum(each.bytes for each in sessions)
     yield f"{plural(len(sessions), 'session')}, {plural(files, 'file')}, {plural(size, 'byte')}"
     if outside := sum(len(each.outside) for each in sessions):
-        yield f"{outside:,} of these files are still outside; they are not touched, and not archived again"
+        yield f"{outside:,} of these files still exist outside; they are left alone, and not archived again"
 
 
 def _describe(document: ForgetDocument) -> Iterator[str]:
     if document.done:
         yield "forgotten" if document.scrubbed else "forgotten, but not yet removed from the store's files:"
         if not document.scrubbed:
-            yield "another process uses them; run `turnlog forget --scrub` when it has ended"
+            yield "another process is using them; run `turnlog forget --scrub` when it has ended"
     if document.links:
-        yield f"{plural(document.links, 'link')} to it ended"
+        yield f"{plural(document.links, 'link')} to it revoked"
     verb = "still holds" if document.done else "holds"
     for path in document.backups:
         yield clean_line(f"a backup {verb} some of it: {path}")
     for path in document.unknown_backups:
-        yield clean_line(f"a backup that cannot be looked into now may hold some of it: {path}")
+        yield clean_line(f"a backup that cannot be read now may hold some of it: {path}")

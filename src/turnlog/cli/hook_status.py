@@ -91,7 +91,7 @@ def describe_status(found: HooksDocument) -> Iterator[str]:
             said = f"installed for {plural(len(scope.events), 'event')}"
             if scope.elsewhere:
                 said += (
-                    ", but for another archive or by another version; `turnlog hooks install` brings it here"
+                    ", but for another archive or by another version; run `turnlog hooks install` to update it"
                 )
         yield clean_line(f"{scope.scope.value}: {said}  ({scope.path})")
     if found.script_current:
@@ -99,10 +99,10 @@ def describe_status(found: HooksDocument) -> Iterator[str]:
     elif found.script_version is None:
         yield clean_line(f"script: missing  ({found.script})")
     else:
-        yield clean_line(f"script: another version; `turnlog hooks install` replaces it  ({found.script})")
+        yield clean_line(f"script: another version; run `turnlog hooks install` to update it  ({found.script})")
     yield f"server: {'not running' if found.server is None else clean_line(found.server)}"
     kept = "no archive yet" if found.deliveries is None else f"{found.deliveries:,} in the archive"
-    yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.aside:,} put aside"
+    yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.aside:,} set aside"
 
 
 def _look_at(settings: Settings, scope: HookScope, path: Path) -> ScopeStatus:

@@ -50,7 +50,7 @@ _scope_option = click.option(
     type=click.Choice([scope.value for scope in HookScope]),
     default=HookScope.USER.value,
     show_default=True,
-    help="Whose settings: yours, a project's, or yours for a project.",
+    help="Which settings: yours, a project's, or yours for a project.",
 )
 _project_option = click.option(
     "--project",
@@ -74,10 +74,10 @@ Examples:
 """,
 )
 def command() -> None:
-    """Have Claude Code tell turnlog what happens, while it happens.
+    """Have Claude Code report events to turnlog as they happen.
 
-    Puts hooks into Claude Code's settings that hand each event to turnlog, without waiting for it: they take
-    some milliseconds, whether a server runs or not, and nothing is lost if none does.
+    Adds hooks to Claude Code's settings that pass each event to turnlog without waiting for it: they take a
+    few milliseconds, whether a server is running or not, and nothing is lost if none is.
     """
 
 
@@ -85,7 +85,7 @@ def command() -> None:
 @_scope_option
 @_project_option
 @click.option(
-    "--events", "named", metavar="NAME,...", help="Only these events.  [default: all that are of use]"
+    "--events", "named", metavar="NAME,...", help="Only these events.  [default: all that turnlog uses]"
 )
 @_dry_option
 @json_option
@@ -93,9 +93,9 @@ def command() -> None:
 def _install(
     scope: str, project: Path, named: str | None, dry_run: bool, as_json: bool, color: bool | None
 ) -> None:
-    """Put turnlog's hooks into Claude Code's settings; again changes nothing.
+    """Add turnlog's hooks to Claude Code's settings, if they are not there yet.
 
-    Everything else in the file stays as it is, to the byte. A copy of the file as it was is kept.
+    Every other byte of the file stays as it is. A copy of the original file is kept.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -115,7 +115,7 @@ def _install(
 @json_option
 @color_option
 def _uninstall(scope: str, project: Path, dry_run: bool, as_json: bool, color: bool | None) -> None:
-    """Take turnlog's hooks out of Claude Code's settings, and nothing else.
+    """Remove turnlog's hooks from Claude Code's settings, and nothing else.
 
     What was delivered stays in the archive.
     """
@@ -130,9 +130,9 @@ def _uninstall(scope: str, project: Path, dry_run: bool, as_json: bool, color: b
 @json_option
 @color_option
 def _status(project: Path, as_json: bool, color: bool | None) -> None:
-    """Say where hooks are installed, and how deliveries arrive.
+    """Show where hooks are installed, and whether events arrive.
 
-    Exit status 1 means that they are installed nowhere, or that something is wrong with them.
+    Exit status 1 means that they are not installed anywhere, or that something is wrong with them.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -149,7 +149,7 @@ def _read_names(named: str | None) -> list[str]:
     names = [name.strip() for name in (named or "").split(",") if name.strip()]
     for name in names:
         if name not in EVENTS:
-            raise MisuseError(f"--events {name}: no such event; there are {', '.join(sorted(EVENTS))}")
+            raise MisuseError(f"--events {name}: no such event; the events are {', '.join(sorted(EVENTS))}")
     return names
 
 
@@ -176,7 +176,7 @@ def _carry_out(
 
 
 def _tell(change: HookChange) -> Iterator[str]:
-    kept = "" if change.backup is None else f"; as it was: {change.backup}"
+    kept = "" if change.backup is None else f"; the original is kept: {change.backup}"
     yield clean_line(f"{change.outcome}: {change.path}{kept}")
 
 

@@ -64,24 +64,24 @@ Examples:
 """,
 )
 @click.argument("source", metavar="-|FILE|unix:PATH|tcp:[HOST:]PORT")
-@click.option("--tee", is_flag=True, help="Copy what comes to standard output, once it is kept.")
+@click.option("--tee", is_flag=True, help="Copy each line to standard output, once it is kept.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing about what was kept.")
 @click.option("--remote", is_flag=True, help="Let other machines connect to a tcp address.")
 @json_option
 @color_option
 def command(source: str, tee: bool, quiet: bool, remote: bool, as_json: bool, color: bool | None) -> None:
-    """Keep a stream of Claude Code (`--output-format stream-json`) as a session, while it comes.
+    """Keep a stream of Claude Code (`--output-format stream-json`) as a session, as it arrives.
 
-    Every line is kept as it is, control traffic too, and is on the disk before it is copied on; `turnlog serve`
-    shows it as it comes. Where Claude Code keeps the session in a file, both become one session. At a socket,
-    streams are taken until Ctrl-C.
+    Every line is kept as it is, including control traffic, and is on the disk before it is passed on;
+    `turnlog serve` shows it as it arrives. If Claude Code also keeps the session in a file, both become one
+    session. A socket takes streams until Ctrl-C.
     """
     if tee and as_json:
         raise MisuseError("--tee and --json both write to standard output")
     settings = Settings.from_env()
     taking = _Taking(settings, sys.stdout.buffer if tee else None)
     listens = source.startswith(_SOCKETS)
-    with taking.interrupts.caught(), waiting("Keeping what comes") if not tee else nullcontext():
+    with taking.interrupts.caught(), waiting("Keeping the stream") if not tee else nullcontext():
         try:
             if listens:
                 with listen(source, remote=remote) as listening:
@@ -154,7 +154,7 @@ class _Taking:
             try:
                 self._take(connection.fileno(), _NOWHERE)
             except OSError as error:
-                warn(f"what came over a connection could not be kept: {explain(error)}")
+                warn(f"the stream of a connection could not be kept: {explain(error)}")
 
     def _take(self, opened: int, folder: str, *, is_file: bool = False) -> None:
         kept = StreamCapture(self._settings.captured_dir, folder=folder, is_file=is_file)
@@ -186,11 +186,11 @@ def _describe(captured: Captured) -> CapturedDocument:
 
 def _tell(document: IngestDocument) -> Iterator[str]:
     if not document.sessions:
-        yield "nothing came"
+        yield "nothing arrived"
     for each in document.sessions:
         said = [f"{plural(each.lines, 'line')} kept"]
-        said += [f"{each.known:,} were kept before"] if each.known else []
-        said += [f"{each.broken:,} of them no JSON"] if each.broken else []
+        said += [f"{each.known:,} already kept"] if each.known else []
+        said += [f"{each.broken:,} of them not JSON"] if each.broken else []
         where = f", in {each.path}" if each.session_id is None else ""
         yield clean_line(f"{each.session_id or 'no session'}: {', '.join(said)}{where}")
 

@@ -93,11 +93,11 @@ Examples:
 """,
 )
 def command() -> None:
-    """Show single sessions to people without an account, by an address that expires.
+    """Share single sessions with people without an account, through links that expire.
 
-    What looks like a secret is taken out of all that is shown, and so is each --word. A session that goes on
-    is shown as it goes on. These commands act on the archive itself, as its operator; the audit records what
-    they do.
+    Everything that looks like a secret is redacted, and so is each --word. If the session is still running,
+    visitors see it grow. These commands act on the archive itself, as its operator; the audit log records
+    what they do.
     """
 
 
@@ -108,10 +108,12 @@ def command() -> None:
     type=click.IntRange(1, _LONGEST_DAYS),
     default=7,
     show_default=True,
-    help="After how many days it ends.",
+    help="After how many days it expires.",
 )
-@click.option("--word", "words", multiple=True, metavar="TEXT", help="Never show this either; may be repeated.")
-@click.option("--url", metavar="URL", help="The server's address.  [default: that of the one that runs here]")
+@click.option("--word", "words", multiple=True, metavar="TEXT", help="Redact this word, too; may be repeated.")
+@click.option(
+    "--url", metavar="URL", help="The server's address.  [default: that of the server on this machine]"
+)
 @dry_option
 @yes_option
 @json_option
@@ -126,24 +128,24 @@ def _create(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Make an address by which anybody sees a session, and print it: nobody can see it again.
+    """Create a link to a session, and print its address, which cannot be shown again.
 
-    What would be seen is shown before, and you are asked. SESSION may be the beginning of a session's id, or of
-    the name that you gave it.
+    You first see what it would show, and are asked. SESSION may be the beginning of a session's id, or of the
+    name that you gave it.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     base = _find_base(settings, url)
     with opened_accounts(settings) as accounts, open_for(settings) as store:
         stored, _ = find_session(store, session)
-        with waiting("Looking at what would be shown"):
+        with waiting("Preparing the preview"):
             preview = build_preview(store, LOCAL, stored, (*settings.redact_words, *words))
         if not as_json:
             output.print(describe_preview(preview))
         if dry_run:
             made = NewLink(preview=preview)
         else:
-            confirm(f"Show this to whoever has the address, for {days} days?", yes=yes, as_json=as_json)
+            confirm(f"Show this to anyone with the link, for {days} days?", yes=yes, as_json=as_json)
             link, secret = accounts.create_link(
                 stored.key,
                 title=preview.title,
@@ -161,8 +163,8 @@ def _create(
 
 
 @command.command("list")
-@click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only those of a session.")
-@click.option("--all", "with_ended", is_flag=True, help="Include those that have ended.")
+@click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only links to this session.")
+@click.option("--all", "with_ended", is_flag=True, help="Include expired and revoked ones.")
 @json_option
 @color_option
 def _list(session: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
@@ -181,7 +183,7 @@ def _list(session: str | None, with_ended: bool, as_json: bool, color: bool | No
         output.print(render_table(_COLUMNS, rows, width, color=output.has_color))
     if not links:
         raise NothingFoundError(
-            "no valid links; --all also lists those that have ended" if found else "no links"
+            "no valid links; --all also lists expired and revoked ones" if found else "no links"
         )
 
 
@@ -192,7 +194,7 @@ def _list(session: str | None, with_ended: bool, as_json: bool, color: bool | No
 @json_option
 @color_option
 def _revoke(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
-    """End links: nobody sees anything by them from now on, not even who looks just now.
+    """Revoke links: they stop working at once, even for pages that are open.
 
     ID may be the beginning of one, as `turnlog links list` shows it.
     """
@@ -204,7 +206,7 @@ def _revoke(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: 
         if not as_json:
             output.print(render_table(_COLUMNS, [list(_cells(each, None)) for each in links], None))
         if not dry_run:
-            confirm("End this?" if len(links) == 1 else "End these?", yes=yes, as_json=as_json)
+            confirm("Revoke this?" if len(links) == 1 else "Revoke these?", yes=yes, as_json=as_json)
             links = [_end(accounts, settings, link) for link in links]
     if as_json:
         output.print_json([_build(link) for link in links])
@@ -278,8 +280,8 @@ def _cells(link: Link, now: datetime | None) -> Iterator[str]:
 
 
 def _describe_new(made: NewLink, link: LinkItem) -> Iterator[str]:
-    ends = "" if link.expires_at is None else f", good until {link.expires_at:%Y-%m-%d %H:%M} UTC"
-    yield f"link {link.id}{ends}; `turnlog links revoke {link.id}` ends it"
+    ends = "" if link.expires_at is None else f", valid until {link.expires_at:%Y-%m-%d %H:%M} UTC"
+    yield f"link {link.id}{ends}; `turnlog links revoke {link.id}` revokes it"
     if made.url is None:
-        yield "No server runs here: put the address of yours before this path (--url does)."
+        yield "No server is running here: put your server's address before this path, or use --url."
     yield clean_line(made.url or made.path or "")

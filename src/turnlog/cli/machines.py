@@ -72,11 +72,11 @@ Examples:
 """,
 )
 def command() -> None:
-    """Say whose the machines are that sessions come from.
+    """List the machines that sessions come from, and say who owns them.
 
-    A session belongs to the person whose machine it comes from. A machine that pushes with a token is its
-    user's; what is archived on the server itself is nobody's until it is said here. These commands act on the
-    archive itself, as its operator; the audit records what they do.
+    A session belongs to the person whose machine it comes from. A machine that pushes with a token belongs to
+    the token's user; what is archived on the server itself belongs to nobody until you assign it here. These
+    commands act on the archive itself, as its operator; the audit log records what they do.
     """
 
 
@@ -103,7 +103,7 @@ def _list(as_json: bool, color: bool | None) -> None:
 @command.command("assign")
 @click.argument("machine", shell_complete=complete_machines)
 @click.argument("person", required=False, shell_complete=complete_users)
-@click.option("--nobody", is_flag=True, help="Make it nobody's.")
+@click.option("--nobody", is_flag=True, help="Remove its owner.")
 @dry_option
 @yes_option
 @json_option
@@ -117,7 +117,7 @@ def _assign(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Say whose a machine is: all of its sessions are theirs from now on, and nobody else's.
+    """Assign a machine to a person, who then owns all of its sessions.
 
     MACHINE is the beginning of its name, or its host as `turnlog machines list` shows it; PERSON a user.
     """
@@ -132,7 +132,7 @@ def _assign(
         if not as_json:
             output.print([_say(found, person)])
         if not dry_run and found.person != person:
-            confirm("Do this?", yes=yes, as_json=as_json)
+            confirm("Apply this change?", yes=yes, as_json=as_json)
             store.assign_machine(LOCAL, found.origin, person)
             told = f"{found.origin[:_SHORT]} from {found.person or 'nobody'} to {person or 'nobody'}"
             for each in filter(None, (found.person, person)):
@@ -155,7 +155,7 @@ def _choose(machines: Sequence[Machine], name: str) -> Machine:
         raise NothingFoundError(f"no machine is called or begins with {name}; `turnlog machines list` has them")
     if len(found) > 1:
         names = ", ".join(each.origin[:_SHORT] for each in found)
-        raise MisuseError(f"{len(found)} machines are meant by {name}: {names}")
+        raise MisuseError(f"{len(found)} machines match {name}: {names}")
     return found[0]
 
 

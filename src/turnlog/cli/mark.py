@@ -39,12 +39,12 @@ Examples:
   turnlog mark 5d1c --star --tag bug --name "The parser that ate newlines"
   turnlog mark 5d1c 77e0 --archive          leave them out of lists
   turnlog mark 5d1c --note "Why it was slow: see the second turn"
-  turnlog mark 5d1c --name ""               the title as it was
-  turnlog mark --undo                       take the last of these back
+  turnlog mark 5d1c --name ""               go back to the original title
+  turnlog mark --undo                       undo the last of these
 """,
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1, shell_complete=complete_sessions)
-@click.option("--star/--no-star", default=None, help="Give it a star, or take it away.")
+@click.option("--star/--no-star", default=None, help="Add or remove a star.")
 @click.option(
     "--tag",
     "tags",
@@ -58,8 +58,8 @@ Examples:
 )
 @click.option("--name", metavar="TEXT", help="Give it a name; an empty TEXT removes it.")
 @click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
-@click.option("--archive/--no-archive", default=None, help="Put it away, out of lists, or bring it back.")
-@click.option("--undo", is_flag=True, help="Take the last change back; again: the one before.")
+@click.option("--archive/--no-archive", default=None, help="Put it away, hidden from lists, or bring it back.")
+@click.option("--undo", is_flag=True, help="Undo the last change; repeat it to undo earlier ones.")
 @json_option
 @color_option
 def command(
@@ -74,10 +74,11 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Mark sessions: names, tags, stars and notes of your own.
+    """Mark sessions with your own names, tags, stars and notes.
 
-    ID may be the beginning of a session's id, or of the name that you gave it. Marks are kept apart from what
-    was read, and nothing outside the archive is touched. Without any option, the marks are only shown.
+    ID may be the beginning of a session's id, or of the name that you gave it. Marks are stored separately
+    from what was read, and nothing outside the archive is touched. Without any option, the marks are only
+    shown.
     """
     change = MarkChange(
         name=UNSET if name is None else name,
@@ -88,7 +89,7 @@ def command(
         untags=untags,
     )
     if undo and (sessions or change != MarkChange()):
-        raise MisuseError("--undo takes back the last change, and cannot be combined with anything else")
+        raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
     settings = Settings.from_env()
@@ -121,7 +122,7 @@ def _mark(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> l
 def _undo(store: CaredStore) -> list[MarkItem]:
     undone = store.undo_mark(LOCAL)
     if not undone:
-        raise NothingFoundError("there is no change to take back")
+        raise NothingFoundError("there is no change to undo")
     items = []
     for each in undone:
         [stored] = [found for found in store.find_sessions(LOCAL, each.key) if found.key == each.key]

@@ -27,9 +27,9 @@ Examples:
 def command(over_http: bool, host: str, port: int) -> None:
     """Let other programs read the archive over MCP.
 
-    They can search, read conversations in windows, list projects and sessions, count usage, and ask what
-    earlier sessions did to a file. Nothing can be changed, and every answer is bounded. Over HTTP, the token
-    of `server-token` in turnlog's directory is needed.
+    They can search, read conversations piece by piece, list projects and sessions, count usage, and ask what
+    earlier sessions did to a file. Nothing can be changed, and the size of every answer is limited. Over
+    HTTP, requests need the token from `server-token` in turnlog's directory.
     """
     try:
         from turnlog.integrations.mcp.serving import serve_http, serve_stdio

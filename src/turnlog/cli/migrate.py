@@ -67,16 +67,16 @@ Examples:
 )
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
-@click.option("--force", is_flag=True, help="Overwrite OUT if it is there; it may be IN itself.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite OUT if it exists; it may be IN itself.")
 @json_option
 @color_option
 def command(source: Path, target: Path, dry_run: bool, force: bool, as_json: bool, color: bool | None) -> None:
     """Correct stored tool messages that have the wrong parents.
 
-    IN holds documents of tool messages, one to a line or as mongoexport writes them; OUT gets the same bytes
-    but for the parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
-    told for sure is left as it is, and listed.
+    IN holds documents of tool messages, one per line or as mongoexport writes them; OUT gets the same bytes
+    except for parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
+    decided for certain is left as it is, and listed.
     """
     output = Output(Settings.from_env(), color, pager=False)
     require_file(source)
@@ -91,7 +91,7 @@ def command(source: Path, target: Path, dry_run: bool, force: bool, as_json: boo
     elif done.documents:
         output.print(render_migration(done, dry_run))
     if not done.documents:
-        raise NothingFoundError(f"{path_text(source)}: no documents in it")
+        raise NothingFoundError(f"{path_text(source)}: no documents")
 
 
 def _document(done: Migration, source: Path, target: Path, dry_run: bool) -> MigrationDocument:

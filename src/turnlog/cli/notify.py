@@ -39,7 +39,7 @@ In config.toml:
 """,
 )
 def command() -> None:
-    """Try the notifications that tell when a session waits or ends.
+    """Test the notifications for sessions that wait or end.
 
     They are set up in config.toml, and sent by `turnlog serve`.
     """
@@ -49,7 +49,7 @@ def command() -> None:
 @json_option
 @color_option
 def _test(as_json: bool, color: bool | None) -> None:
-    """Send one to everybody that config.toml names, and say what came of it."""
+    """Send one to every target in config.toml, and show the outcome."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     sent = tuple(send_test(list_targets(settings.notifications)))
@@ -57,7 +57,7 @@ def _test(as_json: bool, color: bool | None) -> None:
         output.print_json(NotifyDocument(sent=sent))
     elif not sent:
         path = settings.home / "config.toml"
-        output.print([clean_line(f"Nobody is to be told: {path} has no [notifications] with targets.")])
+        output.print([clean_line(f"Nobody would be notified: {path} has no [notifications] with targets.")])
     else:
         output.print(clean_line(f"{each.target}: {each.message}") for each in sent)
     if not sent or not all(each.ok for each in sent):

@@ -35,7 +35,7 @@ Examples:
     type=click.Choice([order.value for order in ProjectOrder]),
     default=ProjectOrder.NEWEST.value,
     show_default=True,
-    help="What comes first.",
+    help="The order of the rows.",
 )
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="How many at most.  [default: 0, for all of them]"
@@ -53,10 +53,10 @@ def command(
     color: bool | None,
     pager: bool | None,
 ) -> None:
-    """List the projects of the archive: their sessions, when they ran, and what they took.
+    """List archived projects: their sessions, when they ran, and what they used.
 
-    TEXT is a part of their paths. Sessions that were put away count. A session that continues another has its
-    answers, too; `turnlog usage` counts each once.
+    TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
+    also has its answers; `turnlog usage` counts each answer once.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())

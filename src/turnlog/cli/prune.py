@@ -39,10 +39,10 @@ Examples:
     "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Not written to for this long."
 )
 @click.option(
-    "--project", type=click.Path(path_type=Path), metavar="PATH", help="At work in this directory, or below it."
+    "--project", type=click.Path(path_type=Path), metavar="PATH", help="Run in this directory, or below it."
 )
-@click.option("--only-here", is_flag=True, help="Whose files are gone from where they were.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--only-here", is_flag=True, help="Whose files no longer exist outside the archive.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @yes_option
 @json_option
 @color_option
@@ -55,9 +55,9 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Forget all sessions of a kind, as `turnlog forget` does.
+    """Forget all sessions that match, as `turnlog forget` does.
 
-    A session is forgotten if it meets all conditions. One without a time is never too old.
+    A session is forgotten if it meets all conditions. A session without a time is never too old.
     """
     if days is None and project is None and not only_here:
         raise MisuseError("say which sessions: --older-than, --project or --only-here")

@@ -54,13 +54,13 @@ Examples:
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file that holds the token.  [default: TURNLOG_TOKEN of the environment]",
+    help="A file that holds the token.  [default: TURNLOG_TOKEN in the environment]",
 )
-@click.option("--once", is_flag=True, help="End once everything there is now has been pushed.")
+@click.option("--once", is_flag=True, help="Exit once everything that exists now has been pushed.")
 @click.option("--limit-rate", metavar="RATE", help="Send at most this much per second, such as 2MB/s.")
 @click.option("--insecure", is_flag=True, help="Allow a server without TLS on another machine.")
-@click.option("--dry-run", is_flag=True, help="Say what would be pushed.")
-@click.option("--status", "asks_status", is_flag=True, help="Say how the collector of this machine is doing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be pushed.")
+@click.option("--status", "asks_status", is_flag=True, help="Show how this machine's collector is doing.")
 @json_option
 @color_option
 def command(
@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Keep a server up to date with the sessions of this machine.
 
-    Pushes the bytes of all sessions in CLAUDE_CONFIG_DIR, else in ~/.claude, and what hooks delivered: the
-    newest first, then all others, and then what is written, until interrupted. It continues from where the
+    Pushes the bytes of all sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, and what hooks delivered: the
+    newest first, then all others, and then whatever is added, until interrupted. It continues from where the
     server's copy ends. What config.toml excludes is never sent.
     """
     settings = Settings.from_env()

@@ -95,7 +95,7 @@ class News:
             self._output.print_json(status)
         elif status.phase is PushPhase.OFFLINE:
             pause = max((status.again_at or status.at) - status.at, 0.0)
-            warn(f"{clean_line(status.reason)} (tried again in {pause:.0f} s)")
+            warn(f"{clean_line(status.reason)} (trying again in {pause:.0f} s)")
         elif self._output.is_terminal:
             self._output.print([f"{datetime.now():%H:%M:%S}  {_describe(status)}"])
 
@@ -124,9 +124,9 @@ def describe_done(counts: PushCounts) -> str:
     if counts.deliveries:
         parts.append(plural(counts.deliveries, "hook event"))
     if counts.gone:
-        parts.append(f"{plural(counts.gone, 'session')} gone from disk")
+        parts.append(f"{plural(counts.gone, 'session')} deleted from disk")
     if counts.refused:
-        parts.append(f"{plural(counts.refused, 'session')} not taken")
+        parts.append(f"{plural(counts.refused, 'session')} refused")
     return "; ".join(parts)
 
 
@@ -134,7 +134,7 @@ def find_status(home: Path) -> PushStatus:
     """Return how the collector of this machine is doing."""
     found = read_status(home)
     if found is None:
-        raise NothingFoundError("nothing was pushed from this machine")
+        raise NothingFoundError("nothing has been pushed from this machine")
     return found
 
 
@@ -160,7 +160,7 @@ def _describe_status(status: PushStatus, running: bool) -> Iterator[str]:
     if status.waiting:
         yield f"{plural(status.waiting, 'session')} to push, {size_text(status.waiting_bytes)}"
     if status.held_bytes:
-        yield f"{size_text(status.held_bytes)} copied until they are pushed"
+        yield f"{size_text(status.held_bytes)} copied until it is pushed"
 
 
 def _describe(status: PushStatus) -> str:

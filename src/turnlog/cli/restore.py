@@ -55,9 +55,9 @@ Examples:
     "backup",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Put a backup in the archive's place.",
+    help="Replace the archive with a backup.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @yes_option
 @json_option
 @color_option
@@ -66,12 +66,13 @@ def command(
 ) -> None:
     """Put a deleted session back where it was.
 
-    Then `claude --resume` finds it. ID may be the beginning of a session's id. A file that is there with other
-    bytes is never overwritten.
+    Then `claude --resume` finds it. ID may be the beginning of a session's id. An existing file with
+    different bytes is never overwritten.
 
-    With --from, the archive itself is replaced by a backup, after a question. What it was is kept beside it.
-    Sessions that were forgotten since do not come back. Accounts come along (FILE.accounts), but whoever was
-    disabled since, and tokens and links that ended since, stay so; everybody logs in again.
+    With --from, the archive itself is replaced with a backup, after you confirm it. The previous archive is
+    kept next to it. Sessions that have been forgotten since do not come back. Accounts are restored, too
+    (FILE.accounts), but users that have been disabled since, and tokens and links that have ended since, stay
+    so; everybody has to log in again.
     """
     if (session is None) == (backup is None):
         raise MisuseError("name one session, or a backup with --from")
@@ -97,7 +98,7 @@ def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, ye
     document = RestoreDocument(store=path_text(str(place)), kept=None, forgotten=0, done=False)
     if not dry_run:
         confirm(
-            clean_line(f"Replace {path_text(str(place))} by {path_text(backup)}?"),
+            clean_line(f"Replace {path_text(str(place))} with {path_text(backup)}?"),
             yes=yes or not is_made(place),
             as_json=as_json,
         )
@@ -119,18 +120,20 @@ def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, ye
 
 def _describe(document: RestoreDocument) -> list[str]:
     if not document.done:
-        return [f"{document.store} would be replaced; the backup is sound"]
+        return [f"{document.store} would be replaced; the backup is intact"]
     told = [f"restored: {document.store}"]
     if document.kept is not None:
-        told.append(f"what it was is kept: {document.kept}")
+        told.append(f"the previous archive is kept: {document.kept}")
     if document.forgotten:
-        told.append(f"{document.forgotten:,} sessions of the backup were forgotten since, and are again")
+        told.append(
+            f"{document.forgotten:,} sessions of the backup have been forgotten since, and stay forgotten"
+        )
     if document.accounts is not None:
         told.append(
-            f"accounts restored, too: {plural(document.accounts.users, 'user')}; everybody logs in again"
+            f"accounts restored, too: {plural(document.accounts.users, 'user')}; everybody has to log in again"
         )
         if document.accounts.newer:
             told.append(
-                f"users, tokens and links changed since, which stay as they are: {document.accounts.newer:,}"
+                f"users, tokens and links changed since, and left as they are: {document.accounts.newer:,}"
             )
     return told

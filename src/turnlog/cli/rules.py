@@ -56,12 +56,12 @@ Examples:
 """,
 )
 def command() -> None:
-    """Say who sees the sessions of whole projects.
+    """Set who sees the sessions of a whole project.
 
-    A rule counts where the person whose session it is did not choose otherwise. PATTERN matches the project's
-    path, with '*' for anything; without a '/' it may match the last folder alone. The longest one that
-    matches counts. Without any rule, sessions are private. These commands act on the archive itself, as its
-    operator; the audit records what they do.
+    A rule applies unless the owner of a session has chosen otherwise. PATTERN matches the project's path,
+    with '*' for anything; without a '/' it may also match just the last folder. If several match, the longest
+    one applies. Without a rule, sessions are private. These commands act on the archive itself, as its
+    operator; the audit log records what they do.
     """
 
 
@@ -81,7 +81,7 @@ def _list(as_json: bool, color: bool | None) -> None:
         width = output.width if output.is_terminal else None
         output.print(render_table(_COLUMNS, rows, width, color=output.has_color))
     if not rules:
-        raise NothingFoundError("there are no rules: sessions are private unless they are shared one by one")
+        raise NothingFoundError("there are no rules: sessions are private unless they are shared individually")
 
 
 @command.command("set")
@@ -92,7 +92,7 @@ def _list(as_json: bool, color: bool | None) -> None:
 @json_option
 @color_option
 def _set(pattern: str, visibility: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
-    """Set a rule: the sessions of the projects that fit are shared with the team, or private."""
+    """Set a rule: sessions of matching projects are shared with the team, or private."""
     output = Output(Settings.from_env(), color, pager=False)
     _change(output, pattern, Visibility(visibility), dry_run=dry_run, yes=yes, as_json=as_json)
 
@@ -104,7 +104,7 @@ def _set(pattern: str, visibility: str, dry_run: bool, yes: bool, as_json: bool,
 @json_option
 @color_option
 def _remove(pattern: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
-    """Remove a rule: what it said is as if it had never been said."""
+    """Remove a rule, as if it had never been set."""
     output = Output(Settings.from_env(), color, pager=False)
     _change(output, pattern, None, dry_run=dry_run, yes=yes, as_json=as_json)
 
@@ -120,7 +120,7 @@ def _change(
         if not as_json:
             output.print([_say(pattern, visibility, sessions)])
         if not dry_run:
-            confirm("Do this?", yes=yes, as_json=as_json)
+            confirm("Apply this change?", yes=yes, as_json=as_json)
             sessions = store.set_rule(LOCAL, pattern, visibility)
             said = "removed" if visibility is None else visibility.value
             record(accounts, Action.RULE_CHANGED, detail=f"{pattern}: {said}")
@@ -131,11 +131,11 @@ def _change(
 
 
 def _say(pattern: str, visibility: Visibility | None, sessions: int) -> str:
-    what = f"{clean_line(pattern)}: {'no rule any more' if visibility is None else visibility.value}"
+    what = f"{clean_line(pattern)}: {'rule removed' if visibility is None else visibility.value}"
     if not sessions:
-        return f"{what}; nobody sees more or less by that now"
+        return f"{what}; this changes nothing for existing sessions"
     if visibility is Visibility.TEAM:
-        return f"{what}; the whole team sees {plural(sessions, 'session')} more by that"
+        return f"{what}; the whole team can now see {plural(sessions, 'more session')}"
     if visibility is Visibility.PRIVATE:
-        return f"{what}; others no longer see {plural(sessions, 'session')} by that"
-    return f"{what}; who sees {plural(sessions, 'session')} changes by that"
+        return f"{what}; others can no longer see {plural(sessions, 'session')}"
+    return f"{what}; this changes who can see {plural(sessions, 'session')}"

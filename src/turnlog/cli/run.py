@@ -32,15 +32,15 @@ __all__ = ["command"]
     epilog="""\b
 Examples:
   turnlog run                                     a conversation with `claude`
-  turnlog run -- claude --model opus              with options of its own
+  turnlog run -- claude --model opus              with options for `claude`
   turnlog run -p "Fix the tests" -- claude        one turn, for scripts
 \b
 At the prompt:
-  /model NAME      go on with another model       /mode NAME   another permission mode
-  Ctrl-C           interrupt the turn; twice, end the program        Ctrl-D   end it
+  /model NAME      change the model               /mode NAME   change the permission mode
+  Ctrl-C           interrupt the turn; press it twice to end the program        Ctrl-D   end it
 """,
 )
-@click.option("-p", "--prompt", metavar="PROMPT", help="Say this, and end when it is done.")
+@click.option("-p", "--prompt", metavar="PROMPT", help="Send this prompt, and end when it is done.")
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @json_option
 @color_option
@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Run Claude Code, show its turns as they happen, and archive them.
 
-    The program speaks its stream with turnlog, which keeps every line of both sides. When a tool needs
+    turnlog exchanges stream messages with the program, and keeps every line of both sides. When a tool needs
     permission, you are asked; without a terminal, the answer is no. With --json, the program's own lines are
     printed. The exit status is that of the program.
     """

@@ -14,23 +14,24 @@ __all__ = ["command"]
     epilog="""\b
 Examples:
   turnlog schema                                      for one server
-  turnlog schema --retention-days 400                 sessions go when they are that old
+  turnlog schema --retention-days 400                 sessions are deleted when they are that old
   turnlog schema --cluster turnlog > turnlog.sql      for all servers of a cluster
 """,
 )
+@click.option("--cluster", metavar="NAME", help="The name of the cluster on which to create the tables.")
+@click.option("--database", metavar="NAME", default="turnlog", show_default=True, help="The database's name.")
 @click.option(
-    "--cluster", metavar="NAME", help="What the servers call the cluster that the tables are to be on."
-)
-@click.option("--database", metavar="NAME", default="turnlog", show_default=True, help="In which database.")
-@click.option(
-    "--retention-days", type=click.IntRange(min=1), metavar="N", help="After how many days sessions go. [never]"
+    "--retention-days",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="After how many days sessions are deleted. [never]",
 )
 def command(cluster: str | None, database: str, retention_days: int | None) -> None:
-    """Print the statements that make an archive's tables on ClickHouse.
+    """Print the statements that create an archive's tables on ClickHouse.
 
-    turnlog makes them itself when it first opens an archive on a single server. This is for those who want to
-    see them before, who make tables themselves, or who run a cluster: there each table is in shards, with
-    replicas, and what the servers call `{shard}` and `{replica}` must be among their macros.
+    turnlog creates them itself when it first opens an archive on a single server. This is for those who want
+    to see them first, who create tables themselves, or who run a cluster: there, each table has shards and
+    replicas, and the servers' macros must define `{shard}` and `{replica}`.
     """
     try:
         from turnlog.store.clickhouse.cluster import create_cluster, create_single  # its driver is optional

@@ -49,8 +49,8 @@ def _is_word(arg: str) -> bool:
 Examples:
   turnlog search parser error                    both words in one text
   turnlog search '"cannot find module"'          a phrase
-  turnlog search 'pars*' OR tokenizer            beginnings of words, either of two
-  turnlog search src/app.py -test                exactly so, and without the other
+  turnlog search 'pars*' OR tokenizer            the beginning of a word, or another word
+  turnlog search src/app.py -test                exactly this text, but not the other
   turnlog search tool:Bash is:error after:7d     calls that failed in the last week
 """,
 )
@@ -60,13 +60,13 @@ Examples:
     type=click.Choice([order.value for order in SearchOrder]),
     default=SearchOrder.NEWEST.value,
     show_default=True,
-    help="What comes first; by relevance, the newest few thousand texts are ranked.",
+    help="The order of the hits; relevance ranks the newest few thousand texts.",
 )
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many hits at once."
 )
 @click.option(
-    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR that it ended with."
+    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
 @json_option
 @color_option
@@ -80,12 +80,12 @@ def command(
     color: bool | None,
     pager: bool | None,
 ) -> None:
-    """Search prompts, answers, thinking, what tools were given and answered, titles and hooks.
+    """Search prompts, answers, thinking, tool inputs and outputs, titles and hooks.
 
-    Words side by side must all be in one text. A word with other characters in it (foo_bar.baz, --flag) is
-    looked for as it stands; "…" is a phrase, x* a beginning, *x* any part of a word, -x what must not be there.
-    Filters: project: session: tool: model: role: category: branch: file: kind: agent: is:error is:sidechain
-    after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
+    All words must be in the same text. A word with other characters in it (foo_bar.baz, --flag) is searched
+    for exactly; "…" is a phrase, x* the beginning of a word, *x* any part of a word, -x a word that must not
+    be there. Filters: project: session: tool: model: role: category: branch: file: kind: agent: is:error
+    is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
     settings = Settings.from_env()
@@ -98,7 +98,7 @@ def command(
     elif page.hits:
         output.print(render_hits(page.hits, names, color=output.has_color))
     if page.unreadable:
-        warn(f"{page.unreadable:,} texts could not be read: `turnlog verify` says more")
+        warn(f"{page.unreadable:,} texts could not be read; run `turnlog verify` for details")
     if not page.hits:
         raise NothingFoundError("nothing was found")
     if page.next is not None and not as_json:

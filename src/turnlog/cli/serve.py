@@ -51,7 +51,7 @@ class ServeDocument(Struct, frozen=True, gc=False, kw_only=True):
     epilog="""\b
 Examples:
   turnlog serve
-  turnlog serve --demo                   sample sessions, without your own
+  turnlog serve --demo                   sample sessions instead of your own
   turnlog serve --no-browser --port 9000
 """,
 )
@@ -66,12 +66,12 @@ Examples:
     "allowed",
     metavar="NAME[:PORT]",
     multiple=True,
-    help="Answer to this name, too: that of a proxy or a tunnel.",
+    help="Also accept this host name: that of a proxy or a tunnel.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
-@click.option("--no-sync", is_flag=True, help="Show what is archived; do not look for more.")
-@click.option("--demo", is_flag=True, help="Show sample sessions, apart from your own.")
-@click.option("--new-token", is_flag=True, help="Make a new token for programs; the old one ends.")
+@click.option("--no-sync", is_flag=True, help="Show what is archived; do not archive anything new.")
+@click.option("--demo", is_flag=True, help="Show sample sessions instead of your own.")
+@click.option("--new-token", is_flag=True, help="Create a new token for programs; the old one stops working.")
 @click.option("--log-requests", is_flag=True, help="Write a line for each request to standard error.")
 @click.option(
     "--log-format",
@@ -85,7 +85,7 @@ Examples:
     type=click.FloatRange(0, 3600),
     default=0.0,
     metavar="SECONDS",
-    help="When told to end, keep answering for this long while /api/ready says so.",
+    help="When stopped, keep answering for this long while /api/ready reports it.",
 )
 @json_option
 @color_option
@@ -103,11 +103,11 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Show all sessions in the browser, and what is written while you look.
+    """Show all sessions in the browser, updated live.
 
-    Archives what is new, as `turnlog sync --watch` does, and serves the page and the API, to this machine alone
-    unless told otherwise. The address that is shown lets one browser in; programs send the token of a file that
-    only you can read.
+    Archives what is new, as `turnlog sync --watch` does, and serves the page and the API, only to this
+    machine unless you say otherwise. The address that is printed lets one browser in; programs send the token
+    from a file that only you can read.
     """
     settings = Settings.from_env()
     for name in allowed:
@@ -126,8 +126,8 @@ def command(
     output = Output(settings, color, pager=False)
     if not is_loopback(options.host):
         warn(
-            f"on {host} everybody on the network can reach this server, and nothing is encrypted: who listens "
-            "on the way can read your sessions, and the secrets that let you in"
+            f"on {host}, everybody on the network can reach this server, and nothing is encrypted: anyone who "
+            "intercepts the traffic can read your sessions, and the secrets that let you in"
         )
 
     samples = demo or (not as_json and _wants_demo(settings))
@@ -167,7 +167,7 @@ def _tell(output: Output, ready: Ready, as_json: bool, what: str) -> None:
         [
             f"turnlog serves {what} at {ready.url}/",
             f"  {address}",
-            "  lets one browser in, once, within 10 minutes; `turnlog serve` again shows another",
+            "  opens the page in one browser, once, within 10 minutes; run `turnlog serve` again for another",
             "Ctrl-C ends it.",
         ]
     )
@@ -182,10 +182,10 @@ def _wants_demo(settings: Settings) -> bool:
         return False
     places = ", ".join(map(path_text, settings.config_dirs))
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
-        warn(f"no sessions of Claude Code in {places} yet; `turnlog serve --demo` shows sample ones")
+        warn(f"no Claude Code sessions in {places} yet; `turnlog serve --demo` shows sample ones")
         return False
     return click.confirm(
-        f"There are no sessions of Claude Code in {places} yet. Show sample ones?", default=True, err=True
+        f"There are no Claude Code sessions in {places} yet. Show sample ones?", default=True, err=True
     )
 
 

@@ -55,7 +55,7 @@ Examples:
 """,
 )
 def command() -> None:
-    """Keep `turnlog sync --watch` running, so that nothing is deleted unseen.
+    """Keep `turnlog sync --watch` running, so that nothing is deleted before it is archived.
 
     On Linux that is a systemd user unit, on macOS a launchd agent. It runs with low
     priority while you are logged in; `loginctl enable-linger` keeps it running after that.
@@ -63,7 +63,9 @@ def command() -> None:
 
 
 @command.command("install")
-@click.option("--push", "url", metavar="URL", help="Keep `turnlog push --to URL` running, in another service.")
+@click.option(
+    "--push", "url", metavar="URL", help="Keep `turnlog push --to URL` running, as a separate service."
+)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -81,9 +83,9 @@ def _install(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Write the service's file and start it; again changes nothing.
+    """Install the service and start it, if it is not running yet.
 
-    TURNLOG_HOME and CLAUDE_CONFIG_DIR count as they are now.
+    It uses the current values of TURNLOG_HOME and CLAUDE_CONFIG_DIR.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -108,7 +110,7 @@ def _install(
 @json_option
 @color_option
 def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
-    """Stop the service and remove its file; what is archived stays."""
+    """Stop the service and remove it; the archive stays."""
     service = find_service(pushes=pushes)
     output = Output(Settings.from_env(), color, pager=False)
     _finish(output, as_json, service, *service.uninstall())
@@ -119,9 +121,9 @@ def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
 @json_option
 @color_option
 def _status(pushes: bool, as_json: bool, color: bool | None) -> None:
-    """Say whether the service is installed and runs, and its last words.
+    """Show whether the service is installed and running, with its last output.
 
-    Exit status 1 means that it does not run.
+    Exit status 1 means that it is not running.
     """
     output = Output(Settings.from_env(), color, pager=False)
     found = find_service(pushes=pushes).ask()
@@ -138,7 +140,7 @@ def find_service(*, pushes: bool = False) -> Service:
     kind = _SERVICES.get(sys.platform)
     if kind is None:
         raise MisuseError(
-            f"no services on {sys.platform}; let the system's scheduler run `turnlog sync --watch`"
+            f"services are not supported on {sys.platform}; run `turnlog sync --watch` with its scheduler"
         )
     return kind(Path(os.path.expanduser("~")), os.environ, pushes=pushes)
 
@@ -160,7 +162,9 @@ def _build_push(job: Job, url: str, token_file: Path | None, limit_rate: str | N
     """Return the job that pushes; the token itself stands in no file that others may read."""
     parse_server(url)
     if token_file is None:
-        raise MisuseError("a service needs --token-file: its own file may be read by others")
+        raise MisuseError(
+            "a service needs --token-file, because others may be able to read the service's own file"
+        )
     rate = () if limit_rate is None else ("--limit-rate", limit_rate)
     if limit_rate is not None:
         parse_rate(limit_rate)
@@ -190,7 +194,7 @@ def _describe_failure(steps: list[StepTaken]) -> Iterator[str]:
     failed = [step for step in steps if step.status != 0]
     if failed:
         yield clean_line(failed[0].output or f"exit status {failed[0].status}")
-        yield "Run yourself, when that is possible:"
+        yield "Run this yourself, when possible:"
         yield from (f"  {clean_line(shlex.join(step.command))}" for step in failed)
 
 
@@ -202,6 +206,6 @@ def _describe_status(found: ServiceStatus) -> Iterator[str]:
         yield f"not written by turnlog: {path}"
     else:
         yield f"installed: {path}"
-    running = {True: "running", False: "not running", None: "unknown whether it runs"}[found.running]
+    running = {True: "running", False: "not running", None: "unknown whether it is running"}[found.running]
     yield f"{running} ({clean_line(found.state)})" if found.state else running
     yield from (f"  {clean_line(line)}" for line in found.last_words)

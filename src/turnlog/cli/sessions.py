@@ -35,8 +35,8 @@ _ALL = 1 << 31
     epilog="""\b
 Examples:
   turnlog sessions                           the newest
-  turnlog sessions parser --since 7d         with "parser" in the title, of the last week
-  turnlog sessions --project . --sort cost   of this folder and those below, the dearest first
+  turnlog sessions parser --since 7d         with "parser" in the title, from the last week
+  turnlog sessions --project . --sort cost   in this folder and below it, the most expensive first
   turnlog sessions --starred --tag bug
   turnlog sessions --person ben --visibility team
   turnlog sessions --only-here --limit 0 --csv > gone.csv
@@ -45,13 +45,15 @@ Examples:
 )
 @click.argument("text", required=False)
 @click.option(
-    "--project", metavar="TEXT|PATH", help="In a project: a part of its path, or a folder and all below it."
+    "--project",
+    metavar="TEXT|PATH",
+    help="In a project: a part of its path, or a folder and everything below it.",
 )
 @click.option("--session", metavar="ID", help="The beginning of a session's id.")
 @click.option("--model", metavar="TEXT", help="That used a model: a part of its name is enough.")
 @click.option("--branch", metavar="TEXT", help="On a git branch: a part of its name is enough.")
 @click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; may be repeated: with all of them."
+    "--tag", "tags", multiple=True, metavar="TAG", help="With this tag; may be repeated to require several."
 )
 @click.option(
     "--person",
@@ -59,7 +61,7 @@ Examples:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_users,
-    help="Of this person; may be repeated: of any of them. An empty NAME stands for nobody.",
+    help="Owned by this person; may be repeated to allow several. An empty NAME stands for nobody.",
 )
 @click.option(
     "--machine",
@@ -67,7 +69,7 @@ Examples:
     multiple=True,
     metavar="NAME",
     shell_complete=complete_machines,
-    help="From this machine: its host, or the beginning of its name; may be repeated: from any of them.",
+    help="From this machine: its host, or the beginning of its name; may be repeated to allow several.",
 )
 @click.option(
     "--visibility",
@@ -77,7 +79,11 @@ Examples:
 @click.option("--starred/--not-starred", default=None, help="With a star, or without.")
 @click.option("--archived", is_flag=True, help="Only those that were put away (`turnlog mark --archive`).")
 @click.option("--all", "with_archived", is_flag=True, help="Include those that were put away.")
-@click.option("--only-here/--still-there", default=None, help="Whose files are gone, or still there.")
+@click.option(
+    "--only-here/--still-there",
+    default=None,
+    help="Whose files no longer exist outside the archive, or still do.",
+)
 @click.option(
     "--since", metavar="TIME", help="Active at this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h."
 )
@@ -90,7 +96,7 @@ Examples:
     "--like",
     metavar="ID",
     shell_complete=complete_sessions,
-    help="Those that a program started with the same prompt as this one, each on a row of its own.",
+    help="Those that a program started with the same prompt as this one, each on its own row.",
 )
 @click.option(
     "--grouped/--ungrouped",
@@ -103,7 +109,7 @@ Examples:
     type=click.Choice([order.value for order in SessionOrder]),
     default=SessionOrder.NEWEST.value,
     show_default=True,
-    help="What comes first.",
+    help="The order of the rows.",
 )
 @click.option(
     "--limit",
@@ -113,7 +119,7 @@ Examples:
     help="How many at once; 0 for all of them.",
 )
 @click.option(
-    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR that it ended with."
+    "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
@@ -131,13 +137,13 @@ def command(
     grouped: bool | None,
     **asked: Any,
 ) -> None:
-    """List the sessions of the archive.
+    """List archived sessions.
 
     TEXT is a part of their titles, or of the names that you gave them. Those that were put away are left out,
-    unless you ask for them. An id that is shown is enough for `turnlog show`.
+    unless you ask for them. The ids that are shown are long enough for `turnlog show`.
 
-    Sessions that a program started again and again with the same prompt are one row, the first of them;
-    `--like` lists them all.
+    Sessions that a program started again and again with the same prompt share one row; `--like` lists them
+    all.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
@@ -205,7 +211,7 @@ def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> Sessio
     """Return a filter for the sessions like one."""
     session, _ = find_session(store, prefix)
     if session.row.series is None:
-        raise NothingFoundError(f"{prefix} was not started by a program, so no session counts as like it")
+        raise NothingFoundError(f"{prefix} was not started by a program, so there are no sessions like it")
     if wanted.persons and (session.person or "") not in wanted.persons:
         raise NothingFoundError("no such session is archived")
     return replace(wanted, series=session.row.series, persons=(session.person or "",))

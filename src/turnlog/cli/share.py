@@ -47,14 +47,14 @@ class SharedSession(Struct, frozen=True, gc=False, kw_only=True):
 Examples:
   turnlog share 5d1c                 who sees it
   turnlog share 5d1c 77e0 --team     the whole team
-  turnlog share 5d1c --private       nobody but whose it is, and admins
-  turnlog share 5d1c --by-rule       as the rules say (`turnlog rules`)
+  turnlog share 5d1c --private       only its owner and admins
+  turnlog share 5d1c --by-rule       follow the rules (`turnlog rules`)
 """,
 )
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_sessions)
 @click.option("--team", "to_team", is_flag=True, help="Share them with the team.")
-@click.option("--private", "is_private", is_flag=True, help="Share them with nobody.")
-@click.option("--by-rule", is_flag=True, help="Leave it to the rules for their projects.")
+@click.option("--private", "is_private", is_flag=True, help="Make them private.")
+@click.option("--by-rule", is_flag=True, help="Follow the rules for their projects.")
 @json_option
 @color_option
 def command(
@@ -65,10 +65,11 @@ def command(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Say who sees sessions: the team, or only their owner and admins.
+    """Set who sees sessions: the team, or only their owner and admins.
 
-    SESSION may be the beginning of a session's id, or of the name that you gave it. Without any option, it is
-    only shown who sees them. This acts on the archive itself, as its operator; the audit records what it does.
+    SESSION may be the beginning of a session's id, or of the name that you gave it. Without any option, the
+    command only shows who sees them. It acts on the archive itself, as its operator; the audit log records
+    what it does.
     """
     if to_team + is_private + by_rule > 1:
         raise MisuseError("--team, --private and --by-rule cannot be used together")

@@ -50,26 +50,26 @@ Examples:
   turnlog show 5d1c --full --thinking             everything that was said
   turnlog show 5d1c --turns                       prompts, times, tokens, cost
   turnlog show 5d1c --tree                        branches of edited prompts
-  turnlog show 5d1c --message 120 --context 5     message 120, and 5 before and behind it
+  turnlog show 5d1c --message 120 --context 5     message 120, and 5 before and after it
   turnlog show 5d1c --json | jq '.messages[].text'
 """,
 )
 @click.argument("what", metavar="ID|FILE|-", required=False, shell_complete=complete_sessions_or_files)
 @click.option("--tree", is_flag=True, help="Draw the tree of messages, with its branches.")
-@click.option("--turns", is_flag=True, help="List the turns: prompts, and what answering them took.")
+@click.option("--turns", is_flag=True, help="List the turns: prompts, and what answering them used.")
 @click.option("--agents", is_flag=True, help="List the sub-agents, each under the one that started it.")
 @click.option(
     "--raw", is_flag=True, help="Print the file's bytes; on a terminal, with control characters escaped."
 )
-@click.option("--session", metavar="ID", help="Of a FILE with several sessions, the one to show.")
+@click.option("--session", metavar="ID", help="The session to show, if FILE has several.")
 @click.option("--capture", is_flag=True, help="List what turnlog captured itself: control traffic, results.")
 @click.option("--message", metavar="ID|INDEX", help="Show one message, and some around it.")
-@click.option("--agent", metavar="ID", help="The message is one of this sub-agent's.")
+@click.option("--agent", metavar="ID", help="Look for the message in this sub-agent.")
 @click.option(
-    "--context", type=click.IntRange(0), metavar="N", help="How many messages around it.  [default: 3]"
+    "--context", type=click.IntRange(0), metavar="N", help="How many messages to show around it.  [default: 3]"
 )
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
-@click.option("--full", is_flag=True, help="Show results and notices whole, not just their beginning.")
+@click.option("--full", is_flag=True, help="Show results and notices in full, not just their beginning.")
 @json_option
 @color_option
 @pager_option
@@ -90,13 +90,13 @@ def command(
     color: bool | None,
     pager: bool | None,
 ) -> None:
-    """Show a session as a conversation that a person can follow.
+    """Show a session as a readable conversation.
 
-    ID is the beginning of an archived session's id, or of the name that you gave it, whether its files are
-    still there or not. FILE is a session file of Claude Code, of today or of old, a sub-agent's, or the SDK's
-    stream; - reads one from standard input. If FILE is a dump with messages of several sessions, --session
-    says which. Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed,
-    ■ interrupted, ⊘ not allowed, … without a result.
+    ID is the beginning of an archived session's id, or of the name that you gave it, whether its files still
+    exist or not. FILE is a session file of any version of Claude Code, a sub-agent's, or the SDK's stream; -
+    reads one from standard input. If FILE is a dump with messages of several sessions, --session selects one.
+    Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed, ■ interrupted,
+    ⊘ not allowed, … without a result.
     """
     if what is None:
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")
@@ -170,10 +170,10 @@ def _print_raw(shown: Shown, output: Output) -> None:
 def _require_content(name: str, session: Session) -> None:
     lines = session.lines or tuple(line for agent in session.agents for line in agent.lines)
     if not lines:
-        raise NothingFoundError(f"{name}: no lines in it")
+        raise NothingFoundError(f"{name}: no lines")
     if all(line.dialect is Dialect.UNKNOWN for line in lines):
         reason = lines[0].problems[0] if lines[0].problems else "unknown"
-        raise NothingFoundError(f"{name}: none of its lines is known; the first one: {reason}")
+        raise NothingFoundError(f"{name}: none of its lines are recognised; the first one: {reason}")
 
 
 def _render(
@@ -183,7 +183,7 @@ def _render(
     agents = session.agents
     yield from _render_marks(shown.marks)
     if shown.original is not None:
-        yield Text(f"begins as a copy of session {clean(shown.original)}", "dim")
+        yield Text(f"started as a copy of session {clean(shown.original)}", "dim")
     if shown.person is not None:
         shared = "shared with the team" if shown.visibility is Visibility.TEAM else "private"
         yield Text(f"{clean(shown.person)}'s, {shared}", "dim")
@@ -216,7 +216,7 @@ def _render_marks(marks: Marks) -> Iterator[Text]:
 def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:
     places = AgentPlaces(session.agents, session.workflows)
     left = [branch for branch in session.tree.branches if branch.fork is not None and not branch.active]
-    remarks = {branch.messages[0]: "a branch that was left" for branch in left}
+    remarks = {branch.messages[0]: "an abandoned branch" for branch in left}
     main = Nested(
         Text(), places.list_main(session.messages), session.compactions, remarks, session.conversation.notes
     )
@@ -227,5 +227,5 @@ def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:
     yield from render_conversation(main, find_nested, detail)
     for nested in map(nest, places.take_left()):
         yield Row(Text())
-        yield Row(Text.assemble(nested.title, ("  without a call here", "dim")))
+        yield Row(Text.assemble(nested.title, ("  without a call", "dim")))
         yield from render_conversation(nested, find_nested, detail)

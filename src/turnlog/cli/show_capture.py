@@ -71,7 +71,7 @@ def load_captures(what: str, settings: Settings) -> list[tuple[CapturedFile, lis
         meant = [source for source in known.sources if is_capture(source)]
         found = [(source, read_source(store.archive, LOCAL, source)) for source in meant]
     if not found:
-        raise NothingFoundError("nothing of this session was captured; Claude Code's files have all there is")
+        raise NothingFoundError("nothing was captured of this session; Claude Code's files have everything")
     return [(_describe(source, lines), lines) for source, lines in found]
 
 
@@ -123,15 +123,15 @@ def render_captures(found: list[tuple[CapturedFile, list[Line]]]) -> Iterator[Ro
             else:
                 yield Row(_tell(line), Text(f"{number:>6}  ", "dim"))
         if pieces:
-            yield Row(Text(f"{plural(pieces, 'piece')} of answers, which the lines above have whole", "dim"))
+            yield Row(Text(f"{plural(pieces, 'piece')} of answers that the lines above have in full", "dim"))
         for each in file.cut_off:
-            yield Row(Text(f"cut off: {shorten(each.text, _LONGEST) or 'nothing said yet'}", "yellow"))
+            yield Row(Text(f"cut off: {shorten(each.text, _LONGEST) or 'nothing yet'}", "yellow"))
 
 
 def _tell(line: Line) -> Text:
     value = _decode(line)
     if not isinstance(value, dict):
-        return Text.assemble(("no JSON object", "red"), "  ", shorten(_show(value), _LONGEST))
+        return Text.assemble(("not a JSON object", "red"), "  ", shorten(_show(value), _LONGEST))
     request, message = value.get("request"), value.get("message")
     words = [
         value.get("type"),

@@ -65,7 +65,7 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
         yield Shown(name, what, lambda: read(path, session=named), lambda: read_bytes(path))
         return
     if session is not None:
-        raise MisuseError(f"--session names a session in a file with several, and {what} is no file")
+        raise MisuseError(f"--session selects a session in a file with several, and {what} is not a file")
     if not is_made(settings.place):
         if path.is_dir():
             require_file(path)
@@ -75,7 +75,7 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
             stored, known = find_session(store, what)
         except NothingFoundError:
             if path.is_dir():
-                raise MisuseError(f"{what}: is a folder, and no archived session begins with it") from None
+                raise MisuseError(f"{what} is a folder, and no archived session begins with it") from None
             raise
         name = stored.marks.name or stored.row.session_id or stored.key
         yield Shown(
@@ -99,7 +99,7 @@ def _choose_dumped(path: Path, session: str | None) -> str | None:
     if session in dumped:
         return session
     if not dumped:
-        raise MisuseError(f"--session {session}: {path_text(path)} is no dump of several sessions")
+        raise MisuseError(f"--session {session}: {path_text(path)} is not a dump of several sessions")
     named = ", ".join(clean_line(each) for each in dumped[:_MOST_NAMED])
     more = f" and {len(dumped) - _MOST_NAMED} more" if len(dumped) > _MOST_NAMED else ""
     there = f"{path_text(path)} has {len(dumped)} sessions: {named}{more}"

@@ -57,7 +57,7 @@ Examples:
 @json_option
 @color_option
 def command(as_json: bool, color: bool | None) -> None:
-    """Say what the archive has, and how much of it exists only there."""
+    """Show what is archived, and how much of it exists only there."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings) as store:
@@ -100,9 +100,9 @@ def _describe(document: StatusDocument) -> list[str]:
     files, lines = plural(document.files, "file"), plural(document.lines, "line")
     return [
         f"{plural(document.sessions, 'session')} in {files}, {lines}",
-        f"{document.only_here:,} of them exist only here",
-        f"{size_text(document.bytes)} as they were, {size_text(document.store_bytes)} in the archive",
+        f"{document.only_here:,} of them exist only in the archive",
+        f"{size_text(document.bytes)} originally, {size_text(document.store_bytes)} in the archive",
         document.store,
-        *([f"a team's, with {plural(document.users, 'user')}"] if document.users else []),
+        *([f"shared by a team, with {plural(document.users, 'user')}"] if document.users else []),
         *([] if document.warning is None else [clean_line(document.warning)]),
     ]

@@ -95,14 +95,16 @@ Examples:
   "statusLine": {"type": "command", "command": "turnlog statusline"}
 """,
 )
-@click.option("--timezone", "zone_name", metavar="ZONE", help="Whose day counts.  [default: this machine's]")
+@click.option(
+    "--timezone", "zone_name", metavar="ZONE", help="The time zone of today.  [default: this machine's]"
+)
 @json_option
 @color_option
 def command(zone_name: str | None, as_json: bool, color: bool | None) -> None:
     """Print one line for Claude Code's status line, from its JSON on standard input.
 
-    Shows the model, what the session has cost, what today has, the block of five hours and the context. Without
-    an archive, what the input says. Never fails.
+    Shows the model, the cost of the session and of today, the current block of five hours, and how full the
+    context is. Without an archive, it shows only what is in the input. Never fails.
     """
     try:
         document = _build(_read_input(), zone_name)

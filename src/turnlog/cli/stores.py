@@ -39,7 +39,7 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
     """Open the store, and close it again; for reading, or if it is to be `existing`, it must be there."""
     place = settings.place
     if (existing or not writing) and not is_made(place):
-        raise NothingFoundError(f"nothing is archived yet in {settings.home}; `turnlog sync` does that")
+        raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
     store = open_store(place) if writing else _open_to_read(place)
     try:
         yield store

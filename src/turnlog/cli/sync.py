@@ -41,13 +41,13 @@ _LONG_PATIENCE = 600.0
     epilog="""\b
 Examples:
   turnlog sync                        all sessions of this machine
-  turnlog sync ~/old-laptop/.claude   those of a folder, too
-  turnlog sync --watch                and all that is written from now on
+  turnlog sync ~/old-laptop/.claude   those in a folder
+  turnlog sync --watch                and keep following them as they grow
 """,
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--workers", type=click.IntRange(1, 64), help="How many processes look at files.  [default: by size]"
+    "--workers", type=click.IntRange(1, 64), help="How many processes read files.  [default: by size]"
 )
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
 @json_option
@@ -57,8 +57,8 @@ def command(
 ) -> None:
     """Keep what Claude Code wrote: every byte of every session, for good.
 
-    Looks at the sessions in CLAUDE_CONFIG_DIR, else in ~/.claude, or at those in PATHs, and archives what is
-    new since the last time. What Claude Code has deleted meanwhile stays in the archive.
+    Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
+    is new since the last time. What Claude Code has deleted since then stays in the archive.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -95,7 +95,7 @@ def command(
     else:
         output.print([describe_sync(report)])
         if taken.added:
-            output.print([f"{plural(taken.added, 'hook event')} taken up"])
+            output.print([f"{plural(taken.added, 'hook event')} archived"])
 
 
 def _take_up(settings: Settings, store: CaredStore) -> Taken:
@@ -103,7 +103,7 @@ def _take_up(settings: Settings, store: CaredStore) -> Taken:
     try:
         return take_up(Spool(settings.home / SPOOL), store)
     except BusyStoreError as error:
-        warn(f"hook deliveries stay in the spool for now: {error}")
+        warn(f"hook events stay in the spool for now: {error}")
         return Taken()
 
 
@@ -112,7 +112,7 @@ def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[
         there = [path for path in settings.session_dirs if path.is_dir()]
         if not there:
             places = ", ".join(path_text(path) for path in settings.config_dirs)
-            raise NothingFoundError(f"no data of Claude Code in {places}; name a folder")
+            raise NothingFoundError(f"no Claude Code data in {places}; name a folder")
         return locate_sessions(there), there
     for path in paths:
         if not path.exists():

@@ -81,11 +81,11 @@ Examples:
 """,
 )
 def command() -> None:
-    """Make and revoke the tokens that let people and machines in.
+    """Create and revoke access tokens for people and machines.
 
-    A personal token lets its user in, as themselves. A machine's can push its user's sessions (`turnlog
-    push`), and nothing else; it is good for the first machine that uses it. Only digests are kept. These
-    commands act on the archive itself, as its operator; the audit records what they do.
+    A personal token lets its user log in. A machine token can only push its user's sessions (`turnlog push`);
+    it is bound to the first machine that uses it. Only digests of tokens are stored. These commands act on
+    the archive itself, as its operator; the audit log records what they do.
     """
 
 
@@ -95,19 +95,21 @@ def command() -> None:
     "name",
     metavar="NAME",
     shell_complete=complete_users,
-    help="Whose; needed unless there is one user.",
+    help="The token's user; required if there are several.",
 )
-@click.option("--machine", "is_machine", is_flag=True, help="One that only pushes sessions, of one machine.")
-@click.option("--label", default="", metavar="TEXT", help="What it is for.")
 @click.option(
-    "--days", type=click.IntRange(1, _LONGEST_DAYS), help="After how many days it ends.  [default: never]"
+    "--machine", "is_machine", is_flag=True, help="A token that can only push sessions, from one machine."
+)
+@click.option("--label", default="", metavar="TEXT", help="What the token is for.")
+@click.option(
+    "--days", type=click.IntRange(1, _LONGEST_DAYS), help="After how many days it expires.  [default: never]"
 )
 @json_option
 @color_option
 def _create(
     name: str | None, is_machine: bool, label: str, days: int | None, as_json: bool, color: bool | None
 ) -> None:
-    """Make a token, and print its secret, which nobody can see again."""
+    """Create a token, and print its secret, which cannot be shown again."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     kind = TokenKind.MACHINE if is_machine else TokenKind.PERSONAL
@@ -120,13 +122,13 @@ def _create(
         output.print_json(NewToken(token=_build(token), secret=secret))
         return
     use = "for `turnlog push` on one machine" if is_machine else "to log in with"
-    warn(f"a token of {user}'s {use}, which nobody can see again; `turnlog tokens revoke {token.id}` ends it")
+    warn(f"{user}'s token {use}, which cannot be shown again; `turnlog tokens revoke {token.id}` revokes it")
     output.print([secret])
 
 
 @command.command("list")
 @click.option("--user", "name", metavar="NAME", shell_complete=complete_users, help="Only this user's.")
-@click.option("--all", "with_ended", is_flag=True, help="Include those that have ended.")
+@click.option("--all", "with_ended", is_flag=True, help="Include expired and revoked ones.")
 @json_option
 @color_option
 def _list(name: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
@@ -148,7 +150,7 @@ def _list(name: str | None, with_ended: bool, as_json: bool, color: bool | None)
         )
     if not tokens:
         raise NothingFoundError(
-            "no valid tokens; --all also lists those that have ended" if found else "no tokens"
+            "no valid tokens; --all also lists expired and revoked ones" if found else "no tokens"
         )
 
 
@@ -159,7 +161,7 @@ def _list(name: str | None, with_ended: bool, as_json: bool, color: bool | None)
 @json_option
 @color_option
 def _revoke(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
-    """End tokens: they let nobody in from now on.
+    """Revoke tokens: nobody can use them from now on.
 
     ID may be the beginning of one, as `turnlog tokens list` shows it.
     """
@@ -172,7 +174,7 @@ def _revoke(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: 
             rows = [list(_cells(each, None)) for each in tokens]
             output.print(render_table(_COLUMNS, rows, None))
         if not dry_run:
-            confirm("End this?" if len(tokens) == 1 else "End these?", yes=yes, as_json=as_json)
+            confirm("Revoke this?" if len(tokens) == 1 else "Revoke these?", yes=yes, as_json=as_json)
             tokens = [_end(accounts, token) for token in tokens]
     if as_json:
         output.print_json([_build(token) for token in tokens])
@@ -192,7 +194,7 @@ def _choose_user(accounts: Accounts, name: str | None) -> str:
         return get_user(accounts, name).name
     users = [user.name for user in accounts.list_users() if user.disabled_ns is None]
     if not users:
-        raise NothingFoundError("there are no users yet; `turnlog users add` makes the first one")
+        raise NothingFoundError("there are no users yet; `turnlog users add` adds the first one")
     if len(users) > 1:
         raise MisuseError("there are several users: say whose it is with --user")
     return users[0]

@@ -94,12 +94,12 @@ Examples:
     required=False,
 )
 @click.option("--since", callback=_parse_day, metavar="DATE", help="From this day on.")
-@click.option("--until", callback=_parse_day, metavar="DATE", help="Up to this day, which is included.")
+@click.option("--until", callback=_parse_day, metavar="DATE", help="Up to and including this day.")
 @click.option(
     "--timezone",
     "zone_name",
     metavar="ZONE",
-    help="Whose days count, as Europe/Berlin.  [default: this machine's]",
+    help="The time zone of days, such as Europe/Berlin.  [default: this machine's]",
 )
 @click.option(
     "--breakdown", type=click.Choice([each.value for each in Breakdown]), help="What to break each row down by."
@@ -120,7 +120,7 @@ Examples:
     help="Session files, or folders of them, as they are.  [default: the archive; if there is none, all "
     "sessions in CLAUDE_CONFIG_DIR, else in ~/.claude]",
 )
-@click.option("--no-sync", is_flag=True, help="Don't look for what is new outside the archive.")
+@click.option("--no-sync", is_flag=True, help="Don't archive anything new first.")
 @click.option(
     "--prices",
     "price_file",
@@ -148,10 +148,10 @@ def command(
     color: bool | None,
     pager: bool | None,
 ) -> None:
-    """Count tokens and money, each answer once.
+    """Count tokens and cost, each answer once.
 
-    An answer that stands on several lines or in several files counts once, and sub-agents count. Answers that
-    were recorded before they ended, that have no price, or only an approximate one, are named.
+    An answer that is on several lines or in several files counts once, and sub-agents count. A note names
+    answers that were recorded before completion, that have no price, or only an approximate one.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager)

@@ -32,10 +32,10 @@ _COLUMNS = (
     Column("last seen", right=True, optional=1),
 )
 _WHAT_CHANGES = (
-    "From now on this is a team's: whoever opens the page or asks the server needs an account and a token of",
-    "their own. Sessions are seen by the person whose machine they come from, and by admins, until they are",
-    "shared; those of machines that are nobody's yet by admins alone (`turnlog machines assign`).",
-    "Whoever has the server's own token, or its files, sees everything as before.",
+    "From now on a team shares this archive: everyone who opens the page or calls the server needs an account",
+    "and a token. Only the owner of the machine that a session comes from, and admins, can see the session",
+    "until it is shared; if the machine has no owner yet, only admins can (`turnlog machines assign`).",
+    "Anyone who has the server's own token, or its files, still sees everything.",
 )
 
 
@@ -88,22 +88,20 @@ Examples:
 """,
 )
 def command() -> None:
-    """Add people to a team's archive, and say what they may do.
+    """Add people to a team's archive, and set what they may do.
 
-    An admin sees everything and looks after the others, a member has sessions and sees what is shared, a
-    viewer sees what is shared. These commands act on the archive itself, as its operator; the audit records
-    what they do.
+    An admin sees everything and manages the others, a member has sessions and sees what is shared, a viewer
+    sees what is shared. These commands act on the archive itself, as its operator; the audit log records what
+    they do.
     """
 
 
 @command.command("add")
 @click.argument("name")
 @click.option("--role", type=_ROLES, help="What they may do.  [default: member]")
-@click.option("--full-name", default="", metavar="TEXT", help="What people call them.")
-@click.option(
-    "--email", default="", metavar="ADDRESS", help="By which a login at a provider is known as theirs."
-)
-@click.option("--token", "with_token", is_flag=True, help="Make a first token for them, and print it.")
+@click.option("--full-name", default="", metavar="TEXT", help="Their full name.")
+@click.option("--email", default="", metavar="ADDRESS", help="Identifies their login at a provider.")
+@click.option("--token", "with_token", is_flag=True, help="Create a first token for them, and print it.")
 @json_option
 @color_option
 def _add(
@@ -115,10 +113,10 @@ def _add(
     as_json: bool,
     color: bool | None,
 ) -> None:
-    """Make an account. The first one must be an admin's.
+    """Add a user. The first one must be an admin.
 
-    NAME has small letters, digits, '.', '_' and '-', and never changes. An account lets nobody in by itself:
-    that takes a token, or a login at a provider with the same e-mail address.
+    NAME may contain lower-case letters, digits, '.', '_' and '-', and never changes. To log in, a user also
+    needs a token, or a login at a provider with the same e-mail address.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -126,7 +124,7 @@ def _add(
         is_first = not accounts.has_users()
         if is_first and role != UserRole.ADMIN:
             raise MisuseError(
-                f"the first user must be an admin, who adds the others: --role {UserRole.ADMIN.value}"
+                f"the first user must be an admin, who can then add the others: --role {UserRole.ADMIN.value}"
             )
         user = accounts.add_user(name, UserRole(role or UserRole.MEMBER), full_name=full_name, email=email)
         record(accounts, Action.USER_ADDED, person=name, detail=f"as {user.role}")
@@ -160,7 +158,7 @@ def _list(as_json: bool, color: bool | None) -> None:
         )
     if not users:
         raise NothingFoundError(
-            "there are no users: this archive is one person's; `turnlog users add` changes that"
+            "there are no users: this archive belongs to one person; `turnlog users add` changes that"
         )
 
 
@@ -186,7 +184,7 @@ def _show(name: str, as_json: bool, color: bool | None) -> None:
 @json_option
 @color_option
 def _role(name: str, role: str, as_json: bool, color: bool | None) -> None:
-    """Say what a user may do, from now on."""
+    """Change what a user may do."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with opened_accounts(settings) as accounts:
@@ -204,9 +202,9 @@ def _role(name: str, role: str, as_json: bool, color: bool | None) -> None:
 @json_option
 @color_option
 def _disable(name: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
-    """Let a user in no longer: tokens, open pages and links of theirs end at once.
+    """Disable a user: their tokens, open pages and links end at once.
 
-    Their name stays theirs, and their sessions stay as they are.
+    Their name stays reserved, and their sessions stay as they are.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -217,7 +215,7 @@ def _disable(name: str, dry_run: bool, yes: bool, as_json: bool, color: bool | N
             what = f"{plural(details.tokens, 'token')} and {plural(details.links, 'link')}"
             output.print([f"{what} of {name} would end" if dry_run else f"{what} of {name} will end"])
         if not dry_run:
-            confirm(f"Let {name} in no longer?", yes=yes, as_json=as_json)
+            confirm(f"Disable {name}?", yes=yes, as_json=as_json)
             user = accounts.disable_user(name)
             if before.disabled_ns is None:
                 record(accounts, Action.USER_DISABLED, person=name)
@@ -233,7 +231,7 @@ def _disable(name: str, dry_run: bool, yes: bool, as_json: bool, color: bool | N
 @json_option
 @color_option
 def _enable(name: str, as_json: bool, color: bool | None) -> None:
-    """Let a user in again. Tokens and links that ended stay ended."""
+    """Enable a user again. Tokens and links that have ended stay so."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with opened_accounts(settings) as accounts:
@@ -241,7 +239,7 @@ def _enable(name: str, as_json: bool, color: bool | None) -> None:
         user = accounts.enable_user(name)
         if before.disabled_ns is not None:
             record(accounts, Action.USER_ENABLED, person=name)
-    hint = f"{name} is enabled; a new token lets them in: `turnlog tokens create --user {name}`"
+    hint = f"{name} is enabled; to let them in, create a token: `turnlog tokens create --user {name}`"
     _answer(output, user, hint, as_json=as_json)
 
 
@@ -291,9 +289,9 @@ def _describe_new(user: User, *, is_first: bool, secret: str | None) -> Iterator
     if is_first:
         yield from _WHAT_CHANGES
     if secret is None:
-        yield f"Nothing lets them in yet: `turnlog tokens create --user {user.name}`"
+        yield f"They need a token to log in: `turnlog tokens create --user {user.name}`"
     else:
-        yield "Their token, which nobody can see again:"
+        yield "Their token, which cannot be shown again:"
         yield secret
 
 

@@ -71,7 +71,8 @@ def command(
 
     PATH is a file in any dialect (session files with their sub-agents', the SDK's stream, hook events), a
     folder of sessions, or - for standard input. ID is the beginning of an archived session's id, or of the
-    name that you gave it. Exit status 1 means that there are errors; what is normal in real sessions is a note.
+    name that you gave it. Exit status 1 means that there are errors; what is normal in real sessions is a
+    note.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager)

@@ -57,16 +57,17 @@ Examples:
 """,
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
-@click.option("--repair", is_flag=True, help="Mend what can be mended, and check again.")
+@click.option("--repair", is_flag=True, help="Repair what can be repaired, and check again.")
 @json_option
 @color_option
 def command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool | None) -> None:
     """Derive everything again from the archived bytes, and list what disagrees.
 
     The bytes of each file are checked against their digests, lines against the bytes, and rows against the
-    lines. ID may be the beginning of a session's id. With --repair, lines and rows are written anew; damaged
-    bytes are taken from the file outside, if it still has the very same. Exit status 1 means that something
-    disagrees. Without an ID, the accounts are looked at, too, which cannot be mended: a backup has them.
+    lines. ID may be the beginning of a session's id. With --repair, lines and rows are rewritten; damaged
+    bytes are taken from the original file, if it still has exactly the same ones. Exit status 1 means that
+    something disagrees. Without an ID, the accounts are checked, too; they cannot be repaired, only restored
+    from a backup.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -108,7 +109,7 @@ def _document(found: Disagreement, *, mended: bool) -> DisagreementDocument:
 
 def _describe(document: VerifyDocument) -> Iterator[str]:
     for found in document.disagreements:
-        state = "mended: " if found.mended else ""
+        state = "repaired: " if found.mended else ""
         where = f" {found.where}:" if found.where else ""
         yield clean_line(
             f"{state}{found.session or 'the store'}: {found.subject.value}:{where} {found.message}"
@@ -118,5 +119,5 @@ def _describe(document: VerifyDocument) -> Iterator[str]:
     if total == 0:
         yield f"{plural(document.sessions, 'session')}: everything agrees"
     else:
-        mended = f"{total - document.left:,} of them mended"
+        mended = f"{total - document.left:,} of them repaired"
         yield f"{plural(document.sessions, 'session')}: {plural(total, 'disagreement')}, {mended}"

@@ -97,9 +97,9 @@ def describe_sync(report: SyncReport) -> str:
     """Return what a sync did, in words."""
     parts = [f"{plural(report.sessions, 'session')}: {report.added:,} new, {report.changed:,} changed"]
     if report.rederived:
-        parts.append(f"{report.rederived:,} read anew by newer rules")
+        parts.append(f"{report.rederived:,} derived again by newer rules")
     if report.gone:
-        parts.append(f"{report.gone:,} gone from disk and kept here")
+        parts.append(f"{report.gone:,} deleted from disk and kept here")
     parts.append(
         f"{size_text(report.bytes)} and {plural(report.lines, 'line')} archived in {report.seconds:.1f} s"
     )
@@ -141,7 +141,7 @@ def _tell(output: Output, followed: Followed, as_json: bool) -> None:
         output.print([f"{datetime.now():%H:%M:%S}  {_describe(followed, followed.report)}"])
     if followed.reason:
         where = ", ".join(map(path_text, followed.paths)) or "all sessions"
-        warn(f"{where}: {followed.reason} (tried again in {followed.again_in:.0f} s)")
+        warn(f"{where}: {followed.reason} (trying again in {followed.again_in:.0f} s)")
 
 
 def _describe(followed: Followed, report: SyncReport) -> str:
@@ -151,7 +151,7 @@ def _describe(followed: Followed, report: SyncReport) -> str:
     if len(followed.paths) > _SHOWN:
         names.append(f"{len(followed.paths) - _SHOWN:,} more")
     if report.gone:
-        return f"{', '.join(names)}: gone from disk and kept here"
+        return f"{', '.join(names)}: deleted from disk and kept here"
     return f"{', '.join(names)}: {report.lines:,} lines, {report.bytes:,} bytes"
 
 

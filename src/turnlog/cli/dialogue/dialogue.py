@@ -104,7 +104,7 @@ class Dialogue:
                 mode = PermissionMode(value.strip())
             except ValueError:
                 names = ", ".join(each.value for each in PermissionMode)
-                self._display.tell(f"a mode is one of: {names}", "yellow")
+                self._display.tell(f"the mode must be one of: {names}", "yellow")
                 return True
             self._request(SetPermissionModeRequest(mode=mode), now)
         else:
@@ -115,7 +115,7 @@ class Dialogue:
         """Ask the program to end the turn; what it asked for is refused."""
         while self._questions:
             question = self._questions.popleft()
-            self._reply(question.request_id, question.refuse("The person interrupted.", interrupt=True))
+            self._reply(question.request_id, question.refuse("The user interrupted.", interrupt=True))
         self._request(InterruptRequest(), now)
 
     def answer(self, said: str) -> None:
@@ -166,7 +166,7 @@ class Dialogue:
             case Requested(request_id, CanUseToolRequest() as request):
                 self._consider(Question(request_id, request))
             case Requested(request_id):
-                self._send(self._peer.fail(request_id, "turnlog run does not do this"))
+                self._send(self._peer.fail(request_id, "turnlog run does not support this"))
             case Replied():
                 self._take_reply(event)
             case Cancelled(request_id):

@@ -26,8 +26,8 @@ from turnlog.messages.permissions import (
 
 __all__ = ["NOBODY", "Question"]
 
-NOBODY = "Nobody is there to be asked: turnlog runs without a terminal."
-_NO = "The person said no."
+NOBODY = "Nobody can be asked: turnlog runs without a terminal."
+_NO = "The user said no."
 _YES, _REFUSALS, _ALWAYS = ("y", "yes"), ("", "n", "no"), ("a", "always")
 _ASK = "AskUserQuestion"
 
@@ -49,7 +49,7 @@ class Question:
             yield from self._describe_next()
             return
         who = f" (agent {clean_line(request.agent_id)})" if request.agent_id else ""
-        yield f"{clean_line(request.tool_name)}{who} asks for leave:"
+        yield f"{clean_line(request.tool_name)}{who} asks for permission:"
         for reason in (request.description, request.decision_reason):
             if reason:
                 yield f"  {clean_line(reason)}"
@@ -59,7 +59,7 @@ class Question:
     def prompt(self) -> str:
         """What to ask."""
         if self._questions:
-            return "Number, or your own words: "
+            return "Number, or your own answer: "
         always = "" if self._request.suppress_always_allow_rule is True else "  [a]lways"
         return f"Allow? [y]es  [n]o{always}, or say why not: "
 
@@ -109,7 +109,7 @@ class Question:
 
     def _answer_question(self, said: str) -> PermissionAllow | PermissionDeny | None:
         if not said.strip():
-            return PermissionDeny(message="The person did not answer.")
+            return PermissionDeny(message="The user did not answer.")
         question = self._questions.pop(0)
         labels = [option["label"] for option in _list_options(question)]
         words = [word.strip() for word in said.split(",")]

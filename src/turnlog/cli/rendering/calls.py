@@ -30,7 +30,7 @@ MARKS: Mapping[CallState, tuple[str, str]] = MappingProxyType(
 _WORDS = {
     CallState.INTERRUPTED: "interrupted",
     CallState.REJECTED: "not allowed",
-    CallState.PLACEHOLDER: "goes on in the background",
+    CallState.PLACEHOLDER: "continues in the background",
     CallState.UNRESOLVED: "no result",
 }
 _LONGEST_NAME = 80

@@ -58,7 +58,10 @@ def _table(file: FileReport, everything: bool) -> Table:
         for rule, count in listed.items():
             if not everything and count > _LISTED:
                 table.add_row(
-                    Text(severity, _STYLES[severity]), "", rule, f"… and {count - _LISTED:,} more (--all)"
+                    Text(severity, _STYLES[severity]),
+                    "",
+                    rule,
+                    f"… and {count - _LISTED:,} more (list them with --all)",
                 )
     return table
 

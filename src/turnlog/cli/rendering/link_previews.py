@@ -16,7 +16,7 @@ _LONGEST = 100
 
 def describe_preview(preview: LinkPreview) -> Iterator[str]:
     """Yield what a link would show, and what is taken out."""
-    yield "Whoever has the address would see:"
+    yield "Anyone with the link would see:"
     yield f"  {shorten(preview.title, _LONGEST)}"
     if preview.project:
         yield f"  project: {clean_line(preview.project)}"
@@ -33,7 +33,7 @@ def describe_preview(preview: LinkPreview) -> Iterator[str]:
     for text in preview.excerpts:
         yield f"  “{shorten(text, _LONGEST)}”"
     taken = [f"{clean_line(kind)} {times:,} times" for kind, times in preview.redacted]
-    yield f"Taken out: {', '.join(taken) or 'nothing was found that looks like a secret'}"
+    yield f"Redacted: {', '.join(taken) or 'nothing was found that looks like a secret'}"
 
 
 def _join(parts: list[str]) -> str:

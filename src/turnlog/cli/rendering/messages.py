@@ -53,7 +53,7 @@ _AUTHORS: Mapping[Author, Heading] = MappingProxyType(
 )
 _TO_AGENT = Heading(">", "claude", "bold blue")
 _ERROR = Heading("✗", "error", "bold red")
-_KEPT = Heading("≡", "kept from before", "cyan")
+_KEPT = Heading("≡", "kept from earlier", "cyan")
 _RULES: Mapping[Rule, Heading] = MappingProxyType(
     {
         Rule.NOTICE: Heading("◆", "task", "cyan"),
@@ -63,16 +63,16 @@ _RULES: Mapping[Rule, Heading] = MappingProxyType(
         Rule.SUMMARY: Heading("≡", "summary", "cyan"),
         Rule.HOOK: Heading("⚙", "hook", "dim"),
         Rule.LONE_PROGRESS: Heading("…", "progress", "dim"),
-        Rule.META: Heading("∙", "metadata, hidden otherwise", "dim"),
+        Rule.META: Heading("∙", "metadata, normally hidden", "dim"),
         Rule.CONTEXT_SHOWN: Heading("+", "context", "dim"),
         Rule.UNKNOWN: Heading("?", "unknown", "yellow"),
     }
 )
 _UNTYPED = Heading("?", "unknown line", "yellow")
 _REMARKS = {
-    Rule.QUEUED: "while it worked",
+    Rule.QUEUED: "while it was working",
     Rule.WAITING: "still waiting",
-    Rule.LONE_RESULT: "result of no call here",
+    Rule.LONE_RESULT: "result without a call",
     Rule.RAN_COMMAND: "a command",
 }
 _BRIEF = frozenset(

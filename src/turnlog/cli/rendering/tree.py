@@ -1,6 +1,6 @@
 """The conversation as a tree: a line for each message, side branches to the right of what goes on.
 
-What is in use stays in one column; a branch that was left is drawn beside it, before the one that goes on. So
+What is in use stays in one column; an abandoned branch is drawn beside it, before the one that goes on. So
 even a prompt that was edited a hundred times takes two columns.
 """
 
@@ -47,7 +47,7 @@ def render_tree(tree: Tree, messages: Sequence[Message]) -> Iterator[Row]:
             todo += reversed(_list_next(stretch, offshoots.get(stretch.branch.index, [])))
             continue
         if stretch.branch.parent is None and stretch.branch is not trunks[0]:
-            yield Row(Text("── follows nothing above", "dim"))
+            yield Row(Text("── follows no message above", "dim"))
         yield from _draw(stretch, messages, active)
         todo += reversed(_list_next(stretch, offshoots.get(stretch.branch.index, [])))
 
@@ -65,7 +65,7 @@ def _draw(stretch: _Stretch, messages: Sequence[Message], active: frozenset[int]
     bar = Text("│ " * min(stretch.depth, _DEEPEST), "dim")
     if stretch.is_side:
         left = plural(len(stretch.branch.messages), "message")
-        yield Row(Text(f"├─╮ a branch that was left, {left}", "yellow"), bar[:-2])
+        yield Row(Text(f"├─╮ an abandoned branch, {left}", "yellow"), bar[:-2])
     for index in stretch.branch.messages:
         if messages[index].is_hidden:
             continue

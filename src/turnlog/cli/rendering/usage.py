@@ -151,17 +151,19 @@ def _list_notes(report: UsageReport) -> Iterator[str]:
         if row.block is not None and row.block.active:
             yield from _describe_block(row)
     if total.incomplete:
-        yield f"≥ {plural(total.incomplete, 'message')} recorded before the end: output and cost are a floor"
+        cut = plural(total.incomplete, "message")
+        yield f"≥ {cut} recorded before completion: output and cost are lower bounds"
     for model, count in total.unpriced.items():
         yield f"unpriced: {model} ({plural(count, 'message')}, not in the cost)"
     for term, count in total.estimated.items():
-        yield f"≈ {term} has no price of its own ({plural(count, 'message')}, priced without it)"
+        yield f"≈ {term} has no separate price ({plural(count, 'message')}, priced without it)"
     if total.saved_usd:
-        yield f"the cache saved {_amount(total.saved_usd)}: reads as plain input, less what writing cost extra"
+        saved = _amount(total.saved_usd)
+        yield f"the cache saved {saved}: reads at the price of plain input, minus the extra cost of writing"
     if report.reported:
         yield _own_figures(report.reported)
     if report.prices is not None:
-        yield f"prices: {report.prices.name} {report.prices.version}, newest of {report.prices.newest}"
+        yield f"prices: {report.prices.name} {report.prices.version}, latest from {report.prices.newest}"
 
 
 def _describe_block(row: UsageRow) -> Iterator[str]:
@@ -170,7 +172,7 @@ def _describe_block(row: UsageRow) -> Iterator[str]:
         return
     yield (
         f"active: {duration_text(block.minutes_left * 60)} left, {count_text(block.tokens_per_minute)} tokens "
-        f"a minute; by its end {count_text(block.projected_tokens)} tokens, {money_text(block.projected_usd)}"
+        f"a minute; at this rate {count_text(block.projected_tokens)} tokens, {money_text(block.projected_usd)}"
     )
     if block.limit_used is not None:
         yield f"limit: {block.limit_used:.0%} used, {block.limit_projected or 0:.0%} by the end"
@@ -184,4 +186,4 @@ def _own_figures(reported: tuple[ReportedCost, ...]) -> str:
     said = money_text(sum((each.cost_usd for each in reported), Decimal(0)))
     computed = money_text(sum((each.computed_usd for each in reported), Decimal(0)))
     sessions = plural(len(reported), "session")
-    return f"Claude Code's own figure for {sessions}: {said}; what their lines come to: {computed}"
+    return f"Claude Code's own figure for {sessions}: {said}; computed from their lines: {computed}"

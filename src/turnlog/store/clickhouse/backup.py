@@ -95,7 +95,7 @@ class BackingUp(Connected):
         self._engine.check_writable()
         target = Path(os.path.abspath(target))
         if target.exists() and not force:
-            raise StoreError(f"{target} is there already; nothing was overwritten")
+            raise StoreError(f"{target} already exists; nothing was overwritten")
         new = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
             with open(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

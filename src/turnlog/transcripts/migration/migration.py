@@ -71,7 +71,7 @@ def migrate(
 
 def _check_absent(target: Path) -> None:
     if os.path.lexists(target):
-        raise MigrationError("is there already", os.fspath(target))
+        raise MigrationError("already exists", os.fspath(target))
 
 
 class _Source:
@@ -104,12 +104,12 @@ class _Source:
         """Return the path to write to, and whether it is the source itself."""
         if target.exists() and os.path.samestat(target.stat(), self._status):
             if not in_place:
-                raise MigrationError("is the file that is to be migrated", os.fspath(target))
+                raise MigrationError("is the file to migrate", os.fspath(target))
             return target.resolve(), True
         if not force:
             _check_absent(target)
         if target.is_dir() or not target.parent.is_dir():
-            raise MigrationError("is no place for a file", os.fspath(target))
+            raise MigrationError("cannot be written as a file", os.fspath(target))
         return target, False
 
     def plan(self) -> Migration:
