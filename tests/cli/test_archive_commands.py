@@ -82,7 +82,7 @@ def test_excluded_projects_are_not_archived(env: dict[str, str]) -> None:
     [
         (("status",), 1, "nothing is archived yet"),
         (("export", "0b5c", "--raw", "--output", "out"), 1, "nothing is archived yet"),
-        (("export", "0b5c", "--output", "out"), 2, "or --raw for the files as they were"),
+        (("export", "0b5c", "--output", "out"), 2, "or --raw for the original files"),
         (("sync", "/no/such/place"), 2, "/no/such/place: No such file or directory"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_machine_without_claude_code_is_told_so(tmp_path: Path) -> None:
     env = {"TURNLOG_HOME": str(tmp_path / "home"), "CLAUDE_CONFIG_DIR": str(tmp_path / "none")}
     ran = run("sync", env=env)
     assert ran.returncode == 1
-    assert b"no data of Claude Code in" in ran.stderr
+    assert b"no Claude Code data in" in ran.stderr
 
 
 def test_beside_a_watcher_the_work_is_handed_over(env: dict[str, str], tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_session_is_forgotten_for_good(env: dict[str, str]) -> None:
     assert ran.exit_code == 0, ran.output
     assert f"About {NEEDLE}" in ran.stdout
     assert "1 session, 1 file, " in ran.stdout
-    assert "1 of these files are still outside" in ran.stdout
+    assert "1 of these files still exist outside" in ran.stdout
     assert ran.stdout.endswith("forgotten\n")
     assert find_needle(env) == []
     again = json.loads(invoke("sync", "--json", env=env).stdout)
@@ -240,7 +240,7 @@ def test_a_backup_is_restored(env: dict[str, str], tmp_path: Path) -> None:
     again = invoke("restore", "--from", backup, "--yes", env=env)
     assert again.exit_code == 0
     [kept] = home(env).glob("turnlog.db.before-restore-*")
-    assert f"what it was is kept: {kept}\n" in again.stdout
+    assert f"the previous archive is kept: {kept}\n" in again.stdout
     assert invoke("verify", env=env).exit_code == 0
 
 

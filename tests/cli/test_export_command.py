@@ -26,7 +26,7 @@ def test_a_session_is_written_where_one_says_for_its_owner_alone(
     target = tmp_path / f"out.{form}"
     done = invoke("export", planted, "--format", form, "--output", target)
     assert done.exit_code == 0, done.output
-    assert "taken out: " in done.output
+    assert "redacted: " in done.output
     assert SECRETS["github"] not in target.read_text()
     assert target.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == [target.name]

@@ -114,7 +114,7 @@ def test_what_cannot_be_is_said_in_a_line(env: dict[str, str], tmp_path: Path) -
         assert reason in done.stderr
         assert done.stderr.count(b"\n") == 1
     empty = ingest(env, b"")
-    assert (empty.returncode, empty.stderr) == (1, b"nothing came\n")
+    assert (empty.returncode, empty.stderr) == (1, b"nothing arrived\n")
 
 
 @pytest.mark.parametrize("address", ["unix:{}", "tcp:0"])

@@ -92,7 +92,7 @@ def test_a_file_without_documents_has_nothing_to_correct(tmp_path: Path, name: s
     source.write_bytes(content)
     ran = run("migrate", source, tmp_path / "out")
     assert ran.returncode == 1
-    assert ran.stderr.decode() == f"turnlog: {source}: no documents in it\n"
+    assert ran.stderr.decode() == f"turnlog: {source}: no documents\n"
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

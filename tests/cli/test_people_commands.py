@@ -234,7 +234,7 @@ def test_a_machine_is_assigned_by_its_name(env: dict[str, str]) -> None:
 def test_rules_say_before_how_many_sessions_others_will_see(env: dict[str, str]) -> None:
     fail("rules", "list", env=env, status=1)
     fail("rules", "remove", "*/tea", "--yes", env=env, status=1)
-    assert "1 session more" in succeed("rules", "set", "*/tea", "team", "--dry-run", env=env)
+    assert "1 more session" in succeed("rules", "set", "*/tea", "team", "--dry-run", env=env)
     fail("rules", "list", env=env, status=1)
     assert answer("n\n", "rules", "set", "*/tea", "team", env=env).exit_code == 1
     changed = ask("rules", "set", "*/tea", "team", "--yes", env=env)
@@ -263,7 +263,7 @@ def test_sharing_says_who_sees_a_session_and_why(env: dict[str, str]) -> None:
 
 def test_a_link_shows_what_would_be_seen_and_prints_its_address(env: dict[str, str]) -> None:
     told = succeed("links", "create", ID, "--word", "cupboard", "--dry-run", env=env)
-    assert "Whoever has the address would see" in told
+    assert "Anyone with the link would see" in told
     assert "cupboard" not in told
     assert "tls_" not in told
     assert answer("n\n", "links", "create", ID, env=env).exit_code == 1
@@ -380,6 +380,6 @@ def test_damaged_copies_of_accounts_are_refused_before_anything_changes(
 
 def test_status_doctor_and_verify_tell_of_accounts(env: dict[str, str]) -> None:
     assert ask("status", env=env)["users"] == 2
-    assert "a team's, with 2 users" in succeed("status", env=env)
-    assert "2 people who may come in, 1 of them admins" in invoke("doctor", env=env).stdout
+    assert "shared by a team, with 2 users" in succeed("status", env=env)
+    assert "2 active, 1 of them admins" in invoke("doctor", env=env).stdout
     assert ask("verify", env=env)["accounts"] == []

@@ -74,7 +74,7 @@ def test_both_sides_are_kept_and_are_a_session(env: dict[str, str]) -> None:
 
 def test_without_a_terminal_the_answer_is_no_and_says_why(env: dict[str, str]) -> None:
     done = run(env, *PROGRAM, said="ask rm -rf /")
-    assert '"behavior": "deny", "message": "Nobody is there to be asked' in done.stdout
+    assert '"behavior": "deny", "message": "Nobody can be asked' in done.stdout
 
 
 def test_what_is_shown_does_not_act_on_the_terminal(env: dict[str, str]) -> None:

@@ -225,12 +225,12 @@ def test_views_exclude_each_other(args: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("empty.jsonl", b"", "no lines in it"),
-        ("blank.jsonl", b"\n\n  \n", "no lines in it"),
-        ("binary.bin", bytes(range(256)) * 40, "none of its lines is known"),
-        ("latin.txt", "Käse\n".encode("latin-1"), "none of its lines is known"),
-        ("array.json", b"[1, 2, 3]\n", "none of its lines is known"),
-        ("text.txt", b"hello\n", "none of its lines is known"),
+        ("empty.jsonl", b"", "no lines"),
+        ("blank.jsonl", b"\n\n  \n", "no lines"),
+        ("binary.bin", bytes(range(256)) * 40, "none of its lines are recognised"),
+        ("latin.txt", "Käse\n".encode("latin-1"), "none of its lines are recognised"),
+        ("array.json", b"[1, 2, 3]\n", "none of its lines are recognised"),
+        ("text.txt", b"hello\n", "none of its lines are recognised"),
     ],
 )
 @pytest.mark.parametrize("args", [[], ["--json"], ["--tree"]])

@@ -72,7 +72,7 @@ def test_warnings_fail_only_if_they_are_to(tmp_path: Path) -> None:
 def test_many_findings_of_a_kind_are_cut_unless_all_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"broken\n" * 30)
-    assert "… and 20 more (--all)" in invoke("validate", path).stdout
+    assert "… and 20 more (list them with --all)" in invoke("validate", path).stdout
     assert invoke("validate", path, "--all").stdout.count("line-malformed") == 30
 
 

@@ -130,7 +130,7 @@ def test_every_line_that_was_captured_is_of_a_known_type(folder: Path) -> None:
 def test_nothing_is_allowed_where_nobody_is_asked(store: CaredStore, told: Any) -> None:
     done = told["unattended"]
     assert (done["status"], done["made"], done["err"]) == (0, False, "")
-    assert "Nobody is there to be asked" in done["out"]
+    assert "Nobody can be asked" in done["out"]
     [call] = load(store, UNATTENDED).calls
     assert call.state.value in ("failed", "rejected")
 

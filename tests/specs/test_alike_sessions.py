@@ -110,7 +110,7 @@ def test_programs_get_every_session_unless_they_ask(env: dict[str, str]) -> None
 
 def test_pages_of_a_grouped_list_follow_one_another(env: dict[str, str]) -> None:
     first = invoke("sessions", "--limit", "2", env=env)
-    assert "2 of 6 rows with 28 sessions; --limit 0 lists all" in first.stderr
+    assert "2 of 6 rows with 28 sessions; use --limit 0 to list all" in first.stderr
     page = json.loads(invoke("sessions", "--json", "--grouped", "--limit", "2", env=env).stdout)
     rest = invoke("sessions", "--json", "--grouped", "--after", page["next"], env=env).stdout
     assert list_names(rest) == ["typed-3", "typed-2", "typed-1", "typed-0"]

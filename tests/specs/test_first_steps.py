@@ -107,7 +107,7 @@ def test_show_reads_standard_input(machine: Machine) -> None:
     assert [message["text"] for message in document["messages"]] == ["hello", "what the model said"]
     assert machine.run("show", "-", "--raw", stdin=data)[1].encode() == data
     assert machine.run("show", "-", "--turns", stdin=data)[0] == 0
-    assert machine.run("show", "-") == (1, "", "turnlog: standard input: no lines in it\n")
+    assert machine.run("show", "-") == (1, "", "turnlog: standard input: no lines\n")
 
 
 def test_validate_reads_standard_input_beside_files(machine: Machine) -> None:
@@ -264,7 +264,7 @@ def test_sessions_that_share_an_id_do_not_fit_into_one_file(machine: Machine) ->
     machine.sync()
     status, _, err = machine.run("export", "same-id", "--format", "md", "--output", "out.md")
     assert status == 2
-    assert "out.md: one file cannot take them all; name a folder, or one of " in err
+    assert "out.md: one file cannot hold them all; name a folder, or one of " in err
     assert not [*machine.work.iterdir()]
     status, out, _ = machine.run("export", "same-id", "--format", "md", "--output", "-")
     assert status == 0

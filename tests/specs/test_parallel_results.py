@@ -159,7 +159,7 @@ def test_validate_says_where_the_order_decides_against_the_parent() -> None:
         (
             3,
             "note",
-            "Expected the call on line 2 as parent, which the result answers by order, "
+            "Expected the call on line 2 as parent, which the result answers according to its order, "
             "found the call on line 3 - at $.parentUuid",
         )
     ]

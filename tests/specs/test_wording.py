@@ -44,7 +44,7 @@ def test_a_flag_that_is_there_and_false_is_found(tmp_path: Path, flags: dict[str
     line = {"type": "system", "uuid": "m1", "timestamp": "2025-01-27T10:00:00Z", "sessionId": "s1"}
     path = tmp_path / "session.jsonl"
     path.write_text(json.dumps(line | {"subtype": "meta", "message": "m"} | flags) + "\n")
-    assert f"Expected `isMeta: true` of subtype `meta`, found {found}" in invoke("validate", str(path)).output
+    assert f"Expected `isMeta: true` for subtype `meta`, found {found}" in invoke("validate", str(path)).output
 
 
 def test_a_line_without_a_type_is_called_an_unknown_line(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_file_is_migrated_in_place_only_when_asked(source: Path, tmp_path: Pat
     (tmp_path / "hard-link").hardlink_to(source)
     target = tmp_path / name
 
-    with pytest.raises(MigrationError, match="is the file that is to be migrated"):
+    with pytest.raises(MigrationError, match="is the file to migrate"):
         migrate(source, target, force=True)
     assert source.read_bytes() == golden("siblings", "before").read_bytes()
     migrate(source, target, in_place=True)
@@ -227,7 +227,7 @@ def test_what_is_no_file_is_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gone\.jsonl"):
         plan_migration(tmp_path / "gone.jsonl")
     for target in (tmp_path, tmp_path / "gone" / "out.jsonl"):
-        with pytest.raises(MigrationError, match="is no place for a file"):
+        with pytest.raises(MigrationError, match="cannot be written as a file"):
             migrate(source, target, force=True)
 
 

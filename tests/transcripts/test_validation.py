@@ -58,8 +58,8 @@ def test_spec_000_parallel_calls_are_clean() -> None:
 
 def test_spec_000_results_that_only_follow_each_other_are_noted() -> None:
     assert told([old("user", 1), call(2), call(3), call(4), result(5), result(6), result(7)]) == [
-        "5 note 003-4-result-parent: Expected the call on line 2 as parent, which the result answers by order, "
-        "found the call on line 4 - at $.parentUuid"
+        "5 note 003-4-result-parent: Expected the call on line 2 as parent, which the result answers "
+        "according to its order, found the call on line 4 - at $.parentUuid"
     ]
 
 

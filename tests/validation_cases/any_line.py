@@ -95,7 +95,7 @@ CASES = [
     Case(
         "line-unknown-value",
         [today("user", 1, permissionMode="omen")],
-        ["1 note line-unknown-value: Expected a known PermissionMode, found `omen` - at $.permissionMode"],
+        ["1 note line-unknown-value: Expected a known `permissionMode`, found `omen` - at $.permissionMode"],
         [today("user", 1, permissionMode="plan")],
     ),
     Case(

@@ -43,7 +43,7 @@ CASES = [
             "2 error 001-6.1-request-form: Expected field `request`, found nothing",
             "3 error 001-6.1-request-form: Expected a known `subtype`, found nothing - at $.request",
             "4 error 001-6.1-request-form: Expected an object, found a string - at $.request",
-            "4 warning 001-6.1-unique-request: Expected an id of its own, found `r-1` of line 3 "
+            "4 warning 001-6.1-unique-request: Expected an unused id, found `r-1`, which line 3 uses "
             "- at $.request_id",
             "6 note 001-6.2-correlated: Expected the id of an open request, found `r-1` "
             "- at $.response.request_id",
@@ -68,7 +68,7 @@ CASES = [
         ],
         [
             "1 error 001-6.1-request-fields: Expected field `mode`, found nothing - at $.request",
-            "3 error 001-6.1-request-fields: Expected `input` of `can_use_tool`, found nothing - at $.request",
+            "3 error 001-6.1-request-fields: Expected `input` in `can_use_tool`, found nothing - at $.request",
             "5 error 001-6.1-request-fields: Expected true or false, found a string - at $.request.enabled",
         ],
         [
@@ -82,7 +82,7 @@ CASES = [
         "001-6.1-unique-request",
         [ask("interrupt"), ask("interrupt"), grant()],
         [
-            "2 warning 001-6.1-unique-request: Expected an id of its own, found `r-1` of line 1 "
+            "2 warning 001-6.1-unique-request: Expected an unused id, found `r-1`, which line 1 uses "
             "- at $.request_id"
         ],
         [ask("interrupt"), grant(), ask("interrupt"), grant()],
@@ -121,7 +121,7 @@ CASES = [
     Case(
         "001-6.2-answered",
         [ask("interrupt")],
-        ["1 note 001-6.2-answered: Expected an answer to request `r-1`, found none"],
+        ["1 note 001-6.2-answered: Expected a response to request `r-1`, found none"],
         [ask("interrupt"), grant()],
     ),
     Case(
@@ -133,9 +133,9 @@ CASES = [
             grant(response={"continue": "yes"}),
         ],
         [
-            "2 warning 001-6.2-reply: Expected an array, found a string, in the answer to `mcp_status` "
+            "2 warning 001-6.2-reply: Expected an array, found a string, in the response to `mcp_status` "
             "- at $.response.response.mcpServers",
-            "4 warning 001-6.2-reply: Expected true or false or null, found a string, in the answer "
+            "4 warning 001-6.2-reply: Expected true or false or null, found a string, in the response "
             "to `hook_callback` - at $.response.response.continue",
         ],
         [ask("hook_callback", callback_id="h-1", input={}), grant(response={"continue": True})],
@@ -153,11 +153,11 @@ CASES = [
         "001-7.2-permission-result",
         [_MAY, grant(response={"behavior": "shrug"}), _MAY, flat(result={}), _MAY, grant()],
         [
-            "2 error 001-7.2-permission-result: Expected a known `behavior`, found `shrug`, in the answer "
+            "2 error 001-7.2-permission-result: Expected a known `behavior`, found `shrug`, in the response "
             "to `can_use_tool` - at $.response.response",
-            "4 error 001-7.2-permission-result: Expected a known `behavior`, found nothing, in the answer "
+            "4 error 001-7.2-permission-result: Expected a known `behavior`, found nothing, in the response "
             "to `can_use_tool` - at $.response.result",
-            "6 error 001-7.2-permission-result: Expected a known `behavior`, found nothing, in the answer "
+            "6 error 001-7.2-permission-result: Expected a known `behavior`, found nothing, in the response "
             "to `can_use_tool` - at $.response.response",
         ],
         [
@@ -181,12 +181,12 @@ CASES = [
             ),
         ],
         [
-            "1 warning 001-7.2-permission-update: Expected `destination` of a change of permissions, "
+            "1 warning 001-7.2-permission-update: Expected `destination` in a permission update, "
             "found nothing "
             "- at $.request.permission_suggestions[0]",
-            "1 warning 001-7.2-permission-update: Expected `rules` of a change of permissions, found none "
+            "1 warning 001-7.2-permission-update: Expected `rules` in a permission update, found none "
             "- at $.request.permission_suggestions[0]",
-            "2 warning 001-7.2-permission-update: Expected `mode` of a change of permissions, found nothing "
+            "2 warning 001-7.2-permission-update: Expected `mode` in a permission update, found nothing "
             "- at $.response.response.updatedPermissions[0]",
         ],
         [

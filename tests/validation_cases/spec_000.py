@@ -43,8 +43,8 @@ CASES = [
             old("user", 1, sessionId="s-2"),
         ],
         [
-            "3 error 000-1-unique-uuid: Expected a uuid of its own, found `m-2` of line 2 - at $.uuid",
-            "5 error 000-1-unique-uuid: Expected a uuid of its own, found `m-1` of line 4 - at $.uuid",
+            "3 error 000-1-unique-uuid: Expected an unused uuid, found `m-2`, which line 2 uses - at $.uuid",
+            "5 error 000-1-unique-uuid: Expected an unused uuid, found `m-1`, which line 4 uses - at $.uuid",
         ],
         [
             old("user", 1),
@@ -56,7 +56,7 @@ CASES = [
     Case(
         "000-1-unique-uuid",
         [today("user", 1), today("assistant", 2), today("assistant", 2)],
-        ["3 note 000-1-unique-uuid: Expected a uuid of its own, found `m-2` of line 2 - at $.uuid"],
+        ["3 note 000-1-unique-uuid: Expected an unused uuid, found `m-2`, which line 2 uses - at $.uuid"],
         [today("user", 1), today("assistant", 2)],
     ),
     Case(
@@ -79,7 +79,7 @@ CASES = [
         [old("user", 1), old("user", 2, parentUuid="m-9")],
         [
             "2 error 000-3-parent-exists: Expected a parent in the same session, found `m-9`, "
-            "which is in no line - at $.parentUuid"
+            "which is on no line - at $.parentUuid"
         ],
         [old("user", 2), old("user", 1), without(old("user", 3), "parentUuid")],
     ),
@@ -88,7 +88,7 @@ CASES = [
         [today("user", 1, parentUuid="m-9")],
         [
             "1 note 000-3-parent-exists: Expected a parent in the same session, found `m-9`, "
-            "which is in no line - at $.parentUuid"
+            "which is on no line - at $.parentUuid"
         ],
     ),
     Case(
@@ -111,7 +111,7 @@ CASES = [
         ],
         [
             "1 error 000-4-structure: Expected a field of User000, found `toolName` - at $.toolName",
-            "2 error 000-4-structure: Expected a known AssistantAction, found `dance` - at $.subtype",
+            "2 error 000-4-structure: Expected a known `subtype`, found `dance` - at $.subtype",
             "3 error 000-4-structure: Expected a string, found an array - at $.message",
             "4 error 000-4-structure: Expected true or false or null, found a string - at $.isError",
             "5 error 000-4-structure: Expected an object (CompactionStatistics) or null, found `5` "
@@ -130,14 +130,14 @@ CASES = [
             without(call(5), "subtype", "toolName"),
         ],
         [
-            "1 error 000-5-tool-fields: Expected `toolName` of a tool invocation, found nothing",
-            "2 error 000-5-tool-fields: Expected `toolArguments` of a tool invocation, found nothing",
-            "2 note 003-C3-paired: Expected a result of the call of `Read`, found none",
-            "3 error 000-5-tool-fields: Expected `toolName` and `toolArguments` of a tool invocation, "
+            "1 error 000-5-tool-fields: Expected `toolName` in a tool invocation, found nothing",
+            "2 error 000-5-tool-fields: Expected `toolArguments` in a tool invocation, found nothing",
+            "2 note 003-C3-paired: Expected a result for the call of `Read`, found none",
+            "3 error 000-5-tool-fields: Expected `toolName` and `toolArguments` in a tool invocation, "
             "found nothing",
             "4 error 000-5-tool-fields: Expected an object, found an array - at $.toolArguments",
-            "4 note 003-C3-paired: Expected a result of the call of `Read`, found none",
-            "5 error 000-5-tool-fields: Expected `toolName` of a tool invocation, found nothing",
+            "4 note 003-C3-paired: Expected a result for the call of `Read`, found none",
+            "5 error 000-5-tool-fields: Expected `toolName` in a tool invocation, found nothing",
         ],
         [call(1), result(2)],
     ),
@@ -151,7 +151,7 @@ CASES = [
         ],
         [
             "2 warning 000-5-tool-fields: Expected field `name`, found nothing - at $.message.content[0]",
-            "3 warning 000-5-tool-fields: Expected `input` of a `tool_use`, found nothing "
+            "3 warning 000-5-tool-fields: Expected `input` in a `tool_use`, found nothing "
             "- at $.message.content[0]",
         ],
     ),
@@ -224,7 +224,7 @@ CASES = [
             old("compact_system", 2, message="conversation_compacted", metadata=None),
         ],
         [
-            f"{number} error 000-F4-compacted-metadata: Expected `metadata` of a finished compaction, "
+            f"{number} error 000-F4-compacted-metadata: Expected `metadata` in a finished compaction, "
             "found none"
             for number in (1, 2)
         ],
@@ -241,9 +241,9 @@ CASES = [
             old("system", 3, subtype="meta", isMeta=False),
         ],
         [
-            "1 warning 000-S1-subtype-contents: Expected `message` of subtype `thinking`, found nothing",
-            "2 warning 000-S1-subtype-contents: Expected `isError: true` of subtype `error`, found nothing",
-            "3 warning 000-S1-subtype-contents: Expected `isMeta: true` of subtype `meta`, found `false`",
+            "1 warning 000-S1-subtype-contents: Expected `message` for subtype `thinking`, found nothing",
+            "2 warning 000-S1-subtype-contents: Expected `isError: true` for subtype `error`, found nothing",
+            "3 warning 000-S1-subtype-contents: Expected `isMeta: true` for subtype `meta`, found `false`",
         ],
         [
             old("assistant", 1, subtype="thinking"),

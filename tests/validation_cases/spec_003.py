@@ -58,8 +58,8 @@ CASES = [
             without(doc("assistant", "c", None), "parentUuid"),
         ],
         [
-            "2 error 003-1-parent-given: Expected a parent of an answer, found none",
-            "3 error 003-1-parent-given: Expected a parent of an answer, found none",
+            "2 error 003-1-parent-given: Expected a parent for an answer, found none",
+            "3 error 003-1-parent-given: Expected a parent for an answer, found none",
         ],
         [
             doc("assistant", "z", None, sessionId="s-0"),
@@ -73,7 +73,7 @@ CASES = [
         [doc("user", "a", None), doc("assistant", "b", "z"), doc("assistant", "c", "a", sessionId="s-2")],
         [
             "2 error 003-2-parent-in-session: Expected a parent in the same session, found `z`, "
-            "which is in no line - at $.parentUuid",
+            "which is on no line - at $.parentUuid",
             "3 error 003-2-parent-in-session: Expected a parent in the same session, found `a` "
             "of session `s-1` - at $.parentUuid",
         ],
@@ -100,7 +100,7 @@ CASES = [
         [api(doc("assistant", "b", "z"))],
         [
             "1 error 003-2-parent-in-session: Expected a parent in the same session, found `z`, "
-            "which is in no line - at $.parent_uuid"
+            "which is on no line - at $.parent_uuid"
         ],
         [api(doc("user", "a", None)), api(doc("assistant", "b", "a"))],
     ),
@@ -116,8 +116,8 @@ CASES = [
         "003-3-tool-sidechain",
         [_USER, _CALLER, without(_CALL, "isSidechain"), {**_RESULT, "isSidechain": False}],
         [
-            "3 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool use, found nothing",
-            "4 error 003-3-tool-sidechain: Expected `isSidechain: true` of a tool result, found `false`",
+            "3 error 003-3-tool-sidechain: Expected `isSidechain: true` for a tool use, found nothing",
+            "4 error 003-3-tool-sidechain: Expected `isSidechain: true` for a tool result, found `false`",
         ],
         _GOOD,
     ),
@@ -143,7 +143,7 @@ CASES = [
                 ),
                 (
                     f"{'warning' if number == 5 else 'note'} 003-C3-paired",
-                    f"Expected a result of the call of `Read` `t-{'c' if number == 5 else 'd'}`, found none"
+                    f"Expected a result for the call of `Read` `t-{'c' if number == 5 else 'd'}`, found none"
                     + ("" if number == 5 else " - at $.message.content[0]"),
                 ),
             )
@@ -154,8 +154,8 @@ CASES = [
         "003-C1-no-cycles",
         [doc("user", "a", "c"), doc("assistant", "b", "a"), doc("user", "c", "b"), doc("user", "d", "d")],
         [
-            f"{number} error 003-C1-no-cycles: Expected parents that lead to a start, "
-            "found a circle through this line - at $.parentUuid"
+            f"{number} error 003-C1-no-cycles: Expected parents that lead to a root, "
+            "found a cycle through this line - at $.parentUuid"
             for number in (1, 4)
         ],
         [doc("user", "a", None), doc("assistant", "b", "a"), doc("user", "c", "b")],
@@ -168,8 +168,8 @@ CASES = [
             old("user", 3, parentUuid="m-3"),
         ],
         [
-            f"{number} warning 003-C1-no-cycles: Expected parents that lead to a start, "
-            "found a circle through this line - at $.parentUuid"
+            f"{number} warning 003-C1-no-cycles: Expected parents that lead to a root, "
+            "found a cycle through this line - at $.parentUuid"
             for number in (1, 3)
         ],
         [today("user", 1), today("assistant", 2), old("user", 3)],
@@ -192,9 +192,9 @@ CASES = [
             "3 error 003-C2-orphaned-tool: Expected the answer that calls the tool as parent, "
             "found a user message on line 1 - at $.parentUuid",
             "5 error 003-C2-orphaned-tool: Expected a parent in the same session, found `z`, "
-            "which is in no line - at $.parentUuid",
-            "7 error 003-C2-orphaned-tool: Expected a parent of a tool use, found none",
-            "8 error 003-C2-orphaned-tool: Expected a parent of a tool result, found none",
+            "which is on no line - at $.parentUuid",
+            "7 error 003-C2-orphaned-tool: Expected a parent for a tool use, found none",
+            "8 error 003-C2-orphaned-tool: Expected a parent for a tool result, found none",
         ],
         _GOOD,
     ),
@@ -202,8 +202,8 @@ CASES = [
         "003-C1-no-cycles",
         [doc("user", "a", "a")],
         [
-            "1 error 003-C1-no-cycles: Expected parents that lead to a start, "
-            "found a circle through this line - at $.parentUuid"
+            "1 error 003-C1-no-cycles: Expected parents that lead to a root, "
+            "found a cycle through this line - at $.parentUuid"
         ],
     ),
     Case(
@@ -211,7 +211,7 @@ CASES = [
         [tool_result("y", "z", messageData={"content": [{"type": "tool_result", "tool_use_id": "t-9"}]})],
         [
             "1 error 003-C2-orphaned-tool: Expected a parent in the same session, found `z`, "
-            "which is in no line - at $.parentUuid"
+            "which is on no line - at $.parentUuid"
         ],
     ),
     Case(
@@ -256,8 +256,8 @@ CASES = [
             tool_result("x", "b_tool_1"),
         ],
         [
-            "2 warning 003-C3-paired: Expected a result of the call of `Read` `t-b`, found none",
-            "6 warning 003-C3-paired: Expected one result of the tool use on line 4, found another "
+            "2 warning 003-C3-paired: Expected a result for the call of `Read` `t-b`, found none",
+            "6 warning 003-C3-paired: Expected one result for the tool use on line 4, found another "
             "- at $.parentUuid",
         ],
         _GOOD,
@@ -272,7 +272,7 @@ CASES = [
             )
         ],
         [
-            "1 note 003-C3-paired: Expected a result of the call of `Read` `t-1`, found none "
+            "1 note 003-C3-paired: Expected a result for the call of `Read` `t-1`, found none "
             "- at $.message.content[0]"
         ],
     ),
@@ -284,7 +284,7 @@ CASES = [
             today("user", 3, message={"content": [_DONE]}),
         ],
         [
-            "1 note 003-C3-paired: Expected one result of the call of `Read` `t-1`, found 2 "
+            "1 note 003-C3-paired: Expected one result for the call of `Read` `t-1`, found 2 "
             "- at $.message.content[0]"
         ],
         [today("assistant", 1, message={"content": [_READ]}), today("user", 2, message={"content": [_DONE]})],
@@ -296,8 +296,8 @@ CASES = [
             doc("assistant", "b", "a", timestamp="2025-02-03T09:00:01Z"),
         ],
         [
-            "2 warning 003-C4-chronology: Expected no time before 2025-02-03T09:00:02+00:00 of its parent "
-            "on line 1, found 2025-02-03T09:00:01+00:00 - at $.timestamp"
+            "2 warning 003-C4-chronology: Expected no time earlier than 2025-02-03T09:00:02+00:00 of its "
+            "parent on line 1, found 2025-02-03T09:00:01+00:00 - at $.timestamp"
         ],
         [
             doc("user", "a", None, timestamp="2025-02-03T09:00:02Z"),
@@ -307,7 +307,7 @@ CASES = [
     Case(
         "000-1-unique-uuid",
         [_USER, _USER],
-        ["2 warning 000-1-unique-uuid: Expected a uuid of its own, found `a` of line 1 - at $.uuid"],
+        ["2 warning 000-1-unique-uuid: Expected an unused uuid, found `a`, which line 1 uses - at $.uuid"],
     ),
     Case(
         "000-5-tool-fields",
@@ -320,10 +320,10 @@ CASES = [
             _RESULT,
         ],
         [
-            "2 warning 000-5-tool-fields: Expected `input` of a `tool_use`, found nothing "
+            "2 warning 000-5-tool-fields: Expected `input` in a `tool_use`, found nothing "
             "- at $.message.content[0]",
             "3 warning 000-5-tool-fields: Expected an object, found an array - at $.content",
-            "4 warning 000-5-tool-fields: Expected `input` of a `tool_use`, found nothing - at $.content",
+            "4 warning 000-5-tool-fields: Expected `input` in a `tool_use`, found nothing - at $.content",
         ],
         _GOOD,
     ),

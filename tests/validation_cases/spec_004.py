@@ -47,16 +47,16 @@ CASES = [
     Case(
         "004-2-unique-uuid",
         [new("human", 1), new("human", 1)],
-        ["2 error 004-2-unique-uuid: Expected a uuid of its own, found `h-1` of line 1 - at $.uuid"],
+        ["2 error 004-2-unique-uuid: Expected an unused uuid, found `h-1`, which line 1 uses - at $.uuid"],
         [new("human", 1), new("human", 1, sessionId="s-2")],
     ),
     Case(
         "004-3-parents",
         [new("human", 1, parentUuid="h-9"), new("human", 2, parentUuid="h-3"), new("human", 3)],
         [
-            "1 error 004-3-parents: Expected a parent in the same session, found `h-9`, which is in no line "
+            "1 error 004-3-parents: Expected a parent in the same session, found `h-9`, which is on no line "
             "- at $.parentUuid",
-            "2 error 004-3-parents: Expected parents that lead to a start, found a circle through this line "
+            "2 error 004-3-parents: Expected parents that lead to a root, found a cycle through this line "
             "- at $.parentUuid",
         ],
         [new("human", 1), new("human", 2), new("human", 3)],
@@ -80,11 +80,11 @@ CASES = [
             new("tool_result", 6, [{**_RESULT, "tool_use_id": 1}]),
         ],
         [
-            "1 error 004-4-tool-correlation: Expected a call before its result, found it on line 2 "
+            "1 error 004-4-tool-correlation: Expected the call before its result, found it on line 2 "
             "- at $.message.content[0]",
             "3 error 004-4-tool-correlation: Expected the id of a call, found `t-9`, which no call has "
             "- at $.message.content[0].tool_use_id",
-            "4 error 004-4-tool-correlation: Expected `tool_use_id` of a `tool_result`, found nothing "
+            "4 error 004-4-tool-correlation: Expected `tool_use_id` in a `tool_result`, found nothing "
             "- at $.message.content[0]",
             "5 error 004-4-tool-correlation: Expected a `tool_result` with a `tool_use_id`, found none "
             "- at $.message",
@@ -100,7 +100,7 @@ CASES = [
             today("user", 3, message={"content": [{**_RESULT, "tool_use_id": "t-9"}]}),
         ],
         [
-            "1 note 004-4-tool-correlation: Expected a call before its result, found it on line 2 "
+            "1 note 004-4-tool-correlation: Expected the call before its result, found it on line 2 "
             "- at $.message.content[0]",
             "3 note 004-4-tool-correlation: Expected the id of a call, found `t-9`, which no call has "
             "- at $.message.content[0].tool_use_id",
@@ -143,11 +143,11 @@ CASES = [
             "4 error 004-6-content: Expected a known `type`, found nothing - at $.message.content[0]",
             "4 error 004-6-content: Expected field `text`, found nothing - at $.message.content[1]",
             "4 error 004-6-content: Expected a string, found `1` - at $.message.content[2].text",
-            "5 note 003-C3-paired: Expected a result of the call of `Read`, found none "
+            "5 note 003-C3-paired: Expected a result for the call of `Read`, found none "
             "- at $.message.content[0]",
-            "5 error 004-6-content: Expected `id` and `input` of a `tool_use`, found nothing "
+            "5 error 004-6-content: Expected `id` and `input` in a `tool_use`, found nothing "
             "- at $.message.content[0]",
-            "6 note 003-C3-paired: Expected a result of the call of `Read`, found none "
+            "6 note 003-C3-paired: Expected a result for the call of `Read`, found none "
             "- at $.message.content[0]",
             "6 error 004-6-content: Expected a string, found `1` - at $.message.content[0].id",
         ],
@@ -171,13 +171,13 @@ CASES = [
         [
             f"1 error 004-7-image-encoding: Expected one of {_TYPES}, found `image/bmp` "
             "- at $.message.content[0].source.media_type",
-            "1 error 004-7-image-encoding: Expected base64, found a text that is none "
+            "1 error 004-7-image-encoding: Expected base64, found other text "
             "(Only base64 data is allowed) - at $.message.content[1].source.data",
             "1 error 004-7-image-encoding: Expected base64, found nothing "
             "- at $.message.content[2].source.data",
             f"3 error 004-7-image-encoding: Expected one of {_TYPES}, found `text/plain` "
             "- at $.message.content[0].content[0].source.media_type",
-            "4 error 004-7-image-encoding: Expected a source in base64, found `url` "
+            "4 error 004-7-image-encoding: Expected a `base64` source, found `url` "
             "- at $.message.content[0].source",
             f"5 error 004-7-image-encoding: Expected one of {_TYPES}, found nothing "
             "- at $.message.content[0].source.media_type",
@@ -189,7 +189,7 @@ CASES = [
         [today("user", 1, message={"content": [image(data="A")]})],
         [
             "1 warning 004-7-image-encoding: Expected base64, "
-            "found a text that is none (Invalid base64-encoded "
+            "found other text (Invalid base64-encoded "
             "string: number of data characters (1) cannot be 1 more than a multiple of 4) "
             "- at $.message.content[0].source.data"
         ],

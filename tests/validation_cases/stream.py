@@ -128,15 +128,15 @@ CASES = [
     Case(
         "001-4.1-result-subtype",
         [INIT, {**RESULT, "subtype": "error_omen"}],
-        ["2 warning 001-4.1-result-subtype: Expected a known ResultSubtype, found `error_omen` - at $.subtype"],
+        ["2 warning 001-4.1-result-subtype: Expected a known `subtype`, found `error_omen` - at $.subtype"],
         [INIT, RESULT, FAILURE],
     ),
     Case(
         "001-4.2-base-fields",
         [without(STARTED, "uuid", "session_id"), RESPONSE, without(prompt(), "session_id")],
         [
-            "1 warning 001-4.2-base-fields: Expected `uuid` and `session_id` of a message, found nothing",
-            "3 warning 001-4.2-base-fields: Expected `session_id` of a message, found nothing",
+            "1 warning 001-4.2-base-fields: Expected `uuid` and `session_id` in a message, found nothing",
+            "3 warning 001-4.2-base-fields: Expected `session_id` in a message, found nothing",
         ],
         [STARTED, RESPONSE, without(prompt(), "uuid")],
     ),
@@ -157,7 +157,7 @@ CASES = [
             {**answer(6), "context_usage": {"model": 5}},
         ],
         [
-            "2 error 001-4.3-assistant: Expected `parent_tool_use_id` of an assistant message, found nothing",
+            "2 error 001-4.3-assistant: Expected `parent_tool_use_id` in an assistant message, found nothing",
             "3 error 001-4.3-assistant: Expected field `message`, found nothing",
             "4 error 001-4.3-assistant: Expected a string or null, found `5` - at $.parent_tool_use_id",
             "5 error 001-4.3-assistant: Expected an object (Message), found `5` - at $.message",
@@ -176,7 +176,7 @@ CASES = [
             answer(6, usage={**USAGE, "input_tokens": "many"}),
         ],
         [
-            "2 warning 001-4.4-message-fields: Expected `id`, `stop_reason` and `usage` of an answer, "
+            "2 warning 001-4.4-message-fields: Expected `id`, `stop_reason` and `usage` in an answer, "
             "found nothing "
             "- at $.message",
             "3 warning 001-4.4-message-fields: Expected `message`, found `omen` - at $.message.type",
@@ -184,7 +184,7 @@ CASES = [
             "3 warning 001-4.4-message-fields: Expected an array of blocks, found a string "
             "- at $.message.content",
             "4 warning 001-4.4-message-fields: Expected a string or null, found `5` - at $.message.model",
-            "5 warning 001-4.4-message-fields: Expected `type` of an answer, found nothing - at $.message",
+            "5 warning 001-4.4-message-fields: Expected `type` in an answer, found nothing - at $.message",
             "6 warning 001-4.4-message-fields: Expected an integer or null, found a string "
             "- at $.message.usage.input_tokens",
         ],
@@ -219,7 +219,7 @@ CASES = [
         [
             "2 error 001-4.4-block-fields: Expected field `thinking`, found nothing - at $.message.content[0]",
             "2 error 001-4.4-block-fields: Expected a string, found `5` - at $.message.content[1].text",
-            "2 error 001-4.4-block-fields: Expected `id` and `input` of a `tool_use`, found nothing "
+            "2 error 001-4.4-block-fields: Expected `id` and `input` in a `tool_use`, found nothing "
             "- at $.message.content[2]",
         ],
         [INIT, answer(content=[{"type": "tool_use", "id": "t-1", "name": "Read", "input": {}}])],
@@ -228,7 +228,7 @@ CASES = [
         "001-4.4-block-order",
         [INIT, answer(content=[{"type": "text", "text": "tea"}, {"type": "thinking", "thinking": "green"}])],
         [
-            "2 note 001-4.4-block-order: Expected thinking, text, tool uses, found another order "
+            "2 note 001-4.4-block-order: Expected thinking, then text, then tool uses, found another order "
             "- at $.message.content[1]"
         ],
         [INIT, answer(content=[{"type": "thinking", "thinking": "green"}, {"type": "text", "text": "tea"}])],
@@ -242,7 +242,7 @@ CASES = [
             event(event={"type": "content_block_stop"}),
         ],
         [
-            "2 error 001-4.5-stream-event: Expected `parent_tool_use_id` of a stream event, found nothing",
+            "2 error 001-4.5-stream-event: Expected `parent_tool_use_id` in a stream event, found nothing",
             "3 error 001-4.5-stream-event: Expected field `event`, found nothing",
             "4 error 001-4.5-stream-event: Expected field `index`, found nothing - at $.event",
         ],
@@ -258,12 +258,12 @@ CASES = [
             prompt(message={"content": "tea"}),
         ],
         [
-            "1 error 001-4.6-user: Expected `parent_tool_use_id` of a user message, found nothing",
-            "2 error 001-4.6-user: Expected `content` of a message, found nothing - at $.message",
+            "1 error 001-4.6-user: Expected `parent_tool_use_id` in a user message, found nothing",
+            "2 error 001-4.6-user: Expected `content` in a message, found nothing - at $.message",
             "2 error 001-4.6-user: Expected `user` or `assistant`, found `butler` - at $.message.role",
             "3 error 001-4.6-user: Expected a string or an array, found null - at $.message.content",
             "4 error 001-4.6-user: Expected a string or an array or null, found `5` - at $.message.content",
-            "5 error 001-4.6-user: Expected `role` of a message, found nothing - at $.message",
+            "5 error 001-4.6-user: Expected `role` in a message, found nothing - at $.message",
         ],
         [prompt(), prompt(isReplay=True)],
     ),
@@ -277,10 +277,10 @@ CASES = [
         ],
         [
             "2 warning 001-4.7-result-fields: Expected `num_turns`, `modelUsage` and `permission_denials` "
-            "of a result, found nothing",
+            "in a result, found nothing",
             "3 warning 001-4.7-result-fields: Expected an integer or a number, found a string "
             "- at $.duration_ms",
-            "4 warning 001-4.7-result-fields: Expected `is_error` of a result, found nothing",
+            "4 warning 001-4.7-result-fields: Expected `is_error` in a result, found nothing",
         ],
         [INIT, RESULT],
     ),
@@ -288,8 +288,8 @@ CASES = [
         "001-4.7-result-success",
         [INIT, without(RESULT, "result"), {**RESULT, "errors": []}],
         [
-            "2 error 001-4.7-result-success: Expected `result` of a success, found nothing",
-            "3 error 001-4.7-result-success: Expected no `errors` of a success, found some",
+            "2 error 001-4.7-result-success: Expected `result` in a success, found nothing",
+            "3 error 001-4.7-result-success: Expected no `errors` in a success, found some",
         ],
         [INIT, RESULT],
     ),
@@ -297,8 +297,8 @@ CASES = [
         "001-4.7-result-error",
         [INIT, without(FAILURE, "errors"), {**FAILURE, "result": "tea", "structured_output": 1}],
         [
-            "2 error 001-4.7-result-error: Expected `errors` of an error, found nothing",
-            "3 error 001-4.7-result-error: Expected no `result` and `structured_output` of an error, "
+            "2 error 001-4.7-result-error: Expected `errors` in an error, found nothing",
+            "3 error 001-4.7-result-error: Expected no `result` and `structured_output` in an error, "
             "found some",
         ],
         [INIT, FAILURE],
@@ -307,8 +307,8 @@ CASES = [
         "001-4.7-is-error",
         [INIT, {**RESULT, "is_error": True}, {**FAILURE, "is_error": False}],
         [
-            "2 note 001-4.7-is-error: Expected `false` of `success`, found `true` - at $.is_error",
-            "3 note 001-4.7-is-error: Expected `true` of `error_max_turns`, found `false` - at $.is_error",
+            "2 note 001-4.7-is-error: Expected `false` for `success`, found `true` - at $.is_error",
+            "3 note 001-4.7-is-error: Expected `true` for `error_max_turns`, found `false` - at $.is_error",
         ],
         [INIT, RESULT, FAILURE],
     ),
@@ -316,7 +316,7 @@ CASES = [
         "001-4.7-model-usage",
         [INIT, {**RESULT, "modelUsage": {"claude-opus-4-1": without(MODEL, "costUSD", "contextWindow")}}],
         [
-            "2 warning 001-4.7-model-usage: Expected `costUSD` and `contextWindow` of a model's usage, "
+            "2 warning 001-4.7-model-usage: Expected `costUSD` and `contextWindow` in a model's usage, "
             "found nothing "
             "- at $.modelUsage.claude-opus-4-1"
         ],
@@ -326,7 +326,7 @@ CASES = [
         "001-4.7-permission-denials",
         [INIT, {**RESULT, "permission_denials": [{"tool_name": "Bash"}]}],
         [
-            "2 error 001-4.7-permission-denials: Expected `tool_use_id` and `tool_input` of a denial, "
+            "2 error 001-4.7-permission-denials: Expected `tool_use_id` and `tool_input` in a denial, "
             "found nothing "
             "- at $.permission_denials[0]"
         ],
@@ -340,10 +340,10 @@ CASES = [
             without(INIT, "mcp_servers", "plugins"),
         ],
         [
-            "1 warning 001-4.8-init-fields: Expected `model`, `permissionMode` and `skills` of an init "
+            "1 warning 001-4.8-init-fields: Expected `model`, `permissionMode` and `skills` in an init "
             "message, found nothing",
             "2 warning 001-4.8-init-fields: Expected an array, found a string - at $.tools",
-            "3 warning 001-4.8-init-fields: Expected `mcp_servers` and `plugins` of an init message, "
+            "3 warning 001-4.8-init-fields: Expected `mcp_servers` and `plugins` in an init message, "
             "found nothing",
         ],
         [INIT],
@@ -361,25 +361,25 @@ CASES = [
         "001-4.8-mcp-servers",
         [{**INIT, "mcp_servers": [{"status": "brewing"}, {"name": "pot"}]}],
         [
-            "1 warning 001-4.8-mcp-servers: Expected `name` of a server, found nothing - at $.mcp_servers[0]",
+            "1 warning 001-4.8-mcp-servers: Expected `name` in a server, found nothing - at $.mcp_servers[0]",
             "1 warning 001-4.8-mcp-servers: Expected `connected`, `failed`, `needs-auth`, `pending` or "
             "`disabled`, "
             "found `brewing` - at $.mcp_servers[0].status",
-            "1 warning 001-4.8-mcp-servers: Expected `status` of a server, found nothing - at $.mcp_servers[1]",
+            "1 warning 001-4.8-mcp-servers: Expected `status` in a server, found nothing - at $.mcp_servers[1]",
         ],
         [INIT],
     ),
     Case(
         "001-4.8-plugins",
         [{**INIT, "plugins": [{"name": "leaf"}]}],
-        ["1 warning 001-4.8-plugins: Expected `path` of a plugin, found nothing - at $.plugins[0]"],
+        ["1 warning 001-4.8-plugins: Expected `path` in a plugin, found nothing - at $.plugins[0]"],
         [INIT],
     ),
     Case(
         "001-4.9-status",
         [note("status"), note("status", 2, status=5)],
         [
-            "1 error 001-4.9-status: Expected `status` of a status message, found nothing",
+            "1 error 001-4.9-status: Expected `status` in a status message, found nothing",
             "2 error 001-4.9-status: Expected a string or null, found `5` - at $.status",
         ],
         [note("status", status=None), note("status", 2, status="compacting")],
@@ -388,9 +388,9 @@ CASES = [
         "001-4.10-compact-boundary",
         [without(BOUNDARY, "compact_metadata"), {**BOUNDARY, "compact_metadata": {}}],
         [
-            "1 error 001-4.10-compact-boundary: Expected `compact_metadata` of a compact_boundary, "
+            "1 error 001-4.10-compact-boundary: Expected `compact_metadata` in a compact_boundary, "
             "found nothing",
-            "2 error 001-4.10-compact-boundary: Expected `trigger` and `pre_tokens` of a compaction, "
+            "2 error 001-4.10-compact-boundary: Expected `trigger` and `pre_tokens` in a compaction, "
             "found nothing "
             "- at $.compact_metadata",
         ],
@@ -405,10 +405,10 @@ CASES = [
             without(RESPONSE, "hook_id"),
         ],
         [
-            "1 warning 001-4.11-hook-fields: Expected `hook_event` of a hook_started, found nothing",
-            "2 warning 001-4.11-hook-fields: Expected `output` of a hook_progress, found nothing",
-            "3 warning 001-4.11-hook-fields: Expected `outcome` of a hook_response, found nothing",
-            "4 warning 001-4.11-hook-fields: Expected `hook_id` of a hook_response, found nothing",
+            "1 warning 001-4.11-hook-fields: Expected `hook_event` in a hook_started, found nothing",
+            "2 warning 001-4.11-hook-fields: Expected `output` in a hook_progress, found nothing",
+            "3 warning 001-4.11-hook-fields: Expected `outcome` in a hook_response, found nothing",
+            "4 warning 001-4.11-hook-fields: Expected `hook_id` in a hook_response, found nothing",
         ],
         [STARTED, PROGRESS, RESPONSE],
     ),
@@ -416,8 +416,8 @@ CASES = [
         "001-4.11-hook-lifecycle",
         [PROGRESS, STARTED],
         [
-            "1 note 001-4.11-hook-lifecycle: Expected a hook_started of `h-1`, found none before",
-            "2 note 001-4.11-hook-lifecycle: Expected a hook_response of `h-1`, found none",
+            "1 note 001-4.11-hook-lifecycle: Expected an earlier hook_started for `h-1`, found none",
+            "2 note 001-4.11-hook-lifecycle: Expected a hook_response for `h-1`, found none",
         ],
         [STARTED, PROGRESS, RESPONSE],
     ),
@@ -425,7 +425,7 @@ CASES = [
         "001-4.12-tool-progress",
         [without(TOOL, "tool_name", "parent_tool_use_id"), without(TOOL, "tool_use_id")],
         [
-            "1 error 001-4.12-tool-progress: Expected `tool_name` and `parent_tool_use_id` of a tool_progress, "
+            "1 error 001-4.12-tool-progress: Expected `tool_name` and `parent_tool_use_id` in a tool_progress, "
             "found nothing",
             "2 error 001-4.12-tool-progress: Expected field `tool_use_id`, found nothing",
         ],
@@ -435,7 +435,7 @@ CASES = [
         "001-4.13-auth-status",
         [without(AUTH, "isAuthenticating", "output")],
         [
-            "1 error 001-4.13-auth-status: Expected `isAuthenticating` and `output` of an auth_status, "
+            "1 error 001-4.13-auth-status: Expected `isAuthenticating` and `output` in an auth_status, "
             "found nothing"
         ],
         [AUTH],
@@ -445,7 +445,7 @@ CASES = [
         [without(TASK, "status", "output_file", "summary"), without(TASK, "task_id")],
         [
             "1 error 001-4.14-task-notification: Expected `status`, `output_file` and `summary` "
-            "of a task_notification, found nothing",
+            "in a task_notification, found nothing",
             "2 error 001-4.14-task-notification: Expected field `task_id`, found nothing",
         ],
         [TASK],
@@ -458,13 +458,13 @@ CASES = [
             without(FILES, "processed_at"),
         ],
         [
-            "1 error 001-4.15-files-persisted: Expected `filename` and `file_id` of a file, found nothing "
+            "1 error 001-4.15-files-persisted: Expected `filename` and `file_id` in a file, found nothing "
             "- at $.files[0]",
-            "1 error 001-4.15-files-persisted: Expected `error` of a failed file, found nothing "
+            "1 error 001-4.15-files-persisted: Expected `error` in a failed file, found nothing "
             "- at $.failed[0]",
             "1 error 001-4.15-files-persisted: Expected a time in ISO 8601, found `soon` - at $.processed_at",
-            "2 error 001-4.15-files-persisted: Expected `failed` of a files_persisted, found nothing",
-            "3 error 001-4.15-files-persisted: Expected `processed_at` of a files_persisted, found nothing",
+            "2 error 001-4.15-files-persisted: Expected `failed` in a files_persisted, found nothing",
+            "3 error 001-4.15-files-persisted: Expected `processed_at` in a files_persisted, found nothing",
         ],
         [FILES],
     ),
@@ -472,7 +472,7 @@ CASES = [
         "001-4.16-tool-use-summary",
         [without(SUMMARY, "preceding_tool_use_ids"), without(SUMMARY, "summary")],
         [
-            "1 error 001-4.16-tool-use-summary: Expected `preceding_tool_use_ids` of a tool_use_summary, "
+            "1 error 001-4.16-tool-use-summary: Expected `preceding_tool_use_ids` in a tool_use_summary, "
             "found nothing",
             "2 error 001-4.16-tool-use-summary: Expected field `summary`, found nothing",
         ],

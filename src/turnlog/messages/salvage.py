@@ -187,7 +187,8 @@ class Salvage:
         if value is None:
             return self._wrong(shape, raw, path)
         kind = ProblemKind.UNKNOWN_TYPE if issubclass(cls, TypeEnum) else ProblemKind.UNKNOWN_VALUE
-        self.report(kind, f"a known {cls.__name__}", f"`{value}`", path, Unknown(raw))
+        name = next((step for step in reversed(path) if isinstance(step, str)), "value")
+        self.report(kind, f"a known `{name}`", f"`{value}`", path, Unknown(raw))
         return cls.of(value)
 
     def _wrong(self, shape: _Shape, raw: bytes, path: Path) -> _Failed:

@@ -78,7 +78,7 @@ def check_hooks(options: QueryOptions, callbacks: Callbacks | None) -> Iterator[
         return
     for event, matchers in options.hooks.items():
         if not HookEventName.of(event).known:
-            yield OptionProblem(Kind.UNKNOWN_VALUE, "a known HookEventName", f"`{event}`", ("hooks", event))
+            yield OptionProblem(Kind.UNKNOWN_VALUE, "a known hook event", f"`{event}`", ("hooks", event))
         for index, matcher in enumerate(matchers):
             yield from _matcher(matcher, callbacks, ("hooks", event, index, "hookCallbackIds"))
 

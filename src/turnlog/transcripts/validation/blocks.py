@@ -59,14 +59,14 @@ def _check_call(line: Line, block: ToolUseBlock, steps: Path, spot: Spot, report
         return
     if isinstance(line.wire, Document003 | Api003) and line.wire.type is StoredType.TOOL_USE:
         steps = ("content",)  # which is a text: the block is in it
-    report.add(TOOL_FIELDS, spot, "Expected `input` of a `tool_use`, found nothing", steps)
+    report.add(TOOL_FIELDS, spot, "Expected `input` in a `tool_use`, found nothing", steps)
 
 
 def _check_result(
     block: ToolResultBlock, steps: Path, faults: Collection[Path], spot: Spot, report: Report
 ) -> None:
     if not block.tool_use_id and (*steps, "tool_use_id") not in faults:
-        report.add(CORRELATION, spot, "Expected `tool_use_id` of a `tool_result`, found nothing", steps)
+        report.add(CORRELATION, spot, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
 
 
 def _check_image(block: ImageBlock, steps: Path, spot: Spot, report: Report) -> None:
@@ -74,7 +74,7 @@ def _check_image(block: ImageBlock, steps: Path, spot: Spot, report: Report) -> 
     if not isinstance(source, Base64Source):
         if spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
             report.add(
-                IMAGES, spot, f"Expected a source in base64, found {quote(source.type)}", (*steps, "source")
+                IMAGES, spot, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source")
             )
         return
     if source.media_type not in _IMAGE_TYPES:
@@ -93,5 +93,5 @@ def _find_flaw(data: str) -> str | None:
     try:
         binascii.a2b_base64(data, strict_mode=True)
     except ValueError as error:  # `binascii.Error` is one
-        return f"a text that is none ({error})"
+        return f"other text ({error})"
     return None

@@ -65,9 +65,9 @@ _REQUESTS: Mapping[type[Struct], Demand] = MappingProxyType(
     }
 )
 """What the types leave open and the spec does not."""
-_DIRECTORIES = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination", "directories"))
-_MODE = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination", "mode"))
-_RULES = Demand(PERMISSION_UPDATE, "a change of permissions", ("destination",))
+_DIRECTORIES = Demand(PERMISSION_UPDATE, "a permission update", ("destination", "directories"))
+_MODE = Demand(PERMISSION_UPDATE, "a permission update", ("destination", "mode"))
+_RULES = Demand(PERMISSION_UPDATE, "a permission update", ("destination",))
 _UPDATES: Mapping[type[Struct], Demand] = MappingProxyType(
     {
         AddRules: _RULES,
@@ -136,14 +136,14 @@ class Control:
     def finish(self) -> None:
         """Report the requests that are still open."""
         for request_id, (spot, _) in self._open.items():
-            self._report.add(ANSWERED, spot, f"Expected an answer to request {quote(request_id)}, found none")
+            self._report.add(ANSWERED, spot, f"Expected a response to request {quote(request_id)}, found none")
 
     def _add_request(self, frame: ControlRequest, faults: Collection[Path], spot: Spot) -> None:
         subtype = subtype_of(frame.request)
         open_request = self._open.get(frame.request_id)
         if open_request is not None:
             number = open_request[0].number
-            message = f"Expected an id of its own, found {quote(frame.request_id)} of line {number}"
+            message = f"Expected an unused id, found {quote(frame.request_id)}, which line {number} uses"
             self._report.add(UNIQUE_REQUEST, spot, message, ("request_id",))
         self._open[frame.request_id] = (spot, subtype)
         request = frame.request
@@ -170,7 +170,7 @@ class Control:
         broken = [problem for problem in reply.problems if problem.kind in _BROKEN]
         for problem in broken:
             message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
-            self._report.add(rule, spot, f"{message}, in the answer to `{subtype}`", (*steps, *problem.steps))
+            self._report.add(rule, spot, f"{message}, in the response to `{subtype}`", (*steps, *problem.steps))
         if isinstance(reply.value, PermissionAllow | PermissionAsk):
             faults = frozenset((*steps, *problem.steps) for problem in broken)
             updates = reply.value.updated_permissions or ()
@@ -184,5 +184,5 @@ class Control:
                 continue
             check_given(_UPDATES[type(update)], update, (*steps, index), faults, spot, self._report)
             if isinstance(update, AddRules | ReplaceRules | RemoveRules) and not update.values:
-                message = "Expected `rules` of a change of permissions, found none"
+                message = "Expected `rules` in a permission update, found none"
                 self._report.add(PERMISSION_UPDATE, spot, message, (*steps, index))

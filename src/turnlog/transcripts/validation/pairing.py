@@ -66,14 +66,14 @@ class Pairs:
     def _check(self, call: Call) -> None:
         spot = self._spot(call.place)
         if call.result is None:
-            message = f"Expected a result of the call of {quote(call.name)}{_named(call.id)}, found none"
+            message = f"Expected a result for the call of {quote(call.name)}{_named(call.id)}, found none"
             self._report.add(PAIRED, spot, message, _steps(call.place, spot))
             return
         results = [call.result, *call.other_results]
         for result in results:
             answer = self._spot(result.place)
             if answer.index < spot.index:
-                message = f"Expected a call before its result, found it on line {spot.number}"
+                message = f"Expected the call before its result, found it on line {spot.number}"
                 self._report.add(CORRELATION, answer, message, _steps(result.place, answer))
         self._check_repeats(call, results, spot)
 
@@ -83,7 +83,9 @@ class Pairs:
         if parent is None or parent is call:
             return
         expected, found = self._spot(call.place).number, self._spot(parent.place).number
-        message = f"Expected the call on line {expected} as parent, which the result answers by order"
+        message = (
+            f"Expected the call on line {expected} as parent, which the result answers according to its order"
+        )
         message = f"{message}, found the call on line {found}"
         self._report.add(RESULT_PARENT, self._spot(result.place), message, ("parentUuid",))
 
@@ -93,7 +95,7 @@ class Pairs:
         extracted = StoredType.TOOL_RESULT  # these are counted by their parents
         answers = {place.uuid for place in places if find_stored_type(place.line) is not extracted}
         if len(answers) > 1:
-            message = f"Expected one result of the call of {quote(call.name)}{_named(call.id)}"
+            message = f"Expected one result for the call of {quote(call.name)}{_named(call.id)}"
             self._report.add(PAIRED, spot, f"{message}, found {len(answers)}", _steps(call.place, spot))
 
     def _report_orphan(self, result: Result) -> None:

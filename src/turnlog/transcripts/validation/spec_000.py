@@ -181,7 +181,7 @@ def check_fields(line: Line, faults: Collection[Path], spot: Spot, report: Repor
             _check_note(note, faults, spot, report)
         case CompactSystem000(message=CompactionPhase.COMPACTED, metadata=numbers):
             if numbers in (UNSET, None) and ("metadata",) not in faults:
-                report.add(_METADATA, spot, "Expected `metadata` of a finished compaction, found none")
+                report.add(_METADATA, spot, "Expected `metadata` in a finished compaction, found none")
 
 
 def _check_answer(answer: Assistant000, faults: Collection[Path], spot: Spot, report: Report) -> None:
@@ -189,12 +189,12 @@ def _check_answer(answer: Assistant000, faults: Collection[Path], spot: Spot, re
     if answer.subtype is AssistantAction.TOOL_USE or any(value is not UNSET for value in fields.values()):
         missing = [key for key, value in fields.items() if value is UNSET and (key,) not in faults]
         if missing:
-            report.add(TOOL_FIELDS, spot, f"Expected {join(missing)} of a tool invocation, found nothing")
+            report.add(TOOL_FIELDS, spot, f"Expected {join(missing)} in a tool invocation, found nothing")
         elif isinstance(answer.tool_arguments, Raw) and not _is_object(answer.tool_arguments):
             found = describe(bytes(answer.tool_arguments))
             report.add(TOOL_FIELDS, spot, f"Expected an object, found {found}", ("toolArguments",))
     elif answer.subtype is not UNSET and answer.message is UNSET and ("message",) not in faults:
-        report.add(_CONTENTS, spot, f"Expected `message` of subtype {quote(answer.subtype)}, found nothing")
+        report.add(_CONTENTS, spot, f"Expected `message` for subtype {quote(answer.subtype)}, found nothing")
 
 
 def _check_note(note: System000, faults: Collection[Path], spot: Spot, report: Report) -> None:
@@ -204,7 +204,7 @@ def _check_note(note: System000, faults: Collection[Path], spot: Spot, report: R
         name, key = _FLAGS[note.subtype]
         flag = getattr(note, name)
         if flag is not True and (key,) not in faults:
-            expected = f"Expected `{key}: true` of subtype {quote(note.subtype)}"
+            expected = f"Expected `{key}: true` for subtype {quote(note.subtype)}"
             report.add(_CONTENTS, spot, f"{expected}, found {show_flag(flag)}")
 
 

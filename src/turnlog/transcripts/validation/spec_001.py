@@ -50,7 +50,7 @@ def check_given(
         if getattr(value, name) is UNSET and (*steps, keys[name]) not in faults
     ]
     if missing:
-        report.add(demand.rule, spot, f"Expected {join(missing)} of {demand.what}, found nothing", steps)
+        report.add(demand.rule, spot, f"Expected {join(missing)} in {demand.what}, found nothing", steps)
 
 
 @cache

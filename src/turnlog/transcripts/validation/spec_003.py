@@ -56,7 +56,7 @@ RESULT_PARENT = declare(
     "003-4-result-parent",
     "Message Validation, 4",
     "The parent of a tool result is a tool use",
-    "This is how a result is found under its call. In spec 000's dialect the order stands in as a guess.",
+    "This is how a result is found under its call. In spec 000's dialect, the order is used as a guess.",
     error=STORED,
     note=(Dialect.SPEC_000,),
 )

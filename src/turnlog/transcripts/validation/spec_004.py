@@ -148,4 +148,4 @@ def _check_call(block: ToolUseBlock, steps: Path, faults: Collection[Path], spot
         name for name in ("id", "input") if getattr(block, name) is UNSET and (*steps, name) not in faults
     ]
     if missing:
-        report.add(CONTENT, spot, f"Expected {join(missing)} of a `tool_use`, found nothing", steps)
+        report.add(CONTENT, spot, f"Expected {join(missing)} in a `tool_use`, found nothing", steps)

@@ -133,7 +133,7 @@ class Stream:
     def finish(self) -> None:
         """Report the hooks that have not ended."""
         for hook, spot in self._hooks.items():
-            self._report.add(HOOK_LIFECYCLE, spot, f"Expected a hook_response of {quote(hook)}, found none")
+            self._report.add(HOOK_LIFECYCLE, spot, f"Expected a hook_response for {quote(hook)}, found none")
 
     def _check_start(self, message: StreamMessage, spot: Spot) -> None:
         session = message.session_id if isinstance(message.session_id, str) else ""
@@ -157,7 +157,7 @@ class Stream:
             return
         if hook not in self._hooks:
             self._report.add(
-                HOOK_LIFECYCLE, spot, f"Expected a hook_started of {quote(hook)}, found none before"
+                HOOK_LIFECYCLE, spot, f"Expected an earlier hook_started for {quote(hook)}, found none"
             )
         if isinstance(message, HookResponseMessage):
             self._hooks.pop(hook, None)

@@ -180,7 +180,9 @@ def _check_blocks(answer: Message, faults: Collection[Path], spot: Spot, report:
         steps = ("message", "content", index)
         rank = _RANKS.get(type(block), last)
         if rank < last:
-            report.add(_BLOCK_ORDER, spot, "Expected thinking, text, tool uses, found another order", steps)
+            report.add(
+                _BLOCK_ORDER, spot, "Expected thinking, then text, then tool uses, found another order", steps
+            )
         last = rank
         if isinstance(block, ToolUseBlock):
             check_given(_CALL, block, steps, faults, spot, report)

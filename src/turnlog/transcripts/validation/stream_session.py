@@ -185,12 +185,12 @@ def _check_outcome(message: ResultMessage, faults: Collection[Path], spot: Spot,
     found = [name for name in surplus if getattr(message, name) is not UNSET]
     if found:
         rule, what = (_SUCCESS, "a success") if good else (_ERROR, "an error")
-        report.add(rule, spot, f"Expected no {join(found)} of {what}, found some")
+        report.add(rule, spot, f"Expected no {join(found)} in {what}, found some")
     if message.is_error is good:
         expected = "false" if good else "true"
         found_word = "true" if good else "false"
         what = quote(message.subtype)
-        report.add(_IS_ERROR, spot, f"Expected `{expected}` of {what}, found `{found_word}`", ("is_error",))
+        report.add(_IS_ERROR, spot, f"Expected `{expected}` for {what}, found `{found_word}`", ("is_error",))
 
 
 def _check_init(message: SystemInitMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:

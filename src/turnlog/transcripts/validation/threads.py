@@ -72,7 +72,7 @@ class Threads:
         if node.is_tool:
             self._has_tool_messages = True
             if not node.sidechain:
-                expected = f"`isSidechain: true` of {node.kind.value}"
+                expected = f"`isSidechain: true` for {node.kind.value}"
                 message = f"Expected {expected}, found {show_flag(node.sidechain)}"
                 self._report.add(TOOL_SIDECHAIN, node.spot, message)
         if node.parent_uuid:
@@ -99,7 +99,7 @@ class Threads:
         first = self._find(node.uuid, node)
         if first is not None:
             rule = _TWICE[node.spot.dialect]
-            message = f"Expected a uuid of its own, found {quote(node.uuid)} of line {first.spot.number}"
+            message = f"Expected an unused uuid, found {quote(node.uuid)}, which line {first.spot.number} uses"
             self._report.add(rule, node.spot, message, ("uuid",))
             return False
         node.ordinal = len(self._nodes)
@@ -141,7 +141,7 @@ class Threads:
         self._link(node, parent)
         if node.time is not None and parent.time is not None and node.time < parent.time:
             before = f"{parent.time.isoformat()} of its parent on line {parent.spot.number}"
-            message = f"Expected no time before {before}, found {node.time.isoformat()}"
+            message = f"Expected no time earlier than {before}, found {node.time.isoformat()}"
             self._report.add(CHRONOLOGY, node.spot, message, ("timestamp",))
 
     def _link(self, node: Node, parent: Node) -> None:
@@ -169,18 +169,18 @@ class Threads:
         if parent.kind is not Kind.TOOL_USE:
             self._report.add(RESULT_PARENT, node.spot, f"Expected a tool use as parent, {found}", _steps(node))
         elif parent.has_tool_child:
-            message = f"Expected one result of the tool use on line {parent.spot.number}, found another"
+            message = f"Expected one result for the tool use on line {parent.spot.number}, found another"
             self._report.add(PAIRED, node.spot, message, _steps(node))
 
     def _check_start(self, node: Node, starts: bool) -> None:
         if node.is_tool:
-            self._report.add(ORPHANED_TOOL, node.spot, f"Expected a parent of {node.kind.value}, found none")
+            self._report.add(ORPHANED_TOOL, node.spot, f"Expected a parent for {node.kind.value}, found none")
         elif node.kind in _ANSWERS and not starts:
-            self._report.add(PARENT_GIVEN, node.spot, "Expected a parent of an answer, found none")
+            self._report.add(PARENT_GIVEN, node.spot, "Expected a parent for an answer, found none")
 
     def _report_unfollowed(self, node: Node, namesake: Node | None) -> None:
         rules = _MISSING if namesake is None else _ELSEWHERE
-        found = f"found {quote(node.parent_uuid)}, which is in no line"
+        found = f"found {quote(node.parent_uuid)}, which is on no line"
         if namesake is not None:
             found = f"found {quote(node.parent_uuid)} of session {quote(namesake.session)}"
             self._link(node, namesake)
@@ -190,7 +190,7 @@ class Threads:
     def _report_circles(self) -> None:
         for first in cut_circles(self._parents):
             node = self._nodes[first]
-            message = "Expected parents that lead to a start, found a circle through this line"
+            message = "Expected parents that lead to a root, found a cycle through this line"
             self._report.add(_CIRCLE[node.spot.dialect], node.spot, message, _steps(node))
 
 
