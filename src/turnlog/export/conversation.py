@@ -33,7 +33,7 @@ _SAID = frozenset(
 )  # fmt: skip
 _REMARKS: Mapping[Rule, str] = MappingProxyType(
     {
-        Rule.QUEUED: "while it worked",
+        Rule.QUEUED: "while it was working",
         Rule.WAITING: "still waiting",
         Rule.COMMAND: "a command",
         Rule.RAN_COMMAND: "a command",
@@ -178,7 +178,7 @@ def _begin(agent: Agent, depth: int) -> AgentBegins:
 
 def _name_note(message: Message) -> str:
     if message.rule is Rule.COMPACTION:
-        return _KINDS[Rule.RECAP] if message.role is Role.SUMMARY else "kept from before"
+        return _KINDS[Rule.RECAP] if message.role is Role.SUMMARY else "kept from earlier"
     return _KINDS.get(message.rule, str(message.rule))
 
 
