@@ -16,7 +16,7 @@
     ├── PushError            a server that does not take what is pushed; says whether it may later
     ├── QueryError           a search that nobody can understand; carries the place
     ├── SearchCancelledError a search that nobody waits for any more
-    ├── SelectionError       turns or a branch that a session does not have
+    ├── SelectionError       turns, branches or sessions that are not there
     ├── ServerError          a server that cannot be started: its port is taken, another one runs
     ├── ServiceError         a service's file that is not ours, or cannot be written; carries its path
     ├── UploadError          what a machine pushed is not taken; carries a code
@@ -107,7 +107,7 @@ class CursorError(TurnlogError):
 
 
 class SelectionError(TurnlogError):
-    """A session has no such turns, or no such branch."""
+    """A session has no such turns or branch, or a dump no such session."""
 
 
 class MarkError(TurnlogError):

@@ -14,6 +14,7 @@ import pytest
 import turnlog
 from command_line import invoke
 from golden import DATA
+from turnlog.errors import SelectionError
 from turnlog.export.raw import export_raw, restore_session
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.verification import verify_session
@@ -208,9 +209,12 @@ def test_a_session_of_a_dump_can_be_read_by_itself(tmp_path: Path) -> None:
         "session-b",
         ["u0 of session-b"],
     )
-    assert len(turnlog.read(path).messages) == 8
-    with pytest.raises(KeyError):
+    with pytest.raises(SelectionError, match="found 2 sessions: session-a, session-b"):
+        turnlog.read(path)
+    with pytest.raises(SelectionError, match="found 2 sessions: session-a, session-b"):
         turnlog.read(path, session="session-z")
+    with pytest.raises(SelectionError, match="found no dump of several"):
+        turnlog.read(DATA / "specs" / "003.jsonl", session="session-xyz")
 
 
 def test_the_command_line_asks_which_session_of_a_dump_is_meant(tmp_path: Path) -> None:

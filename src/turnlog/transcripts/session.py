@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from turnlog.errors import SelectionError
 from turnlog.messages import Line
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.agents.assembly import Agents, build_agents
@@ -29,7 +30,7 @@ from turnlog.transcripts.conversation.placements import Placement
 from turnlog.transcripts.conversation.sidechains import Panel, build_panel
 from turnlog.transcripts.conversation.tree import Tree
 from turnlog.transcripts.conversation.turns import AgentWork, Turn, list_turns
-from turnlog.transcripts.files.dumps import list_offsets
+from turnlog.transcripts.files.dumps import list_dumped, list_offsets
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
 from turnlog.transcripts.summary.call_tally import CallTally
@@ -295,13 +296,18 @@ _OUTDATED = frozenset({"_built_agents", "panel", "problems", "summary", "turns",
 def read(path: str | os.PathLike[str], *, session: str | None = None, prices: Prices | None = None) -> Session:
     """Read a transcript, and what belongs to it: sub-agents, workflows, metadata.
 
-    Of a dump with stored messages of several sessions, `session` says which to read (`list_dumped` names them);
-    without it all of them are read as one. Raises `KeyError` for a session that is not in it.
-
     Any file of lines will do: a session, a sub-agent's, a stream, a log of hooks. Whatever is in it, this
-    raises only where the file itself cannot be read (`OSError`).
+    raises only where the file itself cannot be read (`OSError`), with one exception: a dump with stored
+    messages of several sessions needs `session` to say which one to read (`list_dumped` names them), and raises
+    `SelectionError` if it is missing or not in the dump.
     """
     place = Path(path)
+    dumped = list_dumped(place)
+    if (dumped or session is not None) and session not in dumped:
+        found = (
+            f"found {len(dumped)} sessions: {', '.join(dumped[:10])}" if dumped else "found no dump of several"
+        )
+        raise SelectionError(f"Expected `session` to name a session in {os.fspath(place)}, {found}")
     lines = tuple(read_lines(place))
     if session is not None:
         offsets = list_offsets(place, session)
