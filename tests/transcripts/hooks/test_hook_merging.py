@@ -194,7 +194,7 @@ def test_events_are_lines_that_are_neither_said_nor_called() -> None:
     )
     assert name(b'{"type":"something-new","uuid":"u"}') == ("system", "something-new", "note")
     progress = b'{"type":"progress","uuid":"u","data":{"type":"%s"}}'
-    assert name(progress % b"agent_progress") is None
+    assert name(progress % b"agent_progress") == ("agent", "agent_progress", "note")
     assert name(progress % b"bash_progress") is None
     assert name(progress % b"hook_progress") == ("hook_progress", "hook_progress", "note")
     assert name(b'{"type":"attachment","uuid":"u","attachment":{"type":"todo_reminder"}}') == (
