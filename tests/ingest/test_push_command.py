@@ -279,7 +279,7 @@ def test_misuse_is_said(machine: CollectorProcess, server: ServerProcess, tmp_pa
     done = run("push", "--to", "http://example.org", env={**env, "TURNLOG_TOKEN": "x"})
     assert done.returncode == 2
     assert b"does not use TLS" in done.stderr
-    assert b"nothing was pushed" in run("push", "--status", env=env).stderr
+    assert b"nothing has been pushed" in run("push", "--status", env=env).stderr
 
 
 def test_each_machine_has_its_own_sessions(tmp_path: Path, server: ServerProcess) -> None:
