@@ -52,7 +52,7 @@ def test_a_request_that_cannot_be_done_says_why(tmp_path: Path) -> None:
 
 
 def test_a_request_that_nobody_answers_is_taken_back(tmp_path: Path) -> None:
-    with pytest.raises(BusyStoreError, match="does not answer"):
+    with pytest.raises(BusyStoreError, match="does not respond"):
         hand_over(tmp_path, Request(), patience=0)
     assert list((tmp_path / "handover").iterdir()) == []
 

@@ -21,9 +21,15 @@ from turnlog.store.identity import LOCAL, Place, Scope
 from turnlog.store.sqlite import SqliteStore
 from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.testing.builders import make_line, make_lines
+from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.locate import locate_sessions
 
-GOLDEN = [path for path in sorted((DATA / "transcripts").iterdir()) if path.is_dir()]
+GOLDEN = [
+    path
+    for path in sorted((DATA / "transcripts").iterdir())
+    # A file that becomes a dump of several sessions keeps its first key: tests of dumps have that.
+    if path.is_dir() and not any(map(list_dumped, path.iterdir()))
+]
 
 
 class Kept:

@@ -242,7 +242,7 @@ def test_names_that_lead_elsewhere_are_refused(home: Home) -> None:
     store = home.store
     elsewhere: SessionKey = {**KEY, "session_id": "../../x"}
     for key in (elsewhere, SessionKey(**KEY, subpath="../x"), SessionKey(project_key="a/b", session_id=ID)):
-        with pytest.raises(ValueError, match="Expected a name"):
+        with pytest.raises(ValueError, match="Expected a valid file name"):
             anyio.run(store.append, key, [entry(0)])
     assert anyio.run(store.load, elsewhere) is None
     assert anyio.run(store.list_sessions, "../x") == []

@@ -128,18 +128,28 @@ def test_the_server_tells_them_in_the_shape_of_the_spec(
 
 
 def test_both_channels_are_one_timeline(told: Any, store: SqliteStore, scenario: Scenario) -> None:
-    """Each event stands once, those of a call under the message that made it, and none before it."""
+    """Each event is there once, those of a call under the message that made it, and none before it.
+
+    The end of a session is no event (spec 002).
+    """
     items = told["timelines"][scenario.session_id]
     hooks = [item["hook"] for item in items if item["kind"] == "hook"]
     main = [each for each in list_deliveries(store, scenario) if each.agent_id is None]
-    assert {each.delivery_id for each in main} <= {hook["delivery_id"] for hook in hooks}
+    events = {each.delivery_id for each in main if each.event_name != "SessionEnd"}
+    assert len(events) < len(main)
+    assert events <= {hook["delivery_id"] for hook in hooks}
+    assert "SessionEnd" not in {hook["event_name"] for hook in hooks}
     assert len({hook["delivery_id"] for hook in hooks}) == len(hooks)
     callers: dict[str, int] = {}
     for item in items:
         if item["kind"] == "message":
             calls = [block["call"] for block in item["message"]["blocks"] if block["kind"] == "call"]
             callers |= {call["id"]: item["message"]["index"] for call in calls}
-        elif item["hook"]["tool_use_id"] in ("toolu_read", "toolu_shell", "toolu_fails"):
+        elif item["kind"] == "hook" and item["hook"]["tool_use_id"] in (
+            "toolu_read",
+            "toolu_shell",
+            "toolu_fails",
+        ):
             assert item["hook"]["message"] == callers[item["hook"]["tool_use_id"]]
     told_prompts = [hook for hook in hooks if hook["event_name"] == "UserPromptSubmit"]
     [run] = scenario.runs

@@ -83,10 +83,12 @@ def test_turns_hold_their_calls_and_files(tools: Recording) -> None:
         ["toolu_behind"],
         [],
     ]
+    # The program was given relative paths, which are those of the folder that it works in.
+    folder = tools.whole.project
     assert {turn.prompt.text: [file.path for file in turn.files] for turn in turns if turn.files} == {
-        "Read both files.": ["a.txt"],
-        "Change a file.": ["a.txt"],
-        "Look at the picture.": ["dot.png"],
+        "Read both files.": [f"{folder}/a.txt"],
+        "Change a file.": [f"{folder}/a.txt"],
+        "Look at the picture.": [f"{folder}/dot.png"],
     }
 
 

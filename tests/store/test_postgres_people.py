@@ -155,7 +155,7 @@ DROP SCHEMA {SEEN} CASCADE; SET search_path TO turnlog; DROP TRIGGER add_access 
 DROP FUNCTION add_access; DROP TABLE access, rules, machines; ALTER TABLE hook_deliveries DROP COLUMN origin;
 ALTER TABLE changes DROP COLUMN person, DROP COLUMN former, DROP COLUMN shared, DROP COLUMN origin;
 ALTER TABLE tombstones DROP COLUMN person, DROP COLUMN origin; ALTER TABLE marks DROP COLUMN author;
-ALTER TABLE usage_groups DROP COLUMN audience
+ALTER TABLE usage_groups DROP COLUMN audience; ALTER TABLE summaries DROP COLUMN series
 """
 
 

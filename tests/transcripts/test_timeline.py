@@ -302,7 +302,11 @@ def test_each_line_has_exactly_one_place_whatever_it_is(raw: list[bytes]) -> Non
     assert len(seen) == len(set(seen))
     for line, placement in zip(talk.lines, talk.placements, strict=True):
         inside = placement.message is not None
-        assert inside is (placement.fate in (Fate.SHOWN, Fate.FOLDED))
+        if inside and placement.fate is Fate.HIDDEN:  # metadata has a number, and is shown to nobody
+            assert placement.rule is Rule.META
+            assert talk.messages[placement.message].is_hidden
+        else:
+            assert inside is (placement.fate in (Fate.SHOWN, Fate.FOLDED))
         assert inside is (id(line) in seen)
     for message in talk.messages:
         assert (message.text, message.thinking, message.author, message.category, message.id) is not None

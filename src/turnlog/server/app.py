@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from litestar import Litestar
 from litestar.di import Provide
+from litestar.handlers import BaseRouteHandler
 from litestar.openapi import OpenAPIConfig
 
 from turnlog.ingest.spool import SPOOL
@@ -109,7 +110,8 @@ def build_app(
     parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     for handler in handlers:
         # Litestar would read them from what it wraps some functions in, where an address has several methods.
-        handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
+        if isinstance(handler, BaseRouteHandler):
+            handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
         guards=[build_guard(doors), refuse_unknown],

@@ -33,6 +33,8 @@ _NOTED: Mapping[str, Literal["queue", "snapshot", "system"]] = {
 _MOST_LINES = 20_000
 """That are looked through for them in one window: a call's progress may be thousands of lines."""
 _AT_ONCE = 256
+_NEAR = 16
+_MOST_GUESSES = 8
 
 
 def view_timeline(
@@ -106,21 +108,30 @@ def list_notes(
 
 
 def _find_number(session: HookSession, place: Place) -> int:
-    """Return which line of its file begins at a place; lines are numbered in their order."""
+    """Return which line of its file begins at a place; lines are numbered in their order.
+
+    Lines are of similar length by and large, so the place says roughly where to look; halving comes in where
+    they are not.
+    """
     known = session.store.find_known(session.scope, session.key)
     sources = () if known is None else known.sources
-    low, high = 0, next((each.lines for each in sources if each.source == place.source), 0)
+    source = next((each for each in sources if each.source == place.source), None)
+    low, high = 0, 0 if source is None else source.lines
+    starts, ends = 0, 1 if source is None else max(source.length, 1)
+    guesses = _MOST_GUESSES
     while low < high:
-        middle = (low + high) // 2
+        share = (place.offset - starts) / max(ends - starts, 1) if guesses > 0 else 0.5
+        first = min(max(low, low + int((high - low) * share) - _NEAR // 2), high - 1)
+        guesses -= 1
         facts = session.store.list_lines(
-            session.scope, place.source, place.generation, first=middle, count=_AT_ONCE
+            session.scope, place.source, place.generation, first=first, count=_NEAR
         )
         if not facts or facts[0].offset > place.offset:
-            high = middle
+            high, ends = first, facts[0].offset if facts else ends
         elif facts[-1].offset >= place.offset:
             return next(fact.number for fact in facts if fact.offset >= place.offset)
         else:
-            low = facts[-1].number + 1
+            low, starts = facts[-1].number + 1, facts[-1].offset
     return low
 
 
