@@ -302,7 +302,9 @@ def test_each_line_has_exactly_one_place_whatever_it_is(raw: list[bytes]) -> Non
     assert len(seen) == len(set(seen))
     for line, placement in zip(talk.lines, talk.placements, strict=True):
         inside = placement.message is not None
-        if inside and placement.fate is Fate.HIDDEN:  # metadata has a number, and is shown to nobody
+        if (
+            placement.message is not None and placement.fate is Fate.HIDDEN
+        ):  # metadata has a number, and is shown to nobody
             assert placement.rule is Rule.META
             assert talk.messages[placement.message].is_hidden
         else:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from litestar import Litestar
 from litestar.di import Provide
-from litestar.handlers import BaseRouteHandler
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 
 from turnlog.ingest.spool import SPOOL
@@ -110,7 +110,7 @@ def build_app(
     parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     for handler in handlers:
         # Litestar would read them from what it wraps some functions in, where an address has several methods.
-        if isinstance(handler, BaseRouteHandler):
+        if isinstance(handler, HTTPRouteHandler):
             handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
