@@ -86,6 +86,9 @@ def test_days_can_be_left_out() -> None:
     assert ([row["name"] for row in late["rows"]], late["total"]["messages"]) == (["2026-03-02"], 1)
     early = read_json("session", "--until", "20260301", "--path", FORK)
     assert ([row["name"] for row in early["rows"]], early["total"]["messages"]) == (["s-1"], 3)
+    for long_ago in ("9999d", "9999w"):
+        assert read_json("--since", long_ago, "--path", FORK)["total"]["messages"] == 4
+    assert run("usage", "--since", "7d", "--path", FORK).returncode == 1
     ran = run("usage", "--since", "today", "--path", FORK)
     assert (ran.returncode, ran.stdout) == (1, b"")
 
@@ -111,6 +114,7 @@ def test_rows_can_be_broken_down() -> None:
     "args",
     [
         ("--since", "soon"),
+        ("--since", "99999999d"),
         ("--timezone", "Nowhere/Atlantis"),
         ("blocks", "--limit", "much"),
         ("blocks", "--limit", "-5"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -34,6 +35,7 @@ __all__ = ["UsageCommand", "command", "remember_prices"]
 _PATH = "--path"
 _PRICES = "prices.msgpack"
 _AGO = {"today": 0, "yesterday": 1}
+_DAYS_AGO = re.compile(r"(\d{1,4})([dw])")
 
 
 class _OwnRates(Rates, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
@@ -52,11 +54,13 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
     """Return a day, or how many days ago it was."""
     if value is None or value in _AGO:
         return _AGO.get(value or "")
+    if (ago := _DAYS_AGO.fullmatch(value)) is not None:
+        return int(ago[1]) * (7 if ago[2] == "w" else 1)
     try:
         return date.fromisoformat(value)
     except ValueError:
         raise click.BadParameter(
-            f"expected a day such as 2026-03-01, today or yesterday, got {value!r}"
+            f"expected a day such as 2026-03-01, today, yesterday or 7d (days ago), got {value!r}"
         ) from None
 
 
@@ -93,7 +97,9 @@ Examples:
     default=Grouping.DAILY.value,
     required=False,
 )
-@click.option("--since", callback=_parse_day, metavar="DATE", help="From this day on.")
+@click.option(
+    "--since", callback=_parse_day, metavar="DATE", help="From this day on: 2026-03-01, yesterday, 7d, 2w."
+)
 @click.option("--until", callback=_parse_day, metavar="DATE", help="Up to and including this day.")
 @click.option(
     "--timezone",
