@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Message } from "@/api/types";
+import { findWays } from "@/state/flow/branches";
 import { buildRows } from "@/state/flow/rows";
 import type { Row, RowOptions } from "@/state/flow/rows";
 import { insertWindow } from "@/state/flow/layout";
@@ -72,14 +73,47 @@ test("what a conversation begins with is shown, even if nothing goes on from the
 
 test("another branch is told in one line, opens, and is shown at level all", () => {
   const aside = [1, 2].map((index) =>
-    buildAnswer(index, [textBlock("a"), textBlock("b")], 0, { active: false }),
+    buildAnswer(index, [textBlock("a"), textBlock("b")], 0, { active: false, branch: 1 }),
   );
   const messages = [buildPrompt(0, "do", 0), ...aside, buildAnswer(3, [textBlock("c")], 0)];
-  const rows = rowsOf(messages);
+  const roots = [
+    { index: 0, parent: null, first: 0, last: 3, messages: 2, active: true },
+    { index: 1, parent: null, first: 1, last: 2, messages: 2, active: false },
+  ];
+  const ways = findWays(roots, new Map());
+  const rows = rowsOf(messages, { ways });
   expect(kinds(rows)).toEqual(["prompt", "branch", "text"]);
   expect(rows[1]).toMatchObject({ messages: 2, run: "1-branch" });
-  expect(rowsOf(messages, { openRuns: new Set(["1-branch"]) })).toHaveLength(6);
-  expect(kinds(rowsOf(messages, { level: "all" }))).toEqual(["prompt", "text", "text", "text", "text", "text"]);
+  expect(rowsOf(messages, { ways, openRuns: new Set(["1-branch"]) })).toHaveLength(6);
+  const whole = ["prompt", "text", "text", "text", "text", "text"];
+  expect(kinds(rowsOf(messages, { ways, level: "all" }))).toEqual(whole);
+});
+
+test("what ends within the branch that goes on is not folded", () => {
+  const messages = [
+    buildPrompt(0, "do", 0),
+    buildAnswer(1, [textBlock("done")], 0, { active: false }),
+    buildAnswer(2, [textBlock("summary of earlier messages")], 0),
+  ];
+  const ways = findWays([{ index: 0, parent: null, first: 0, last: 2, messages: 3, active: true }], new Map());
+  expect(kinds(rowsOf(messages, { ways }))).toEqual(["prompt", "text", "text"]);
+});
+
+test("one line of the program that follows nothing is no branch", () => {
+  const done = buildMessage(1, {
+    role: "system",
+    rule: "system",
+    blocks: [textBlock("Session completed: success")],
+    active: false,
+    branch: 1,
+  });
+  const roots = [
+    { index: 0, parent: null, first: 0, last: 0, messages: 1, active: true },
+    { index: 1, parent: null, first: 1, last: 1, messages: 1, active: false },
+  ];
+  const rows = rowsOf([buildPrompt(0, "do", 0), done], { ways: findWays(roots, new Map()) });
+  expect(kinds(rows)).not.toContain("branch");
+  expect(rows).toHaveLength(2);
 });
 
 test("a turn ends with its sums where the next begins", () => {

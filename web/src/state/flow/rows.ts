@@ -246,9 +246,13 @@ function blockRows(block: Block, base: Common, level: Level, timed: boolean): Co
 /** What another branch holds is told in one line that can be opened; what a conversation begins with is not folded. */
 function foldBranches(rows: readonly ContentRow[], { level, openRuns, ways, scope }: RowOptions): ContentRow[] {
   if (level === "all") return [...rows];
-  // What a person chose to see is not aside, wherever the conversation went on later.
-  const isAside = ({ message }: ContentRow) =>
-    !message.active && (ways?.branch(message.branch)?.parent ?? null) === null;
+  // What a person chose to see is not aside, wherever the conversation went on later; nor is what merely ends within
+  // the branch that goes on (progress, parallel calls, a summary), or one line that follows nothing and is no talk.
+  const isAside = ({ message }: ContentRow) => {
+    const branch = ways?.branch(message.branch);
+    if (message.active || branch?.parent !== null || branch.active) return false;
+    return branch.messages > 1 || message.role === "user" || message.role === "assistant";
+  };
   const folded: ContentRow[] = [];
   for (let at = 0; at < rows.length;) {
     const aside = takeWhile(rows, at, isAside);
