@@ -19,6 +19,7 @@ from turnlog.store.identity import LOCAL, Place, name_source
 from turnlog.store.opening import open_store
 from turnlog.store.rows import AgentRow, CallRow, MessageRow
 from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.summary.fold import Summary
 
@@ -42,6 +43,8 @@ def golden_session(name: str, folder: Path) -> DerivedRows:
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.name)
 def test_rows_say_what_the_session_says(golden: Path) -> None:
     for path in [files.path for files in locate_path(golden).sessions if files.path is not None]:
+        if list_dumped(path):  # each of its sessions is derived by itself
+            continue
         [files] = locate_path(path).sessions
         batch = look(files, None, None, owner="local", origin=ORIGIN, now_ns=1)
         assert batch is not None

@@ -285,7 +285,7 @@ def test_whoever_listens_everywhere_is_warned(env: dict[str, str]) -> None:
         assert server.ask("GET", "/api/health", {"Host": f"192.0.2.7:{server.url.port}"})[0] == 200
         server.process.terminate()
         _, errors = server.process.communicate(timeout=SOON)
-    assert b"on 0.0.0.0 everybody on the network can reach this server, and nothing is encrypted" in errors
+    assert b"on 0.0.0.0, everybody on the network can reach this server, and nothing is encrypted" in errors
 
 
 def test_other_names_can_be_allowed(env: dict[str, str]) -> None:

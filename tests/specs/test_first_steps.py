@@ -189,7 +189,7 @@ def test_a_list_on_a_terminal_shows_ids_that_commands_know(machine: Machine) -> 
     [alone] = [
         line.split()[0]
         for line in show_in_terminal(
-            "sessions", "--limit", "1", "--no-color", "--no-pager", env=machine.env
+            "sessions", "--session", "session-xyz-1", "--no-color", "--no-pager", env=machine.env
         ).text.splitlines()
         if "hello" in line
     ]

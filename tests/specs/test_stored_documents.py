@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,15 @@ from server_app import Served, serving
 from turnlog.export.formats import Format, render_session
 from turnlog.ingest.pipeline import sync
 from turnlog.store.opening import open_store
-from turnlog.transcripts import build_calls, extract, locate_sessions, map_parents, read_lines, validate
+from turnlog.transcripts import (
+    build_calls,
+    extract,
+    list_dumped,
+    locate_sessions,
+    map_parents,
+    read_lines,
+    validate,
+)
 from turnlog.transcripts.validation.rules import Severity
 
 TRANSCRIPTS = sorted(path for path in (DATA / "transcripts").rglob("*.json*") if ".meta." not in path.name)
@@ -116,10 +125,9 @@ def write(path: Path, documents: list[dict[str, Any]]) -> Path:
     return path
 
 
-def export(path: Path, *, camel: bool = True) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
-        b"".join(render_session(turnlog.read(path), Format.JSON, camel=camel))
-    )
+def export(path: Path, *, camel: bool = True, session: str | None = None) -> list[dict[str, Any]]:
+    read = turnlog.read(path, session=session)
+    found: list[dict[str, Any]] = json.loads(b"".join(render_session(read, Format.JSON, camel=camel)))
     return found
 
 
@@ -254,8 +262,8 @@ def test_fields_of_computed_usage_are_camel_case_and_known(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: str(path.relative_to(DATA / "transcripts")))
 def test_whatever_is_exported_is_valid(path: Path, tmp_path: Path) -> None:
-    for camel in (True, False):
-        found = export(path, camel=camel)
+    for camel, session in product((True, False), list_dumped(path) or [None]):
+        found = export(path, camel=camel, session=session)
         assert [each for each in judge(found, tmp_path) if each.startswith("error")] == []
         repeated = Counter(each["_id"] for each in found)
         assert max(repeated.values(), default=1) == 1

@@ -360,7 +360,7 @@ def test_the_api_says_who_is_told_without_secrets(store: CaredStore, tmp_path: P
 def test_the_command_line_tries_them(tmp_path: Path) -> None:
     env = {"TURNLOG_HOME": os.fspath(tmp_path)}
     nobody = run("notify", "test", env=env)
-    assert (nobody.returncode, nobody.stdout.startswith(b"Nobody is to be told: ")) == (1, True)
+    assert (nobody.returncode, nobody.stdout.startswith(b"Nobody would be notified: ")) == (1, True)
     with listening_on(200, 404) as listener:
         (tmp_path / "config.toml").write_text(f'[notifications]\nwebhooks = ["{listener.url}/hook"]\n')
         fine, refused = run("notify", "test", env=env), run("notify", "test", "--json", env=env)
