@@ -262,7 +262,8 @@ def test_fields_of_computed_usage_are_camel_case_and_known(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: str(path.relative_to(DATA / "transcripts")))
 def test_whatever_is_exported_is_valid(path: Path, tmp_path: Path) -> None:
-    for camel, session in product((True, False), list_dumped(path) or [None]):
+    sessions: list[str | None] = [*list_dumped(path)]
+    for camel, session in product((True, False), sessions or [None]):
         found = export(path, camel=camel, session=session)
         assert [each for each in judge(found, tmp_path) if each.startswith("error")] == []
         repeated = Counter(each["_id"] for each in found)
