@@ -20,7 +20,7 @@ NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema bench fuzz soak serve clean
+.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema answers bench fuzz soak serve clean
 
 setup: $(VENV)/.dev $(PAGE)
 
@@ -114,6 +114,11 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
 	$(BROWSER)
 	cd web && CHROMIUM=$$(command -v chromium) npm run --silent measure
+
+# What turnlog answers, compared with what was recorded; `make test` does this, too.
+answers: setup
+	$(DATABASE)
+	PYTHONPATH=tests $(BIN)/python -m recorded_answers --corpus $(CORPUS) $(ARGS)
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzzing --seconds $(FUZZ_SECONDS)
