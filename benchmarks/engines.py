@@ -1,10 +1,9 @@
 """What does an engine for many cost, and what does it give, beside a file of one's own?
 
-The same sessions are kept in SQLite, PostgreSQL and ClickHouse, in one run: what is new at first, search,
-windows of a conversation, reports of usage, and how much room it takes. Without an address, a PostgreSQL server
-is started for it, on a socket, as the tests have it: it does not wait for the disk, nor does the file beside
-it. ClickHouse's engine runs within this process, with its bytes in a folder. Times are those of one process
-that asks one question after the other.
+The same sessions are kept in SQLite and PostgreSQL, in one run: what is new at first, search, windows of a
+conversation, reports of usage, and how much room it takes. Without an address, a PostgreSQL server is started
+for it, on a socket, as the tests have it: it does not wait for the disk, nor does the file beside it. Times are
+those of one process that asks one question after the other.
 """
 
 from __future__ import annotations
@@ -50,10 +49,9 @@ Figures = dict[str, tuple[float, str]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    parser = argparse.ArgumentParser(description="Measure PostgreSQL and ClickHouse beside SQLite.")
+    parser = argparse.ArgumentParser(description="Measure PostgreSQL beside SQLite.")
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
     parser.add_argument("--address", help="an empty database of PostgreSQL; else a server is started")
-    parser.add_argument("--clickhouse", help="an empty database of ClickHouse; else it is in this process")
     parser.add_argument("--copies", type=int, default=0, help="how many copies of each file there are besides")
     parser.add_argument("--questions", type=int, default=120, help="how many are asked of search")
     options = parser.parse_args(arguments)
@@ -69,7 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         places: dict[str, StorePlace] = {
             "SQLite": work / "sqlite.db",
             "PostgreSQL": ServerPlace(options.address or start_server(), work / "postgres"),
-            "ClickHouse": ServerPlace(options.clickhouse or f"chdb://{work}/engine", work / "clickhouse"),
         }
         print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
         _print({name: _measure(place, work / "home", raw, chosen) for name, place in places.items()})

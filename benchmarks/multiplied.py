@@ -12,73 +12,17 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.clickhouse.connection import Engine
-from turnlog.store.clickhouse.session_schema import SESSIONS
-from turnlog.store.clickhouse.tables import Table
-from turnlog.store.clickhouse.usage_schema import ANSWERS
 from turnlog.store.postgres.wire import connect
 
-__all__ = ["multiply_clickhouse", "multiply_postgres", "multiply_sqlite"]
+__all__ = ["multiply_postgres", "multiply_sqlite"]
 
 DAYS = 730
 """Over how many days the copies are spread."""
 DAY_US = 86_400_000_000
 SLOTS = 96
 """Quarters of an hour in a day."""
-AT_ONCE = 2_000_000
-"""About how many rows are made by one statement."""
 
-_LOW = f"toUInt128('{1 << 96}')"
-_COPY = f"bitShiftLeft(toUInt128(n.copy), 96) + a.{{}} % {_LOW}"
-"""The number of a copy: in the order of copies, so that rows need not be sorted."""
-_DAY = "toInt64(intDiv(n.copy * {days:UInt64}, {copies:UInt64} + 1))"
-_OF_ANSWERS = {
-    "session": _COPY.format("session"),
-    "slot": f"a.slot + {SLOTS} * {_DAY}",
-    "born": f"a.born + {_DAY}",
-    "time": f"a.time + {DAY_US} * {_DAY}",
-    "message_id": "concat(a.message_id, '-', toString(n.copy))",
-    "session_id": "concat(a.session_id, '-', toString(n.copy))",
-}
-_OF_SESSIONS = {
-    "id": _COPY.format("id"),
-    "born": f"a.born + {_DAY}",
-    "first_time": f"a.first_time + {DAY_US} * {_DAY}",
-    "last_time": f"a.last_time + {DAY_US} * {_DAY}",
-    "key": "concat(a.key, '-', toString(n.copy))",
-    "session_id": "concat(a.session_id, '-', toString(n.copy))",
-    "told_id": "concat(a.told_id, '-', toString(n.copy))",
-}
-
-
-def multiply_clickhouse(engine: Engine, copies: int) -> None:
-    """Add copies of all sessions and answers; sums and summaries follow by the engine's own views."""
-    _multiply_table(engine, ANSWERS, _OF_ANSWERS, copies)
-    _multiply_table(engine, SESSIONS, _OF_SESSIONS, copies)
-
-
-def _multiply_table(engine: Engine, table: Table, changed: Mapping[str, str], copies: int) -> None:
-    order = ", ".join(f"{name} % {_LOW}" if "128" in table.columns[name] else name for name in table.key)
-    once = f"{table.name}_once"
-    engine.command(f"CREATE TABLE {once} ENGINE = Memory AS SELECT * FROM {table.name} FINAL ORDER BY {order}")
-    [(rows,)] = engine.query(f"SELECT count() FROM {once}")
-    names = ", ".join(table.names)
-    columns = ", ".join(f"{changed.get(name, f'a.{name}')} AS {name}" for name in table.names)
-    step = max(AT_ONCE // max(rows, 1), 1)
-    for first in range(1, copies + 1, step):
-        count = min(step, copies + 1 - first)
-        statement = f"""
-        INSERT INTO {table.name} ({names}) SELECT {columns}
-        FROM (SELECT {{first:UInt64}} + number AS copy FROM numbers({{count:UInt64}})) AS n
-        CROSS JOIN {once} AS a
-        SETTINGS min_insert_block_size_rows = {AT_ONCE}
-        """
-        engine.command(statement, {"first": first, "count": count, "copies": copies, "days": DAYS})
-    engine.command(f"DROP TABLE {once}")
-
-
-# What follows copies sums, and what reports look up beside them. The answers themselves, which no such report
-# reads, are not copied.
+# Sums are copied, and what reports look up beside them; not the answers themselves, which no such report reads.
 _TIMES = {name: f"a.{name} + {DAY_US} * n.day" for name in ("first_time", "last_time")}
 _SUMS = {
     "grp": "a.grp + n.copy * {usage_groups}",

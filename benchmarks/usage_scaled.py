@@ -1,18 +1,13 @@
 """How long do reports of usage, and lists, take over a hundred million answers?
 
-The answers of real sessions are multiplied within each engine: ClickHouse's, in this process, and SQLite and
-PostgreSQL beside it. Each copy has sessions of its own, some day within two years, and figures as they were. So
-what the reports should say is known, and is compared. Nothing is left of it.
-
-SQLite and PostgreSQL have the sums of the same answers, not the answers: these reports read sums, and there is
-no room for all three. They hand on what is added up to this process, so they are asked for less, and once.
+The sums of the answers of real sessions are multiplied within SQLite and PostgreSQL: the reports measured here
+read sums, not answers. Each copy has sessions of its own, some day within two years, and figures as they were.
+So what the reports should say is known, and is compared. Nothing is left of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -22,92 +17,43 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engines import start_server
-from multiplied import multiply_clickhouse, multiply_postgres, multiply_sqlite
+from multiplied import multiply_postgres, multiply_sqlite
 from turnlog.ingest.pipeline import sync
-from turnlog.store.clickhouse.connection import Engine
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 from turnlog.store.opening import measure_store, open_store
 from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import find_zone
 from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
 from turnlog.transcripts import locate_path
 
-__all__ = ["Figures", "measure"]
-
 MESSAGES = 100_000_000
-ROUNDS = 3
 MOST = 1000
 """How many rows the server shows at most, unless it is asked for more."""
-BYTES = 120
-"""Of the disk, for each answer: twice what it takes, while parts are merged."""
-REPORTS = (
-    (Grouping.DAILY, "UTC"),
-    (Grouping.DAILY, "Australia/Lord_Howe"),
-    (Grouping.MONTHLY, "UTC"),
-    (Grouping.MODEL, "UTC"),
-    (Grouping.PROJECT, "UTC"),
-    (Grouping.SESSION, "UTC"),
-)
-OF_OTHERS = ((Grouping.DAILY, "UTC"), (Grouping.PROJECT, "UTC"))
-"""What SQLite and PostgreSQL are asked for."""
+REPORTS = (Grouping.DAILY, Grouping.PROJECT)
 
 Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
-Reports = Sequence[tuple[Grouping, str]]
 
 
-def measure(folder: Path, messages: int = MESSAGES) -> Figures:
-    """Return how long reports take over so many answers, made of the sessions below a folder, on ClickHouse.
-
-    Raises `OSError` if the disk has no room for them.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name)
-        _check_room(home, messages * BYTES)
-        place = ServerPlace(f"chdb://{home}/engine?database=scaled", home / "store")
-        with closing(Engine(place.address)) as engine:
-            return _measure(
-                place, folder, messages, REPORTS, ROUNDS, lambda copies: multiply_clickhouse(engine, copies)
-            ) | _tell_size(engine)
-
-
-def compare(folder: Path, messages: int) -> dict[str, Figures]:
-    """Return the same of SQLite and PostgreSQL."""
+def measure(folder: Path, messages: int) -> dict[str, Figures]:
+    """Return how long reports take over so many answers, made of the sessions below a folder, by engine."""
     with tempfile.TemporaryDirectory() as name:
         home, address = Path(name), start_server()
         file = home / "sqlite.db"
         server = ServerPlace(address, home / "postgres")
         return {
-            "SQLite": _measure(
-                file, folder, messages, OF_OTHERS, 1, lambda copies: multiply_sqlite(file, copies)
-            ),
-            "PostgreSQL": _measure(
-                server, folder, messages, OF_OTHERS, 1, lambda copies: multiply_postgres(address, copies)
-            ),
+            "SQLite": _measure(file, folder, messages, lambda copies: multiply_sqlite(file, copies)),
+            "PostgreSQL": _measure(server, folder, messages, lambda copies: multiply_postgres(address, copies)),
         }
 
 
-def _check_room(home: Path, wanted: int) -> None:
-    free = shutil.disk_usage(home).free
-    if free < wanted:
-        raise OSError(f"expected {wanted / 1e9:.0f} GB of room below {home}, got {free / 1e9:.0f}")
-
-
-def _measure(
-    place: StorePlace,
-    folder: Path,
-    messages: int,
-    reports: Reports,
-    rounds: int,
-    multiply: Callable[[int], None],
-) -> Figures:
+def _measure(place: StorePlace, folder: Path, messages: int, multiply: Callable[[int], None]) -> Figures:
     home_of(place).mkdir(parents=True, exist_ok=True)
     with closing(open_store(place)) as store:
         sync(store, place, locate_path(folder).sessions, origin="bench")
-        before = _report(store, Grouping.MODEL, "UTC").total
+        before = _report(store, Grouping.MODEL).total
     copies = max(messages // max(before.messages, 1) - 1, 0)
     print(f"making {before.messages * (copies + 1):,} answers at {place} …", file=sys.stderr)
     begun = time.perf_counter()
@@ -118,25 +64,24 @@ def _measure(
         "all on the disk": (measure_store(place) / 1e9, "GB"),
     }
     with closing(open_store(place)) as store:
-        for by, zone in reports:
-            print(f"  usage, {by.value} ({zone}) …", file=sys.stderr)
-            times = [_time_report(store, by, zone, before, copies + 1) for _ in range(rounds)]
-            figures[f"{by.value} ({zone})"] = statistics.median(times), "s"
-        figures |= _measure_lists(store, rounds)
+        for by in REPORTS:
+            print(f"  usage, {by.value} …", file=sys.stderr)
+            figures[by.value] = _time_report(store, by, before, copies + 1), "s"
+        figures |= _measure_lists(store)
     return figures
 
 
-def _time_report(store: Store, by: Grouping, zone: str, once: UsageRow, times: int) -> float:
+def _time_report(store: Store, by: Grouping, once: UsageRow, times: int) -> float:
     """Return how long a report takes, whose total is so many times what it was."""
     begun = time.perf_counter()
-    found = _report(store, by, zone)
+    found = _report(store, by)
     seconds = time.perf_counter() - begun
     assert found.total.messages == once.messages * times, found.total
     assert found.total.cost_usd == once.cost_usd * times, found.total
     return seconds
 
 
-def _measure_lists(store: Store, rounds: int) -> Figures:
+def _measure_lists(store: Store) -> Figures:
     asked: dict[str, Callable[[], object]] = {
         "100 newest sessions": lambda: store.list_sessions(LOCAL),
         "all projects": lambda: store.list_projects(LOCAL),
@@ -144,25 +89,14 @@ def _measure_lists(store: Store, rounds: int) -> Figures:
     }
     figures: Figures = {"sessions": (float(store.list_sessions(LOCAL).total), "")}
     for name, ask in asked.items():
-        times = []
-        for _ in range(rounds):
-            begun = time.perf_counter()
-            ask()
-            times.append(time.perf_counter() - begun)
-        figures[name] = statistics.median(times), "s"
+        begun = time.perf_counter()
+        ask()
+        figures[name] = time.perf_counter() - begun, "s"
     return figures
 
 
-def _tell_size(engine: Engine) -> Figures:
-    [(cells, size)] = engine.query(
-        "SELECT sumIf(rows, table = 'usage_rollup'), sum(bytes_on_disk) FROM system.parts "
-        "WHERE active AND database = currentDatabase() AND table IN ('answers', 'usage_rollup')"
-    )
-    return {"quarters of an hour": (float(cells), ""), "answers and sums on the disk": (size / 1e9, "GB")}
-
-
-def _report(store: Store, by: Grouping, zone: str) -> UsageReport:
-    query = UsageQuery(zone=find_zone(zone), zone_name=zone, now=datetime.now(UTC), by=by, most=MOST)
+def _report(store: Store, by: Grouping) -> UsageReport:
+    query = UsageQuery(zone=UTC, zone_name="UTC", now=datetime.now(UTC), by=by, most=MOST)
     return build_report(store.read_usage(LOCAL), query)
 
 
@@ -171,15 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure reports of usage over many answers.")
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
     parser.add_argument("--messages", type=int, default=MESSAGES, help="how many answers there are to be")
-    parser.add_argument("--alone", action="store_true", help="leave SQLite and PostgreSQL out")
     options = parser.parse_args(arguments)
-    try:
-        engines = {"ClickHouse": measure(options.folder, options.messages)}
-        if not options.alone:
-            engines |= compare(options.folder, options.messages)
-    except OSError as error:
-        print(error, file=sys.stderr)
-        return 2
+    engines = measure(options.folder, options.messages)
     for engine, figures in engines.items():
         print(f"\n{engine}")
         for name, (figure, unit) in figures.items():

@@ -21,7 +21,7 @@ from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
 from turnlog.store.accounts.interface import UserRole
-from turnlog.store.places import PLACE_SETTINGS, ServerPlace, StorePlace, find_place
+from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find_home"]
@@ -119,8 +119,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     home: Path = Path()
     """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
     store: ServerPlace | None = None
-    """The database server that has the archive, and what is beside it (`TURNLOG_STORE`, `TURNLOG_CONTROL`,
-    `TURNLOG_BLOBS`, `TURNLOG_RETENTION_DAYS`); None for a file in `home`."""
+    """The database server that has the archive (`TURNLOG_STORE`); None for a file in `home`."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -192,8 +191,7 @@ def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:
     try:
         return find_place(env, home)
     except ValueError as error:
-        name = next((each for each in PLACE_SETTINGS if each in str(error)), PLACE_SETTINGS[0])
-        raise ConfigError(str(error), name) from error
+        raise ConfigError(str(error), STORE_SETTING) from error
 
 
 def _public_url(env: Mapping[str, str], file: _File) -> str | None:

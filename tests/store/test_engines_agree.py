@@ -17,7 +17,6 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clickhouse_engine import make_address
 from postgres_server import make_database
 from turnlog.ingest.pipeline import sync
 from turnlog.store.actions import ActionFilter
@@ -86,13 +85,11 @@ def _clean(answer: Any) -> Any:
     return answer
 
 
-@pytest.fixture(scope="module", params=[make_database, make_address], ids=["postgres", "clickhouse"])
-def engines(
-    corpus: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Engines]:
+@pytest.fixture(scope="module")
+def engines(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     sessions = [*choose(corpus)]
     home = tmp_path_factory.mktemp("engines")
-    places: tuple[StorePlace, ...] = (home / "turnlog.db", ServerPlace(request.param(), home))
+    places: tuple[StorePlace, ...] = (home / "turnlog.db", ServerPlace(make_database(), home))
     with closing(open_store(places[0])) as one, closing(open_store(places[1])) as other:
         for store, place in zip((one, other), places, strict=True):
             sync(store, place, sessions, origin="test", workers=0 if not EVERY else None)

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clickhouse_engine import make_store
 from postgres_server import make_database
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
@@ -43,13 +42,6 @@ def served() -> Iterator[CaredStore]:
         yield store
 
 
-@pytest.fixture(scope="module")
-def columnar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
-    """Return one store for all worlds, on ClickHouse."""
-    with closing(make_store(tmp_path_factory.mktemp("worlds"))) as store:
-        yield store
-
-
 viewers = st.builds(
     lambda kind, number: (kind, number),
     st.sampled_from(("person", "machine", "team", "link")),
@@ -71,15 +63,6 @@ def test_a_viewer_is_told_the_same_by_a_server(
     served: CaredStore, world: World, viewer: tuple[str, int]
 ) -> None:
     compare_worlds(served, world, *viewer)
-
-
-@pytest.mark.soak
-@settings(max_examples=max(_EXAMPLES // 10, 1), suppress_health_check=list(HealthCheck))
-@given(world=worlds, viewer=viewers)
-def test_a_viewer_is_told_the_same_by_clickhouse(
-    columnar: CaredStore, world: World, viewer: tuple[str, int]
-) -> None:
-    compare_worlds(columnar, world, *viewer)
 
 
 def compare_worlds(store: CaredStore, world: World, kind: str, number: int) -> None:

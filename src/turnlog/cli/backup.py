@@ -15,8 +15,7 @@ from turnlog.cli.progress import waiting
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.store.accounts.copies import are_apart, back_up_accounts
-from turnlog.store.accounts.file_copies import find_copy
+from turnlog.store.accounts.file_copies import back_up_accounts, find_copy
 
 __all__ = ["BackupDocument", "command"]
 
@@ -58,7 +57,7 @@ def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
         open_for(settings, writing=True, existing=True) as store,
         waiting("Copying") as progress,
     ):
-        if are_apart(settings.place):
+        if isinstance(settings.place, Path):
             back_up_accounts(settings.place, file, force=force)
         backup = store.back_up(file, force=force, on_progress=progress)
     document = BackupDocument(

@@ -63,7 +63,6 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "backup": "Copy the archive into one file, even while it is in use.",
         "verify": "Derive everything again from the archived bytes, and list what disagrees.",
         "doctor": "Check this machine for problems with turnlog.",
-        "schema": "Print the statements that create an archive's tables on ClickHouse.",
         "completion": "Print the completion script for a shell.",
     }
 )

@@ -28,7 +28,7 @@ from turnlog.server.security.hosts import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.server.sockets import DEFAULT_PORT
-from turnlog.store.places import PLACE_SETTINGS, is_made
+from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 
 __all__ = ["ServeDocument", "command"]
@@ -199,8 +199,7 @@ def _demo_settings() -> Iterator[tuple[Settings, dict[str, str]]]:
         home, config = Path(folder, "home"), Path(folder, "claude")
         player = threading.Thread(target=play_live, args=(install(config, home=home), stopped), daemon=True)
         env = {**os.environ, "TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(config)}
-        for name in PLACE_SETTINGS:
-            env.pop(name, None)
+        env.pop(STORE_SETTING, None)
         player.start()
         try:
             yield Settings.from_env(env), env

@@ -24,7 +24,7 @@ from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_i
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, Store
-from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["OnProgress", "SyncReport", "sync"]
@@ -106,8 +106,6 @@ def _look(
     plan: Plan, store: Store, place: StorePlace, asker: Asker, workers: int | None, hot: HotSessions | None
 ) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
-    if isinstance(place, ServerPlace) and place.is_in_process:
-        count = 0
     if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):
         return look_here(plan.tasks, store, asker, hot)
     # What comes of a large session is not for handing over, and there is only room for one at a time.

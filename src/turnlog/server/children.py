@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.store import places
-from turnlog.store.places import PLACE_SETTINGS, ServerPlace, StorePlace, list_settings
+from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
 
 __all__ = ["end_child", "find_place", "give_way", "open_input", "start_child", "tell"]
 
@@ -29,8 +29,9 @@ _POLITENESS = 10
 
 def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Run a module beside the server, for the store at a place."""
-    given = {name: value for name, value in env.items() if name not in PLACE_SETTINGS}
-    given |= list_settings(place)  # an address may hold a password, and everybody sees arguments
+    given = {name: value for name, value in env.items() if name != STORE_SETTING}
+    if isinstance(place, ServerPlace):
+        given[STORE_SETTING] = place.address  # it may hold a password, and everybody sees arguments
     where = place.home if isinstance(place, ServerPlace) else place
     # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
     # the folder that we happen to be in, where somebody may have put modules of their own.

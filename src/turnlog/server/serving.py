@@ -34,7 +34,7 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace, home_of
+from turnlog.store.places import StorePlace, home_of
 
 __all__ = ["Ready", "ServeOptions", "serve"]
 
@@ -88,8 +88,6 @@ def serve(
     `env` is what the follower finds its settings in. Raises `ServerError` if another server has the archive, or
     the port is taken, or nothing can be kept in the folder; `ConfigError` and `StoreError` if a file is wrong.
     """
-    if isinstance(place, ServerPlace) and place.is_in_process:
-        raise ServerError(f"{place} runs inside one process, and a server has several: use clickhouse://…")
     home = home_of(place)
     _require_home(home)
     allow_files(options.limits.connections + _OTHER_FILES)

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["HIDDEN", "flush_folder", "make_folder", "write_safely"]
+__all__ = ["HIDDEN", "make_folder", "write_safely"]
 
 HIDDEN = "."
 """How the name of a file begins that is not whole yet."""
@@ -31,7 +31,7 @@ def write_safely(folder: Path, name: str, content: bytes) -> None:
         with suppress(OSError):
             hidden.unlink()
         raise
-    flush_folder(folder)
+    _flush_folder(folder)
 
 
 def make_folder(folder: Path) -> None:
@@ -39,10 +39,10 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
-        flush_folder(folder.parent)
+        _flush_folder(folder.parent)
 
 
-def flush_folder(folder: Path) -> None:
+def _flush_folder(folder: Path) -> None:
     """Return when it is on the disk which files a folder has."""
     if os.name == "nt":  # folders cannot be flushed there
         return

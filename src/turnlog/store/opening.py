@@ -10,8 +10,7 @@ from typing import Protocol, cast
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.accounts.copies import are_apart, restore_accounts
-from turnlog.store.accounts.file_copies import check_copy
+from turnlog.store.accounts.file_copies import check_copy, restore_accounts
 from turnlog.store.care import Backup, CaredStore, Restored
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
@@ -33,8 +32,8 @@ __all__ = [
 ]
 
 
-_MAKERS = {b"PGDMP": "postgres", b"turnlog-backup.json\0": "clickhouse"}
-"""How the backups begin that are no files of stores: those that `pg_dump` makes, and archives of ours."""
+_MAKERS = {b"PGDMP": "postgres"}
+"""How the backups begin that are no files of stores: those that `pg_dump` makes."""
 
 
 class _Engine(Protocol):
@@ -80,7 +79,7 @@ def check_quickly(place: StorePlace) -> list[str]:
 def check_backup(place: StorePlace, source: Path) -> None:
     """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
     _find_engine(place).check_backup(place, source)
-    if are_apart(place):
+    if not isinstance(place, ServerPlace):
         check_copy(source)
 
 
@@ -89,7 +88,7 @@ def restore_store(place: StorePlace, source: Path) -> Restored:
 
     Accounts are restored along, as far as they are not newer than the backup.
     """
-    if not are_apart(place):
+    if isinstance(place, ServerPlace):
         return _find_engine(place).restore_store(place, source)
     check_copy(source)
     restored = _find_engine(place).restore_store(place, source)

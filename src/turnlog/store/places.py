@@ -2,14 +2,10 @@
 
 Whichever it is, there is a folder on this machine for what belongs to the machine: tokens, hook deliveries that
 wait, its name. For a store in a file it is the folder of that file.
-
-A store on ClickHouse has its bytes elsewhere, and a control database beside it, in a file or on a PostgreSQL
-server: an engine that is made for large things is bad at small ones.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,36 +13,22 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 __all__ = [
-    "PLACE_SETTINGS",
+    "STORE_SETTING",
     "ServerPlace",
     "StorePlace",
-    "control_of",
     "find_place",
     "home_of",
     "is_made",
-    "list_settings",
     "parse_address",
 ]
 
-_STORE = "TURNLOG_STORE"
-_CONTROL_SETTING = "TURNLOG_CONTROL"
-_BLOBS_SETTING = "TURNLOG_BLOBS"
-_RETENTION = "TURNLOG_RETENTION_DAYS"
-PLACE_SETTINGS = (_STORE, _CONTROL_SETTING, _BLOBS_SETTING, _RETENTION)
-"""The names in the environment that say on which server a store is, and what is beside it."""
+STORE_SETTING = "TURNLOG_STORE"
+"""The name in the environment that says on which server a store is."""
 
-_IN_PROCESS = "chdb"
-_ENGINES = {
-    "postgresql": "postgres",
-    "postgres": "postgres",
-    "clickhouse": "clickhouse",
-    "clickhouses": "clickhouse",
-    _IN_PROCESS: "clickhouse",
-}
+_ENGINES = {"postgresql": "postgres", "postgres": "postgres"}
 """Which engine an address is about, by its scheme."""
-_CONTROL = "control.db"
-_BLOBS = "blobs"
-_MOST_DAYS = 36_500
+_REMOVED = {"clickhouse": "ClickHouse", "clickhouses": "ClickHouse", "chdb": "ClickHouse"}
+"""Engines that earlier versions had, likewise."""
 
 
 class ServerPlace(Struct, frozen=True):
@@ -55,28 +37,11 @@ class ServerPlace(Struct, frozen=True):
     address: str
     """As the engine's driver takes it; it may hold a password, and is not shown."""
     home: Path
-    control: str | None = None
-    """Of a store on ClickHouse: the file of its control database, or the address of one on a PostgreSQL server;
-    None for a file in `home`."""
-    blobs: str | None = None
-    """Of a store on ClickHouse: the folder of its bytes, or an address as `s3://…`; None for one in `home`."""
-    retention_days: int | None = None
-    """Of a store on ClickHouse: how long sessions are kept; None for as long as it lasts."""
-
-    @property
-    def bytes_address(self) -> str:
-        """Where the bytes are that are apart from the rows."""
-        return self.blobs or str(self.home / _BLOBS)
 
     @property
     def engine(self) -> str:
         """The folder of the engine in `turnlog.store`."""
         return _ENGINES[urlsplit(self.address).scheme]
-
-    @property
-    def is_in_process(self) -> bool:
-        """Whether the engine runs within the process that opens it, which no other process can do then."""
-        return urlsplit(self.address).scheme == _IN_PROCESS
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""
@@ -87,15 +52,6 @@ class ServerPlace(Struct, frozen=True):
 
 StorePlace = Path | ServerPlace
 """A path is that of a store's own file."""
-
-
-def control_of(place: StorePlace) -> StorePlace:
-    """Return where the small things are: with the sessions, unless their engine is not made for those."""
-    if not isinstance(place, ServerPlace) or place.engine != "clickhouse":
-        return place
-    if place.control is None:
-        return place.home / _CONTROL
-    return ServerPlace(place.control, place.home) if "://" in place.control else Path(place.control)
 
 
 def home_of(place: StorePlace) -> Path:
@@ -114,6 +70,11 @@ def parse_address(address: str, home: Path) -> ServerPlace:
         scheme = urlsplit(address).scheme
     except ValueError as error:
         raise ValueError("Expected the address of a database server, got something else") from error
+    if scheme in _REMOVED:
+        raise ValueError(
+            f"This version keeps no archives in {_REMOVED[scheme]}: write the files out with the last one that "
+            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/archive.md says how"
+        )
     if scheme not in _ENGINES:
         known = " or ".join(f"{name}://…" for name in _ENGINES)
         raise ValueError(
@@ -124,47 +85,5 @@ def parse_address(address: str, home: Path) -> ServerPlace:
 
 def find_place(env: Mapping[str, str], home: Path) -> ServerPlace | None:
     """Return the place on a server that the environment names, None if it names none; raises `ValueError`."""
-    address = env.get(_STORE)
-    if not address:
-        return None
-    place = parse_address(address, home)
-    if place.engine != "clickhouse":
-        return place
-    return ServerPlace(
-        address,
-        home,
-        control=_parse_control(env.get(_CONTROL_SETTING)),
-        blobs=_find_path(env.get(_BLOBS_SETTING)),
-        retention_days=_parse_days(env.get(_RETENTION)),
-    )
-
-
-def list_settings(place: StorePlace) -> dict[str, str]:
-    """Return what the environment says for a place, so that `find_place` finds it."""
-    if not isinstance(place, ServerPlace):
-        return {}
-    days = None if place.retention_days is None else str(place.retention_days)
-    values = (place.address, place.control, place.blobs, days)
-    return {name: value for name, value in zip(PLACE_SETTINGS, values, strict=True) if value is not None}
-
-
-def _parse_control(value: str | None) -> str | None:
-    path = _find_path(value)
-    if path is not None and "://" in path and _ENGINES.get(urlsplit(path).scheme) != "postgres":
-        raise ValueError(f"Expected a file or a PostgreSQL database in {_CONTROL_SETTING}, got another address")
-    return path
-
-
-def _find_path(value: str | None) -> str | None:
-    """Return an address as it is, a path as it is wherever one stands."""
-    if not value:
-        return None
-    return value if "://" in value else os.path.abspath(os.path.expanduser(value))
-
-
-def _parse_days(value: str | None) -> int | None:
-    if not value:
-        return None
-    if not value.isascii() or not value.isdecimal() or not 1 <= int(value) <= _MOST_DAYS:
-        raise ValueError(f"Expected a number of days from 1 to {_MOST_DAYS} in {_RETENTION}")
-    return int(value)
+    address = env.get(STORE_SETTING)
+    return parse_address(address, home) if address else None

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from turnlog.store.portable.database import Execute, Row
 
-__all__ = ["AUDIT_COLUMNS", "IDENTITY_COLUMNS", "KEYED_COLUMNS", "CarriedAccounts", "carry_over"]
+__all__ = ["CarriedAccounts", "carry_over"]
 
-KEYED_COLUMNS = {
+_KEYED_COLUMNS = {
     "users": ("name", "role", "full_name", "email", "email_key", "created_ns", "disabled_ns", "seen_ns"),
     "tokens": (
         "id", "digest", "kind", "name", "label", "created_ns", "expires_ns", "used_ns", "revoked_ns", "origin",
@@ -26,8 +26,7 @@ KEYED_COLUMNS = {
     ),
 }  # fmt: skip
 """The columns of tables whose rows are known by the first one."""
-IDENTITY_COLUMNS = ("issuer", "subject", "name")
-AUDIT_COLUMNS = ("at_ns", "who", "action", "link", "session", "person", "detail")
+_AUDIT_COLUMNS = ("at_ns", "who", "action", "link", "session", "person", "detail")
 
 
 class CarriedAccounts(Struct, frozen=True, gc=False, kw_only=True):
@@ -45,7 +44,7 @@ def carry_over(restored: Execute, present: Execute | None) -> CarriedAccounts:
     restored("DELETE FROM @logins")
     newer = 0
     if present is not None:
-        newer = sum(_carry_rows(restored, present, table) for table in KEYED_COLUMNS)
+        newer = sum(_carry_rows(restored, present, table) for table in _KEYED_COLUMNS)
         _carry_identities(restored, present)
         _carry_audit(restored, present)
         [(version,)] = present("SELECT max(version) FROM @state")
@@ -57,7 +56,7 @@ def carry_over(restored: Execute, present: Execute | None) -> CarriedAccounts:
 
 def _carry_rows(restored: Execute, present: Execute, table: str) -> int:
     """Make the rows of a table what they are now, and return how many were not."""
-    columns = KEYED_COLUMNS[table]
+    columns = _KEYED_COLUMNS[table]
     query = f"SELECT {', '.join(columns)} FROM @{table}"
     there = {row[0]: row for row in _list_rows(restored, query)}
     changed = [row for row in _list_rows(present, query) if there.get(row[0]) != row]
@@ -78,14 +77,14 @@ def _carry_identities(restored: Execute, present: Execute) -> None:
 
 
 def _carry_audit(restored: Execute, present: Execute) -> None:
-    query = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM @audit ORDER BY id"
+    query = f"SELECT {', '.join(_AUDIT_COLUMNS)} FROM @audit ORDER BY id"
     there = Counter(_list_rows(restored, query))
     for row in _list_rows(present, query):
         if there[row]:
             there[row] -= 1
         else:
-            places = ", ".join("?" * len(AUDIT_COLUMNS))
-            restored(f"INSERT INTO @audit ({', '.join(AUDIT_COLUMNS)}) VALUES ({places})", row)
+            places = ", ".join("?" * len(_AUDIT_COLUMNS))
+            restored(f"INSERT INTO @audit ({', '.join(_AUDIT_COLUMNS)}) VALUES ({places})", row)
 
 
 def _list_rows(execute: Execute, query: str) -> list[Row]:

@@ -10,7 +10,7 @@ from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS
-from turnlog.store.places import StorePlace, control_of
+from turnlog.store.places import StorePlace
 from turnlog.store.sqlite.checking import check_pages
 from turnlog.store.sqlite.connection import open_to_read, translate
 
@@ -20,8 +20,7 @@ __all__ = ["check_accounts"]
 def check_accounts(place: StorePlace) -> list[str]:
     """Return what is wrong with the accounts of the store at a place, in words; nothing is changed."""
     try:
-        control = control_of(place)
-        damage = _check_file(find_file(control)) if isinstance(control, Path) else []
+        damage = _check_file(find_file(place)) if isinstance(place, Path) else []
         return damage or _check_rows(place)
     except StoreError as error:
         return [str(error)]

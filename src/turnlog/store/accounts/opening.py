@@ -1,7 +1,6 @@
 """Opening the accounts that belong to a store, whichever engine it is on.
 
-For a store in a file they are in another one beside it; on PostgreSQL in a schema of the same database, on
-ClickHouse where the control database is.
+For a store in a file they are in another one beside it, on PostgreSQL in a schema of the same database.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from turnlog.store.accounts.logins import Logins
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
 from turnlog.store.accounts.tokens import Tokens
 from turnlog.store.accounts.users import Users
-from turnlog.store.places import ServerPlace, StorePlace, control_of
+from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.store.portable.database import PortableDatabase
 from turnlog.store.portable.sqlite_database import SqliteDatabase
 
@@ -38,7 +37,7 @@ def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time
 
     Without `create`, nothing is made before there is anything to keep.
     """
-    database = _find_database(control_of(place))
+    database = _find_database(place)
     accounts = StoredAccounts(database, clock)
     try:
         if create:

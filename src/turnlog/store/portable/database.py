@@ -27,13 +27,7 @@ class PortableDatabase(Protocol):
     """A database that several threads and processes use at once; raises `StoreError`."""
 
     def make(self) -> None:
-        """Make what is missing, and bring the tables up to date."""
-
-    def list_missing(self) -> list[str]:
-        """Return the names of the steps that `make` would do, without doing anything; all if there is nothing.
-
-        Raises `NewerStoreError` for tables of a newer version.
-        """
+        """Make what is missing, and bring the tables up to date; raises `NewerStoreError` for newer ones."""
 
     def read(self, work: Callable[[Execute], T]) -> T:
         """Do what only reads, by one statement; without any tables, as if they were empty."""
@@ -47,9 +41,6 @@ class PortableDatabase(Protocol):
 
     def try_write(self, work: Callable[[Execute], object]) -> None:
         """Do all of it or nothing, if that can be done at once: for what is nice to know."""
-
-    def scrub(self) -> bool:
-        """Remove from the files what was deleted before; return False if they are in use just now."""
 
     def close(self) -> None:
         """Let go of it; again does nothing."""

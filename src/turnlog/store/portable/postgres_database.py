@@ -17,7 +17,6 @@ from turnlog.store.portable.steps import Steps
 from turnlog.store.postgres.connection import Database
 from turnlog.store.postgres.failures import translate
 from turnlog.store.postgres.partitions import lock_tables
-from turnlog.store.postgres.scrubbing import scrub
 from turnlog.store.postgres.wire import connect, describe
 
 __all__ = ["PostgresDatabase", "bind"]
@@ -47,10 +46,6 @@ class PostgresDatabase:
                 self._bring_up_to_date(connection)
         self._is_ready = True
 
-    def list_missing(self) -> list[str]:
-        """Return the names of the steps that are still to be done."""
-        return self._database.ask(self._list_missing)
-
     def read(self, work: Callable[[Execute], T]) -> T:
         """Do what only reads."""
         if not self._is_ready:
@@ -75,11 +70,6 @@ class PostgresDatabase:
 
         with suppress(StoreError):
             self._database.write(work_at_once)
-
-    def scrub(self) -> bool:
-        """Write tables anew from which something was deleted."""
-        self.make()
-        return self._database.ask(lambda connection: scrub(connection, self._schema))
 
     def close(self) -> None:
         """Let go of all connections."""

@@ -20,7 +20,6 @@ from turnlog.store.portable.database import Execute, Row
 from turnlog.store.portable.steps import Steps
 from turnlog.store.sqlite.connection import Options, break_off, open_to_read, open_to_write, reading, translate
 from turnlog.store.sqlite.connection import writing as transacting
-from turnlog.store.sqlite.scrubbing import scrub
 
 __all__ = ["SqliteDatabase", "bind", "read_empty"]
 
@@ -46,11 +45,6 @@ class SqliteDatabase:
     def make(self) -> None:
         """Make the file if it is missing, and bring its tables up to date."""
         self._make_ready()
-
-    def list_missing(self) -> list[str]:
-        """Return the names of the steps that are still to be done."""
-        self._check_open()
-        return self._look() if self._path.is_file() else self._steps.names
 
     def read(self, work: Callable[[Execute], T]) -> T:
         """Do what only reads."""
@@ -86,12 +80,6 @@ class SqliteDatabase:
                     connection.set_busy_timeout(round(self._options.busy_seconds * 1000))
         finally:
             self._writing.release()
-
-    def scrub(self) -> bool:
-        """Write the file anew, and empty its log."""
-        self._make_ready()
-        with self._writing, self._lend() as connection:
-            return scrub(connection)
 
     def close(self) -> None:
         """Let go of the file; what other threads ask just now may fail."""
@@ -141,7 +129,7 @@ class SqliteDatabase:
         self._check_open()
         if self._path.is_file():
             # Opening for writing changes a file, and one of a newer program must stay as it is.
-            self._look()
+            self._check_known()
         with self._writing, self._lend() as connection:
             if self._is_ready or not self._list_missing(connection):
                 self._is_ready = True
@@ -152,20 +140,20 @@ class SqliteDatabase:
                 self._steps.check_known(bind(connection), str(self._path))
         self._is_ready = True
 
-    def _look(self) -> list[str]:
-        """Return what is missing, without leaving a trace; raises `NewerStoreError` for a newer version."""
+    def _check_known(self) -> None:
+        """Raise `NewerStoreError` for tables of a newer version, without leaving a trace."""
         try:
-            return self._look_into(traceless=True)
+            self._look_into(traceless=True)
         except NewerStoreError:
             raise
         except StoreError:
             # Others may be writing just now: then there is a log, or will be, and a usual reader is safe.
-            return self._look_into(traceless=False)
+            self._look_into(traceless=False)
 
-    def _look_into(self, *, traceless: bool) -> list[str]:
+    def _look_into(self, *, traceless: bool) -> None:
         opened = open_to_read(self._path, self._options, traceless=traceless)
         with closing(opened) as connection, translate(self._path):
-            return self._list_missing(connection)
+            self._list_missing(connection)
 
     def _list_missing(self, connection: apsw.Connection) -> list[str]:
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():

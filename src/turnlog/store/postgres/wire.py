@@ -14,7 +14,6 @@ from turnlog.errors import StoreError
 
 __all__ = [
     "ACCOUNTS",
-    "CONTROL",
     "SCHEMA",
     "CountedConnection",
     "configure",
@@ -29,8 +28,6 @@ SCHEMA = "turnlog"
 """All of our tables are in a schema of their own."""
 ACCOUNTS = "turnlog_accounts"
 """Where `turnlog.store.accounts` has its tables: they are copied along."""
-CONTROL = "turnlog_control"
-"""Where `turnlog.store.control` has its tables, for a store whose sessions are elsewhere."""
 _LOCK_SECONDS = 120
 """How long to wait for another writer."""
 _REACH_SECONDS = 10

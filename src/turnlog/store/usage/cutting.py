@@ -12,10 +12,10 @@ from decimal import Decimal
 
 from turnlog.store.usage.report import CallTally, Grouping, ReportedCost, UsageRow
 
-__all__ = ["OTHERS", "cut_reported", "cut_rows", "sum_rows"]
+__all__ = ["cut_reported", "cut_rows", "sum_rows"]
 
 _BY_TIME = frozenset({Grouping.DAILY, Grouping.WEEKLY, Grouping.MONTHLY, Grouping.BLOCKS})
-OTHERS = "others"
+_OTHERS = "others"
 
 
 def cut_rows(
@@ -46,7 +46,7 @@ def sum_rows(rows: Sequence[UsageRow]) -> UsageRow | None:
         return None
     tools = [row.tool for row in rows if row.tool is not None]
     return UsageRow(
-        name=OTHERS,
+        name=_OTHERS,
         messages=sum(row.messages for row in rows),
         incomplete=sum(row.incomplete for row in rows),
         input=sum(row.input for row in rows),

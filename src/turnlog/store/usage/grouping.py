@@ -14,7 +14,7 @@ from turnlog.store.usage.periods import Days, Span, name_day, name_month, name_w
 from turnlog.store.usage.report import BlockState, Breakdown, Grouping, SessionNote, UsageRow
 from turnlog.store.usage.tallies import Tally
 
-__all__ = ["PERIODS", "UsageQuery", "build_rows", "select"]
+__all__ = ["UsageQuery", "build_rows", "select"]
 
 _Namer = Callable[[UsageCell], str | None]
 
@@ -28,7 +28,7 @@ _ATTRIBUTES: dict[str, _Namer] = {
     "person": lambda cell: cell.home.person,
     "machine": lambda cell: cell.home.machine,
 }
-PERIODS: Mapping[str, Callable[[date], str]] = {"daily": name_day, "weekly": name_week, "monthly": name_month}
+_PERIODS: Mapping[str, Callable[[date], str]] = {"daily": name_day, "weekly": name_week, "monthly": name_month}
 """How days are named, in the groupings by time."""
 
 
@@ -81,7 +81,7 @@ def build_rows(
 
 
 def _namer(query: UsageQuery) -> _Namer:
-    name = PERIODS.get(query.by)
+    name = _PERIODS.get(query.by)
     if name is None:
         return _ATTRIBUTES[query.by]
     days, names = Days(query.zone), _Names(name)

@@ -21,8 +21,6 @@ __all__ = [
     "FAILED",
     "AnswerCell",
     "CallUse",
-    "ToolSum",
-    "build_summed_rows",
     "build_tool_rows",
     "choose_calls",
     "split_cell",
@@ -60,29 +58,6 @@ class CallUse(Struct, frozen=True, gc=False, kw_only=True):
     """Which call of its file it is."""
     person: str | None = None
     """Whose file it is."""
-
-
-class ToolSum(Struct, frozen=True, gc=False):
-    """What some calls of one tool took together, and their parts of the answers that made them."""
-
-    name: str | None
-    """None for answers that call none."""
-    cell: UsageCell
-    calls: int
-    failed: int
-    took: int
-    """From call to result, in microseconds."""
-
-
-def build_summed_rows(sums: Iterable[ToolSum]) -> tuple[UsageRow, ...]:
-    """Return the rows of `build_tool_rows`, of what was added up already."""
-    found: dict[str | None, list[ToolSum]] = {}
-    for each in sums:
-        found.setdefault(each.name, []).append(each)
-    return tuple(
-        Tally(part.cell for part in parts).build_row(name, tool=None if name is None else _sum_calls(parts))
-        for name, parts in sorted(found.items(), key=lambda item: (item[0] is None, item[0] or ""))
-    )
 
 
 def build_tool_rows(answers: Iterable[AnswerCell], calls: Iterable[CallUse]) -> tuple[UsageRow, ...]:
@@ -133,14 +108,6 @@ def _by_worth(call: CallUse) -> tuple[bool, str, int]:
 
 def _by_order(call: CallUse) -> tuple[int, str, str]:
     return call.order, call.source, call.id or ""
-
-
-def _sum_calls(parts: Sequence[ToolSum]) -> CallTally:
-    return CallTally(
-        calls=sum(part.calls for part in parts),
-        failed=sum(part.failed for part in parts),
-        seconds=sum(part.took for part in parts) / 1_000_000,
-    )
 
 
 def _tally_calls(calls: Sequence[CallUse]) -> CallTally:
