@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 CODE := src tests benchmarks
 # One more than there are cores: tests wait for servers, clocks and processes now and then.
 WORKERS := $(shell expr $$(nproc) + 1)
-# The server that tests and measurements start for themselves.
+# The server that tests start for themselves.
 DATABASE := ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \
 	(apt-get update && apt-get install -y postgresql)
 BROWSER := command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
@@ -104,7 +104,6 @@ bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
 	$(BIN)/python benchmarks/export.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
-	$(DATABASE)
 	$(BIN)/python benchmarks/engines.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/usage_scaled.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions

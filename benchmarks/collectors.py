@@ -3,16 +3,12 @@
 Simulated machines, all in one process, push to a server on this computer: each has a session that grows, and
 sends what is new as soon as the last of it was acknowledged, or after a pause. Meanwhile somebody delivers
 hooks and looks at pages. All figures are of the same run; the machines take their share of the same cores.
-
-That is done with a file, and with a database: without an address, a server is started for it as the tests have
-it, but one that waits for the disk as it would anywhere else.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib
 import json
 import os
 import random
@@ -35,11 +31,9 @@ from turnlog.transcripts.files.fingerprints import Change
 
 SERVE = (sys.executable, "-m", "turnlog", "serve", "--no-browser", "--no-sync", "--json", "--port", "0")
 HOOK = json.dumps({"session_id": "bench", "hook_event_name": "PreToolUse", "tool_name": "Bash"}).encode()
-DATABASE = "the database, all of it"
 SEED = 13
 LENGTH = 2500
 """Bytes of text in a line: what lines of real sessions have on average."""
-TESTS = Path(__file__).resolve().parent.parent / "tests"
 WORDS = [f"{word}{number}" for word in ("stone", "river", "cloud", "paper") for number in range(500)]
 
 
@@ -50,47 +44,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between two uploads of a machine")
     parser.add_argument("--kilobytes", type=float, default=16.0, help="how much each upload has, about")
-    parser.add_argument("--only", choices=("file", "database"), help="measure only one of both")
-    parser.add_argument("--address", help="an empty database; else a server is started")
-    options = parser.parse_args(arguments)
-    if options.only != "database":
-        print("A file:")
-        measure(options, None, None)
-    if options.only != "file":
-        address, folder = (options.address, None) if options.address else start_database()
-        print("A database:")
-        measure(options, address, folder)
+    measure(parser.parse_args(arguments))
     return 0
 
 
-def measure(options: argparse.Namespace, address: str | None, database: Path | None) -> None:
-    """Run a server on a store, and have all machines push to it."""
+def measure(options: argparse.Namespace) -> None:
+    """Run a server, and have all machines push to it."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         env = {**os.environ, "TURNLOG_HOME": name, "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing")}
-        if address:
-            env["TURNLOG_STORE"] = address
         with subprocess.Popen(SERVE, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             try:
                 assert process.stdout is not None
                 told = json.loads(process.stdout.readline())
                 token = Path(told["token_file"]).read_text().strip()
                 port = urlsplit(told["url"]).port or 0
-                processes = Processes(process.pid, database)
+                processes = Processes(process.pid)
                 bench = Bench(processes, port, token, options.kilobytes, options.pause)
                 asyncio.run(bench.run(options.machines, options.seconds))
             finally:
                 process.terminate()
-
-
-def start_database() -> tuple[str, Path]:
-    """Start a server that flushes what it commits; return the address of an empty database, and its folder."""
-    sys.path.insert(0, str(TESTS))
-    server = importlib.import_module("postgres_server").start_server()
-    for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
-        server.execute(f"ALTER SYSTEM SET {setting} TO on")
-    server.execute("SELECT pg_reload_conf()")
-    return server.address(server.create()), server.folder / "data"
 
 
 def write_lines(count: int, first: int, session_id: str) -> bytes:
@@ -281,11 +254,10 @@ def percentile(times: list[float], share: float) -> float:
 
 
 class Processes:
-    """A server, what runs beside it, and its database."""
+    """A server, and what runs beside it."""
 
-    def __init__(self, pid: int, database: Path | None) -> None:
+    def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._database = database
 
     def read_cpu(self) -> dict[str, float]:
         """Return how many seconds of a core each has used."""
@@ -296,23 +268,18 @@ class Processes:
         return spent
 
     def read_memory(self) -> dict[str, int]:
-        """Return the most memory that each had, in bytes; of the database, what all have together now."""
+        """Return the most memory that each had, in bytes."""
         found: dict[str, int] = {}
         for name, number in self._list():
-            file, field = ("smaps_rollup", "Pss:") if name == DATABASE else ("status", "VmHWM:")
-            lines = Path(f"/proc/{number}/{file}").read_text().splitlines()
-            size = int(next(line for line in lines if line.startswith(field)).split()[1]) * 1024
+            lines = Path(f"/proc/{number}/status").read_text().splitlines()
+            size = int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
             found[name] = found.get(name, 0) + size
         return found
 
     def _list(self) -> list[tuple[str, int]]:
         """Return all processes, by what they are for."""
-        found = [("the server", self._pid)]
-        found += [(name, number) for number, name in _list_children(self._pid)]
-        if self._database is not None:
-            master = int((self._database / "postmaster.pid").read_text().split()[0])
-            found += [(DATABASE, master), *((DATABASE, number) for number, _ in _list_children(master))]
-        return found
+        beside = ((name, number) for number, name in _list_children(self._pid))
+        return [("the server", self._pid), *beside]
 
 
 def _list_children(pid: int) -> list[tuple[int, str]]:

@@ -1,15 +1,13 @@
-"""What does an engine for many cost, and what does it give, beside a file of one's own?
+"""What does an engine cost, and what does it give?
 
-The same sessions are kept in SQLite and PostgreSQL, in one run: what is new at first, search, windows of a
-conversation, reports of usage, and how much room it takes. Without an address, a PostgreSQL server is started
-for it, on a socket, as the tests have it: it does not wait for the disk, nor does the file beside it. Times are
-those of one process that asks one question after the other.
+Sessions are kept in each engine that there is, in one run: what is new at first, search, windows of a
+conversation, reports of usage, and how much room it takes. Times are those of one process that asks one
+question after the other.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import random
 import statistics
 import sys
@@ -25,7 +23,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.places import ServerPlace, StorePlace, home_of
+from turnlog.store.places import StorePlace
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
 from turnlog.store.usage.building import build_report
@@ -39,9 +37,6 @@ WINDOWS = 200
 WINDOW = 100
 """How many messages each has at most."""
 ROUNDS = 5
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-
-__all__ = ["count_messages", "start_server"]
 
 Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
@@ -49,9 +44,8 @@ Figures = dict[str, tuple[float, str]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return the exit status."""
-    parser = argparse.ArgumentParser(description="Measure PostgreSQL beside SQLite.")
+    parser = argparse.ArgumentParser(description="Measure engines beside each other.")
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
-    parser.add_argument("--address", help="an empty database of PostgreSQL; else a server is started")
     parser.add_argument("--copies", type=int, default=0, help="how many copies of each file there are besides")
     parser.add_argument("--questions", type=int, default=120, help="how many are asked of search")
     options = parser.parse_args(arguments)
@@ -64,23 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         questions = [text for _, text in draw_questions(paths, work)]
         chosen = random.Random(SEED).sample(questions, min(options.questions, len(questions)))
         raw = lay_out(paths, work / "home", options.copies)
-        places: dict[str, StorePlace] = {
-            "SQLite": work / "sqlite.db",
-            "PostgreSQL": ServerPlace(options.address or start_server(), work / "postgres"),
-        }
+        places: dict[str, StorePlace] = {"SQLite": work / "sqlite.db"}
         print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
         _print({name: _measure(place, work / "home", raw, chosen) for name, place in places.items()})
     return 0
 
 
-def start_server() -> str:
-    """Start a PostgreSQL server as the tests have it, and return the address of a database."""
-    sys.path.insert(0, str(TESTS))
-    return str(importlib.import_module("postgres_server").make_database())
-
-
 def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) -> Figures:
-    home_of(place).mkdir(parents=True, exist_ok=True)
     with closing(open_store(place)) as store:
         seconds = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
         again = _time(lambda: sync(store, place, locate_sessions([home]).sessions, origin="bench"))
@@ -88,7 +72,7 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
             "all for the first time": (raw / 1e6 / seconds, "MB/s"),
             "nothing is new": (again * 1000, "ms"),
             "room, of the raw bytes": (measure_store(place) / raw, ""),
-            "room for a message": (measure_store(place) / count_messages(store), "bytes"),
+            "room for a message": (measure_store(place) / _count_messages(store), "bytes"),
         }
         asked = {
             "search, newest": [_search(store, text, SearchOrder.NEWEST) for text in questions],
@@ -103,7 +87,7 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
     return figures
 
 
-def count_messages(store: CaredStore) -> int:
+def _count_messages(store: CaredStore) -> int:
     """Return how many messages there are, in transcripts and in files of agents."""
     return sum(
         store.count_messages(LOCAL, known.key, source=source.source)

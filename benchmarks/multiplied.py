@@ -1,4 +1,4 @@
-"""Sessions multiplied within an engine: rows are copied there, each copy as sessions of its own.
+"""Sessions multiplied within a store: rows are copied there, each copy as sessions of its own.
 
 Copies are spread over some days, in their order, and have the figures of what they were copied from. So what
 reports of usage should say is known.
@@ -12,9 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.postgres.wire import connect
-
-__all__ = ["multiply_postgres", "multiply_sqlite"]
+__all__ = ["multiply"]
 
 DAYS = 730
 """Over how many days the copies are spread."""
@@ -30,7 +28,7 @@ _SUMS = {
     "first": f"a.first + {DAY_US} * n.day",
     "last": f"a.last + {DAY_US} * n.day",
 }
-_IN_SQLITE = {
+_COPIED = {
     "words": {"id": "a.id + n.copy * {words}", "word": "a.word || '-' || n.copy"},
     "sessions": {
         "id": "a.id + n.copy * {sessions}",
@@ -46,25 +44,10 @@ _IN_SQLITE = {
     },
     "usage_rollup": _SUMS,
 }
-_IN_POSTGRES = {
-    "sessions": {
-        "id": "a.id + n.copy * {sessions}",
-        "key": "a.key || '-' || n.copy",
-        "session_id": "a.session_id || convert_to('-' || n.copy, 'UTF8')",
-    },
-    "summaries": {"session": "a.session + n.copy * {sessions}", **_TIMES},
-    "usage_groups": {
-        "id": "a.id + n.copy * {usage_groups}",
-        "session": "a.session + n.copy * {sessions}",
-        "session_id": "a.session_id || convert_to('-' || n.copy, 'UTF8')",
-    },
-    "usage_rollup": _SUMS,
-}
-"""Who may see a session is added by a trigger."""
 _Ask = Callable[[str], Sequence[tuple[object, ...]]]
 
 
-def multiply_sqlite(path: Path, copies: int) -> None:
+def multiply(path: Path, copies: int) -> None:
     """Add copies of sessions and sums to a store that nobody has open."""
     with closing(apsw.Connection(str(path))) as connection:
 
@@ -73,41 +56,16 @@ def multiply_sqlite(path: Path, copies: int) -> None:
 
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000"):
             ask(f"PRAGMA {pragma}")
-        columns = {name: [str(row[1]) for row in ask(f"PRAGMA table_info({name})")] for name in _IN_SQLITE}
+        columns = {name: [str(row[1]) for row in ask(f"PRAGMA table_info({name})")] for name in _COPIED}
         ask("BEGIN")
-        for statement in _list_statements(ask, columns, _IN_SQLITE, copies):
+        for statement in _list_statements(ask, columns, copies):
             ask(statement)
         ask("COMMIT")
         ask("ANALYZE")
         ask("PRAGMA journal_mode = WAL")
 
 
-def multiply_postgres(address: str, copies: int) -> None:
-    """Add copies of sessions and sums to a store that nobody has open."""
-    with closing(connect(address)) as connection:
-
-        def ask(statement: str) -> Sequence[tuple[object, ...]]:
-            cursor = connection.execute(statement.encode())
-            return cursor.fetchall() if cursor.description else []
-
-        columns = {
-            name: [
-                each.name
-                for each in connection.execute(f"SELECT * FROM {name} LIMIT 0".encode()).description or ()
-            ]
-            for name in _IN_POSTGRES
-        }
-        for statement in _list_statements(ask, columns, _IN_POSTGRES, copies):
-            ask(statement)
-        ask("ANALYZE")
-
-
-def _list_statements(
-    ask: _Ask,
-    columns: Mapping[str, Sequence[str]],
-    changed: Mapping[str, Mapping[str, str]],
-    copies: int,
-) -> Iterator[str]:
+def _list_statements(ask: _Ask, columns: Mapping[str, Sequence[str]], copies: int) -> Iterator[str]:
     """Yield the statements that copy the rows of tables; numbers of copies are beyond all that are there."""
     yield (
         "CREATE TEMP TABLE copies AS WITH RECURSIVE each (copy) AS "
@@ -117,16 +75,15 @@ def _list_statements(
     )
     beyond = {
         name: int(str(ask(f"SELECT max(id) + 1 FROM {name}")[0][0]))
-        for name in changed
+        for name in _COPIED
         if "id" in columns[name]
     }
-    for name in changed:
+    for name in _COPIED:
         only = " WHERE id IN (SELECT session_id FROM usage_groups)" if name == "words" else ""
         yield f"CREATE TEMP TABLE {name}_once AS SELECT * FROM {name}{only}"
-    for name, cells in changed.items():
+    for name, cells in _COPIED.items():
         listed = ", ".join(cells.get(column, f"a.{column}").format(**beyond) for column in columns[name])
-        overriding = " OVERRIDING SYSTEM VALUE" if changed is _IN_POSTGRES else ""
         yield (
-            f"INSERT INTO {name} ({', '.join(columns[name])}){overriding} SELECT {listed} "
+            f"INSERT INTO {name} ({', '.join(columns[name])}) SELECT {listed} "
             f"FROM copies AS n CROSS JOIN {name}_once AS a"
         )

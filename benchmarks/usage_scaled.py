@@ -1,7 +1,7 @@
 """How long do reports of usage, and lists, take over a hundred million answers?
 
-The sums of the answers of real sessions are multiplied within SQLite and PostgreSQL: the reports measured here
-read sums, not answers. Each copy has sessions of its own, some day within two years, and figures as they were.
+The sums of the answers of real sessions are multiplied within a store: the reports measured here read sums, not
+answers. Each copy has sessions of its own, some day within two years, and figures as they were.
 So what the reports should say is known, and is compared. Nothing is left of it.
 """
 
@@ -16,13 +16,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engines import start_server
-from multiplied import multiply_postgres, multiply_sqlite
+from multiplied import multiply
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
@@ -37,27 +35,15 @@ Figures = dict[str, tuple[float, str]]
 """What was measured, each with its unit."""
 
 
-def measure(folder: Path, messages: int) -> dict[str, Figures]:
-    """Return how long reports take over so many answers, made of the sessions below a folder, by engine."""
-    with tempfile.TemporaryDirectory() as name:
-        home, address = Path(name), start_server()
-        file = home / "sqlite.db"
-        server = ServerPlace(address, home / "postgres")
-        return {
-            "SQLite": _measure(file, folder, messages, lambda copies: multiply_sqlite(file, copies)),
-            "PostgreSQL": _measure(server, folder, messages, lambda copies: multiply_postgres(address, copies)),
-        }
-
-
-def _measure(place: StorePlace, folder: Path, messages: int, multiply: Callable[[int], None]) -> Figures:
-    home_of(place).mkdir(parents=True, exist_ok=True)
+def measure(folder: Path, messages: int, place: Path) -> Figures:
+    """Return how long reports take over so many answers, made of the sessions below a folder."""
     with closing(open_store(place)) as store:
         sync(store, place, locate_path(folder).sessions, origin="bench")
         before = _report(store, Grouping.MODEL).total
     copies = max(messages // max(before.messages, 1) - 1, 0)
-    print(f"making {before.messages * (copies + 1):,} answers at {place} …", file=sys.stderr)
+    print(f"making {before.messages * (copies + 1):,} answers …", file=sys.stderr)
     begun = time.perf_counter()
-    multiply(copies)
+    multiply(place, copies)
     figures: Figures = {
         "answers": (float(before.messages * (copies + 1)), ""),
         "making them": (time.perf_counter() - begun, "s"),
@@ -106,11 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where *.jsonl files are")
     parser.add_argument("--messages", type=int, default=MESSAGES, help="how many answers there are to be")
     options = parser.parse_args(arguments)
-    engines = measure(options.folder, options.messages)
-    for engine, figures in engines.items():
-        print(f"\n{engine}")
-        for name, (figure, unit) in figures.items():
-            print(f"  {name:32} {figure:16,.{2 if unit else 0}f} {unit}".rstrip())
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measure(options.folder, options.messages, Path(folder, "turnlog.db"))
+    for name, (figure, unit) in figures.items():
+        print(f"  {name:32} {figure:16,.{2 if unit else 0}f} {unit}".rstrip())
     return 0
 
 

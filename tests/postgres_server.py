@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests: one cluster for each test process, one database for each test.
+"""A PostgreSQL server for tests: one cluster for each test process.
 
 It listens on a socket in a folder of its own. Who is root has it run as the user `postgres`, since it refuses
 to run as root. Losing power is no matter here, so nothing waits for the disk. It is gone with the process,
@@ -13,17 +13,12 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 
-from turnlog.store.postgres.opening import make_current
-from turnlog.store.postgres.partitions import make_month
-from turnlog.store.postgres.wire import connect
-
-__all__ = ["PostgresServer", "find_programs", "make_database", "start_server"]
+__all__ = ["PostgresServer", "start_server"]
 
 _USER = "postgres"
 _SETTINGS = {
@@ -38,12 +33,9 @@ _SETTINGS = {
     "max_connections": "80",
     "log_min_messages": "fatal",
 }
-_TEMPLATE = "turnlog_template"
-_MONTHS = (202401, 202601)
-"""Those that most tests are about: so they need not be made each time."""
 
 
-def find_programs() -> Path | None:
+def _find_programs() -> Path | None:
     """Return the folder of the server's programs, None if they are not installed."""
     folders = sorted(
         Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name), reverse=True
@@ -58,7 +50,7 @@ class PostgresServer:
     """A cluster in a folder."""
 
     def __init__(self) -> None:
-        programs = find_programs()
+        programs = _find_programs()
         assert programs is not None, "PostgreSQL is not installed: `make test` does that"
         self._programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="turnlog-pg-", dir="/tmp"))
@@ -106,16 +98,6 @@ class PostgresServer:
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
         return name
 
-    @functools.cached_property
-    def template(self) -> str:
-        """A database with all tables and nothing in them."""
-        self.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
-        make_current(self.address(_TEMPLATE))
-        with closing(connect(self.address(_TEMPLATE))) as connection:
-            for month in _MONTHS:
-                make_month(connection, month)
-        return _TEMPLATE
-
     def _run(self, program: str, *given: object) -> None:
         done = subprocess.run(
             self._build_command(str(self._programs / program), *map(str, given)),
@@ -133,9 +115,3 @@ class PostgresServer:
 def start_server() -> PostgresServer:
     """Return the cluster of this process, which is removed at its end."""
     return PostgresServer()
-
-
-def make_database() -> str:
-    """Return the address of a database of one's own that has all tables."""
-    server = start_server()
-    return server.address(server.create(server.template))

@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from api_archive import Writer, call, say
-from postgres_server import make_database
 from server_app import Answer, Served, serving
 from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
@@ -27,11 +26,9 @@ from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.people import Visibility
-from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 
 __all__ = [
-    "ENGINES",
     "PEOPLE",
     "WITH_SESSIONS",
     "Project",
@@ -43,7 +40,6 @@ __all__ = [
 ]
 
 PEOPLE = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "cleo": UserRole.MEMBER, "vera": UserRole.VIEWER}
-ENGINES = ("sqlite", "postgres")
 WITH_SESSIONS = tuple(person for person, role in PEOPLE.items() if role is not UserRole.VIEWER)
 AT_NS = 1_770_000_000 * 10**9
 
@@ -116,13 +112,11 @@ def write_files(folder: Path, sessions: Sequence[Told]) -> None:
 
 @contextmanager
 def making_world(
-    engine: str, home: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
+    home: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
 ) -> Iterator[World]:
     """Run a server with some of the sessions whose files were written."""
     home.mkdir(parents=True, exist_ok=True)
-    place: StorePlace = home / "turnlog.db"
-    if engine == "postgres":
-        place = ServerPlace(make_database(), home)
+    place = home / "turnlog.db"
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place)))
@@ -134,13 +128,13 @@ def making_world(
             if role is not UserRole.VIEWER:
                 machines[person] = accounts.create_token(person, TokenKind.MACHINE, "test")[1]
         served = stack.enter_context(
-            serving(home_of(place), store=store, accounts=accounts, around=Surroundings(place=place))
+            serving(home, store=store, accounts=accounts, around=Surroundings(place=place))
         )
         yield World(store, accounts, served, tokens, machines)
 
 
 def _fill(
-    store: CaredStore, place: StorePlace, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
+    store: CaredStore, place: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
 ) -> None:
     wanted = {told.id: told for told in sessions}
     for person in WITH_SESSIONS:

@@ -1,4 +1,4 @@
-"""Two versions of turnlog on one database: what the newer one adds does not stop the older one.
+"""Two versions of turnlog on one archive: what the newer one adds does not stop the older one.
 
 The newer version is a copy of the package with one further step. On the way from the one to the other both run.
 """
@@ -13,14 +13,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-import psycopg
+import apsw
 import pytest
 from msgspec import Struct
 
@@ -28,19 +28,13 @@ import turnlog
 from command_line import TIMEOUT
 from ingest.push_processes import await_that
 from ingest.pushed_store import check_sound
-from postgres_server import make_database
-from turnlog.errors import NewerStoreError
-from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
-from turnlog.testing.builders import make_batch, make_lines
+from turnlog.testing.builders import make_lines
 
 STEP = """
-def add_wonders(connection: Connection) -> None:
-    connection.execute("CREATE TABLE wonders (name text PRIMARY KEY)")
-    connection.execute("ALTER TABLE sessions ADD COLUMN wonder text NOT NULL DEFAULT 'none'")
-    connection.execute("ALTER TABLE hook_deliveries ADD COLUMN wonder text")
-    connection.execute("CREATE INDEX sessions_by_wonder ON sessions (wonder)")
+def add_wonders(connection: apsw.Connection) -> None:
+    connection.execute("CREATE TABLE wonders (name TEXT PRIMARY KEY)")
+    connection.execute("CREATE INDEX sessions_by_name ON sessions (session_id)")
 
 
 """
@@ -54,7 +48,7 @@ def make_newer(folder: Path, *, is_additive: bool) -> Path:
         folder / "turnlog",
         ignore=shutil.ignore_patterns("__pycache__", "page"),
     )
-    module = folder / "turnlog" / "store" / "postgres" / "migrations.py"
+    module = folder / "turnlog" / "store" / "sqlite" / "migrations.py"
     before, start, rest = module.read_text().partition(STEPS)
     steps, end, behind = rest.partition("\n)\n")
     assert start
@@ -69,15 +63,15 @@ def make_newer(folder: Path, *, is_additive: bool) -> Path:
 class Machine:
     """One that has sessions of its own, and runs programs of one version or the other."""
 
-    def __init__(self, home: Path, address: str, package: Path | None = None) -> None:
+    def __init__(self, home: Path, package: Path | None = None) -> None:
         self.home = home
+        self.place = home / "turnlog" / "turnlog.db"
         self.project = home / ".claude" / "projects" / "-p"
-        self.project.mkdir(parents=True)
+        self.project.mkdir(parents=True, exist_ok=True)
         self.env = {
             **os.environ,
             "TURNLOG_HOME": os.fspath(home / "turnlog"),
             "CLAUDE_CONFIG_DIR": os.fspath(home / ".claude"),
-            "TURNLOG_STORE": address,
         }
         if package is not None:
             self.env["PYTHONPATH"] = os.fspath(package)
@@ -137,7 +131,7 @@ class Server(Struct, frozen=True):
 @contextmanager
 def serving(machine: Machine) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "turnlog", "serve", "--no-browser", "--port", "0", "--json"],
+        [sys.executable, "-m", "turnlog", "serve", "--no-browser", "--no-sync", "--port", "0", "--json"],
         env=machine.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -160,44 +154,31 @@ def await_sessions(server: Server, *expected: tuple[str, int]) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="who runs beside a server cannot be told here")
-def test_an_old_and_a_new_server_run_on_one_database(tmp_path: Path) -> None:
-    address = make_database()
-    newer = make_newer(tmp_path / "newer", is_additive=True)
-    one, other = Machine(tmp_path / "one", address), Machine(tmp_path / "other", address, newer)
-    laptop = Machine(tmp_path / "laptop", "")
-    del laptop.env["TURNLOG_STORE"]
-    one.write("a")
+def test_an_old_server_goes_on_with_what_a_new_program_added(tmp_path: Path) -> None:
+    old_one = Machine(tmp_path / "one")
+    new_one = Machine(old_one.home, make_newer(tmp_path / "newer", is_additive=True))
+    laptop = Machine(tmp_path / "laptop")
+    old_one.write("a")
     laptop.write("b")
-    with serving(one) as old:
+    assert old_one.run("sync").returncode == 0
+    with serving(old_one) as old:
         laptop.push(old)
-        await_sessions(old, ("a", 4), ("b", 4))
-        with serving(other) as new:
-            assert list_steps(address)["add_wonders"]
-            check_both(old, new, laptop, one)
-            before = old.list_sessions()
-        assert old.list_sessions() == before
-    with closing(open_store(ServerPlace(address, tmp_path))) as store:
+        old_one.write("a", first=4)
+        assert new_one.run("sync").returncode == 0
+        assert list_steps(old_one.place)["add_wonders"]
+        await_sessions(old, ("a", 8), ("b", 4))
+        laptop.write("b", first=4)
+        laptop.push(old)
+        assert old.kill_children() >= 1
+        laptop.write("c")
+        push_until_taken(laptop, old)
+        await_sessions(old, ("a", 8), ("b", 8), ("c", 4))
+        assert old.ask("/api/ready")[0] == 200
+        await_verified(old)
+    for each in (old_one, new_one):
+        assert each.run("verify").returncode == 0
+    with closing(open_store(old_one.place)) as store:
         check_sound(store)
-    assert one.run("verify").returncode == 0
-
-
-def check_both(old: Server, new: Server, laptop: Machine, one: Machine) -> None:
-    """Both answer, and both take what comes; what runs beside the old one can be started anew."""
-    assert old.ask("/api/ready")[0] == new.ask("/api/ready")[0] == 200
-    assert new.list_sessions() == old.list_sessions()
-    laptop.write("b", first=4)
-    laptop.push(new)
-    laptop.write("b", first=8)
-    laptop.write("c")
-    laptop.push(old)
-    assert new.list_sessions() == old.list_sessions() == [("a", 4), ("b", 12), ("c", 4)]
-    assert old.kill_children() >= 2
-    one.write("a", first=4)
-    laptop.write("c", first=4)
-    push_until_taken(laptop, old)
-    for server in (old, new):
-        await_sessions(server, ("a", 8), ("b", 12), ("c", 8))
-    await_verified(old)
 
 
 def push_until_taken(machine: Machine, server: Server) -> None:
@@ -224,25 +205,20 @@ def await_verified(server: Server) -> None:
     assert (job["state"], job["found"]) == ("clean", 0), job
 
 
-def list_steps(address: str) -> dict[str, bool]:
-    with psycopg.connect(address) as connection:
-        return dict(connection.execute("SELECT name, is_additive FROM turnlog.migrations").fetchall())
+def list_steps(place: Path) -> dict[str, bool]:
+    with closing(apsw.Connection(os.fspath(place))) as connection:
+        return {name: bool(added) for name, _, added in connection.execute("SELECT * FROM migrations")}
 
 
-def test_a_step_that_older_programs_must_know_keeps_them_from_writing(tmp_path: Path) -> None:
-    """Also one that was at it already: what it would write is not what the tables are for now."""
-    address = make_database()
-    other = Machine(tmp_path / "other", address, make_newer(tmp_path / "newer", is_additive=False))
-    with closing(open_store(ServerPlace(address, tmp_path))) as store:
-        store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
-        assert other.run("sync").returncode == 0
-        assert list_steps(address)["add_wonders"] is False
-        tries: tuple[Callable[[], object], ...] = (
-            lambda: store.apply([make_batch({"session-2.jsonl": make_lines(3)}, session_id="session-2")]),
-            lambda: open_store(ServerPlace(address, tmp_path)),
-            lambda: open_store(ServerPlace(address, tmp_path), read_only=True),
-        )
-        for attempt in tries:
-            with pytest.raises(NewerStoreError, match="add_wonders"):
-                attempt()
-        assert len(list(store.list_known(LOCAL))) == 1
+def test_a_step_that_older_programs_must_know_keeps_them_out(tmp_path: Path) -> None:
+    newer = Machine(tmp_path / "one", make_newer(tmp_path / "newer", is_additive=False))
+    older = Machine(newer.home)
+    newer.write("a")
+    assert newer.run("sync").returncode == 0
+    assert list_steps(newer.place)["add_wonders"] is False
+    before = newer.place.read_bytes()
+    for command in ("sync", "sessions"):
+        done = older.run(command)
+        assert done.returncode == 2
+        assert "add_wonders" in done.stderr
+    assert newer.place.read_bytes() == before

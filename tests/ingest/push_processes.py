@@ -18,7 +18,6 @@ from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
@@ -28,16 +27,9 @@ TOKEN = "server-token"
 class ServerProcess:
     """A server that is started again on the port that it had."""
 
-    def __init__(
-        self,
-        home: Path,
-        host: str = "127.0.0.1",
-        allowed: tuple[str, ...] = (),
-        address: str | None = None,
-    ) -> None:
-        """Take the server's folder, and the address of its database, if it has one."""
+    def __init__(self, home: Path, host: str = "127.0.0.1", allowed: tuple[str, ...] = ()) -> None:
         self.home = home
-        self.place: StorePlace = home / "turnlog.db" if address is None else ServerPlace(address, home)
+        self.place = home / "turnlog.db"
         self.host = host
         self.allowed = allowed
         self.port = 0
@@ -103,7 +95,7 @@ class ServerProcess:
                 self.kill()
 
 
-def _serve(home: Path, place: StorePlace, options: ServeOptions, told: Connection) -> None:
+def _serve(home: Path, place: Path, options: ServeOptions, told: Connection) -> None:
     env = {
         "TURNLOG_HOME": os.fspath(home),
         "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import stat
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -25,25 +25,25 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 
-def make_place(tmp_path: Path) -> ServerPlace:
+def make_place() -> ServerPlace:
     """Return a database of the test's own, with the tables of accounts."""
     server = start_server()
     if not _TEMPLATE:
         name = server.create()
-        open_accounts(ServerPlace(server.address(name), tmp_path)).close()
+        open_accounts(ServerPlace(server.address(name))).close()
         _TEMPLATE["name"] = name
-    return ServerPlace(server.address(server.create(_TEMPLATE["name"])), tmp_path)
+    return ServerPlace(server.address(server.create(_TEMPLATE["name"])))
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> ServerPlace:
-    return make_place(tmp_path)
+def place() -> ServerPlace:
+    return make_place()
 
 
 class TestContract(AccountsContract):
     def open(self, tmp_path: Path, clock: Callable[[], int]) -> Accounts:
         if tmp_path not in _PLACES:
-            _PLACES[tmp_path] = make_place(tmp_path)
+            _PLACES[tmp_path] = make_place()
         return open_accounts(_PLACES[tmp_path], clock=clock)
 
 
@@ -53,9 +53,9 @@ def execute(place: ServerPlace, statement: str) -> list[tuple[object, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
 
 
-def test_nothing_is_made_before_there_is_anything_to_keep(tmp_path: Path) -> None:
+def test_nothing_is_made_before_there_is_anything_to_keep() -> None:
     server = start_server()
-    place = ServerPlace(server.address(server.create()), tmp_path)
+    place = ServerPlace(server.address(server.create()))
     schemas = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'turnlog%'"
     with closing(open_accounts(place, create=False)) as accounts:
         assert not accounts.has_users()
@@ -104,11 +104,12 @@ def test_what_a_newer_program_changed_meanwhile_is_not_written_to(place: ServerP
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
     address = f"postgresql://ada:hunter2@/nothing?host={tmp_path}&connect_timeout=1"
     with pytest.raises(StoreError) as caught:
-        open_accounts(ServerPlace(address, tmp_path))
+        open_accounts(ServerPlace(address))
     assert "hunter2" not in str(caught.value)
 
 
-def test_nothing_but_tables_is_on_the_server(place: ServerPlace, tmp_path: Path) -> None:
-    with closing(open_accounts(place)) as accounts:
-        accounts.add_user("ada", UserRole.ADMIN)
-    assert [path for path in tmp_path.iterdir() if stat.S_ISREG(path.stat().st_mode)] == []
+def test_a_driver_that_is_missing_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "turnlog.store.portable.postgres_database", raising=False)
+    with pytest.raises(StoreError, match=r"pip install 'turnlog\[postgres\]'"):
+        open_accounts(ServerPlace("postgresql://db/turnlog"))

@@ -6,15 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
-import psycopg
 import pytest
 
-from postgres_server import make_database
 from turnlog.errors import NewerStoreError
 from turnlog.store.identity import LOCAL
-from turnlog.store.postgres import PostgresStore
-from turnlog.store.postgres.backup import write_backup
-from turnlog.store.postgres.restoring import check_backup
 from turnlog.store.sqlite import SqliteStore
 from turnlog.testing.builders import make_batch, make_lines
 
@@ -29,14 +24,7 @@ def change_file(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def change_database(address: str, *statements: str) -> None:
-    with psycopg.connect(address) as connection:
-        connection.execute("SET search_path TO turnlog")
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
-def write(store: SqliteStore | PostgresStore) -> None:
+def write(store: SqliteStore) -> None:
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
     assert len(list(store.list_known(LOCAL))) == 1
 
@@ -62,28 +50,3 @@ def test_a_file_from_before_such_steps_is_known(tmp_path: Path) -> None:
     change_file(path, "INSERT INTO migrations VALUES ('add_wonders', 1)")
     with pytest.raises(NewerStoreError, match="add_wonders"):
         SqliteStore.open(path)
-
-
-def test_a_database_with_a_step_that_only_adds_is_read_written_and_restored(tmp_path: Path) -> None:
-    address, copy = make_database(), tmp_path / "copy.dump"
-    change_database(address, STEP, "CREATE TABLE wonders (name text)")
-    with closing(PostgresStore.open(address)) as store:
-        write(store)
-        store.back_up(copy)
-    check_backup(copy)
-    change_database(address, BINDING)
-    write_backup(address, 0, copy, force=True)
-    with pytest.raises(NewerStoreError, match="add_wonders"):
-        check_backup(copy)
-    with pytest.raises(NewerStoreError, match="add_wonders"):
-        PostgresStore.open(address, read_only=True)
-
-
-def test_a_database_from_before_such_steps_is_known() -> None:
-    address = make_database()
-    change_database(address, EARLY)
-    with closing(PostgresStore.open(address)) as store:
-        write(store)
-    change_database(address, "INSERT INTO migrations VALUES ('add_wonders', 1)")
-    with pytest.raises(NewerStoreError, match="add_wonders"):
-        PostgresStore.open(address)

@@ -15,13 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postgres_server import make_database
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope, Viewer
 from turnlog.store.interface import ChangeKind
-from turnlog.store.postgres.store import PostgresStore
 from turnlog.store.sqlite.store import SqliteStore
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300
@@ -29,17 +27,10 @@ _owners = count()
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
     """Return one store for all worlds: each has an owner of its own."""
-    with closing(SqliteStore.open(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[CaredStore]:
-    """Return one store for all worlds, on a server."""
-    with closing(PostgresStore.open(make_database())) as store:
-        yield store
+    with closing(SqliteStore.open(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as made:
+        yield made
 
 
 viewers = st.builds(
@@ -52,17 +43,9 @@ viewers = st.builds(
 @settings(max_examples=max(_EXAMPLES // 15, 1), suppress_health_check=list(HealthCheck))
 @given(world=worlds, viewer=viewers)
 def test_a_viewer_is_told_what_a_store_without_the_rest_would_tell(
-    embedded: CaredStore, world: World, viewer: tuple[str, int]
+    store: CaredStore, world: World, viewer: tuple[str, int]
 ) -> None:
-    compare_worlds(embedded, world, *viewer)
-
-
-@settings(max_examples=max(_EXAMPLES // 40, 1), suppress_health_check=list(HealthCheck))
-@given(world=worlds, viewer=viewers)
-def test_a_viewer_is_told_the_same_by_a_server(
-    served: CaredStore, world: World, viewer: tuple[str, int]
-) -> None:
-    compare_worlds(served, world, *viewer)
+    compare_worlds(store, world, *viewer)
 
 
 def compare_worlds(store: CaredStore, world: World, kind: str, number: int) -> None:

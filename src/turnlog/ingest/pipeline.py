@@ -38,9 +38,6 @@ _WORTH_SETTLING = 1 << 20
 """After so many new bytes the store may have something to put in order."""
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.25
-_GROUP_RATIO = 2
-"""How many times longer is looked than it took to write what was looked at before, so that a store for which
-every write is dear has few of them."""
 
 
 class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
@@ -117,15 +114,13 @@ def _look(
 def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
     """Put looks together until there is enough to write, or time enough has passed."""
     group: list[Looked] = []
-    size, started, most = 0, time.monotonic(), _GROUP_SECONDS
+    size, started = 0, time.monotonic()
     for looked in looks:
         group.append(looked)
         size += looked.task.size
-        ended = time.monotonic()
-        if size >= _GROUP_BYTES or ended - started >= most:
+        if size >= _GROUP_BYTES or time.monotonic() - started >= _GROUP_SECONDS:
             yield group
             group, size, started = [], 0, time.monotonic()
-            most = max(_GROUP_SECONDS, _GROUP_RATIO * (started - ended))
     if group:
         yield group
 

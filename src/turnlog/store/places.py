@@ -1,47 +1,38 @@
-"""Where a store is: in a file of its own, or on a database server that an address names.
+"""Where things are kept: a store in a file, small tables in one beside it or on a PostgreSQL server.
 
-Whichever it is, there is a folder on this machine for what belongs to the machine: tokens, hook deliveries that
-wait, its name. For a store in a file it is the folder of that file.
+The folder of a store's file also has what belongs to the machine: tokens, hook deliveries that wait, its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-__all__ = [
-    "STORE_SETTING",
-    "ServerPlace",
-    "StorePlace",
-    "find_place",
-    "home_of",
-    "is_made",
-    "parse_address",
-]
+__all__ = ["STORE_SETTING", "ServerPlace", "StorePlace", "explain_refusal", "home_of", "is_made"]
 
 STORE_SETTING = "TURNLOG_STORE"
-"""The name in the environment that says on which server a store is."""
+"""The name in the environment for the address of a store that is not in a file."""
+_FORMER = {
+    "postgresql": "PostgreSQL",
+    "postgres": "PostgreSQL",
+    "clickhouse": "ClickHouse",
+    "clickhouses": "ClickHouse",
+    "chdb": "ClickHouse",
+}
+"""Engines that earlier versions had, by the schemes of their addresses."""
 
-_ENGINES = {"postgresql": "postgres", "postgres": "postgres"}
-"""Which engine an address is about, by its scheme."""
-_REMOVED = {"clickhouse": "ClickHouse", "clickhouses": "ClickHouse", "chdb": "ClickHouse"}
-"""Engines that earlier versions had, likewise."""
+
+StorePlace = Path
+"""The path of a store's file."""
 
 
 class ServerPlace(Struct, frozen=True):
-    """A store on a database server."""
+    """A database on a PostgreSQL server."""
 
     address: str
-    """As the engine's driver takes it; it may hold a password, and is not shown."""
-    home: Path
-
-    @property
-    def engine(self) -> str:
-        """The folder of the engine in `turnlog.store`."""
-        return _ENGINES[urlsplit(self.address).scheme]
+    """As the driver takes it; it may hold a password, and is not shown."""
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""
@@ -50,40 +41,26 @@ class ServerPlace(Struct, frozen=True):
         return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
 
 
-StorePlace = Path | ServerPlace
-"""A path is that of a store's own file."""
-
-
 def home_of(place: StorePlace) -> Path:
     """Return the folder for what belongs to this machine."""
-    return place.home if isinstance(place, ServerPlace) else place.parent
+    return place.parent
 
 
 def is_made(place: StorePlace) -> bool:
-    """Tell whether there is a store: a file is there or not, and a server is asked when it is opened."""
-    return isinstance(place, ServerPlace) or place.exists()
+    """Tell whether there is a store."""
+    return place.exists()
 
 
-def parse_address(address: str, home: Path) -> ServerPlace:
-    """Return the place that an address names; raises `ValueError`, which does not repeat the address."""
+def explain_refusal(address: str) -> str:
+    """Return why no store can be at an address, which is not repeated: it may hold a password."""
     try:
-        scheme = urlsplit(address).scheme
-    except ValueError as error:
-        raise ValueError("Expected the address of a database server, got something else") from error
-    if scheme in _REMOVED:
-        raise ValueError(
-            f"This version keeps no archives in {_REMOVED[scheme]}: write the files out with the last one that "
-            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/archive.md says how"
-        )
-    if scheme not in _ENGINES:
-        known = " or ".join(f"{name}://…" for name in _ENGINES)
-        raise ValueError(
-            f"Expected an address such as {known}, got {f'one of {scheme}' if scheme else 'no address'}"
-        )
-    return ServerPlace(address, home)
-
-
-def find_place(env: Mapping[str, str], home: Path) -> ServerPlace | None:
-    """Return the place on a server that the environment names, None if it names none; raises `ValueError`."""
-    address = env.get(STORE_SETTING)
-    return parse_address(address, home) if address else None
+        engine = _FORMER.get(urlsplit(address).scheme)
+    except ValueError:
+        engine = None
+    if engine is None:
+        return "Expected no address: this version keeps archives in SQLite only, in the folder TURNLOG_HOME"
+    wait = ", or wait for the version that has PostgreSQL again" if engine == "PostgreSQL" else ""
+    return (
+        f"This version keeps archives in SQLite only, not in {engine}: write the files out with the last one "
+        f"that has it (`turnlog export --raw`), and `turnlog sync` them here{wait}; docs/archive.md says how"
+    )

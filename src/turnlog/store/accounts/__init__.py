@@ -1,6 +1,3 @@
-"""The control database: who may come in, by what, and what they did.
-
-It is apart from the sessions, so that engines which are bad at small rows need not keep it.
-"""
+"""Who may come in, by what, and what they did: in a database of its own, apart from the sessions."""
 
 __all__: list[str] = []

@@ -20,8 +20,7 @@ __all__ = ["check_accounts"]
 def check_accounts(place: StorePlace) -> list[str]:
     """Return what is wrong with the accounts of the store at a place, in words; nothing is changed."""
     try:
-        damage = _check_file(find_file(place)) if isinstance(place, Path) else []
-        return damage or _check_rows(place)
+        return _check_file(find_file(place)) or _check_rows(place)
     except StoreError as error:
         return [str(error)]
 

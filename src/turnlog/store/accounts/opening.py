@@ -1,7 +1,4 @@
-"""Opening the accounts that belong to a store, whichever engine it is on.
-
-For a store in a file they are in another one beside it, on PostgreSQL in a schema of the same database.
-"""
+"""Opening accounts: in a file beside that of a store, or in a schema of a database on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -32,10 +29,13 @@ class StoredAccounts(Users, Tokens, Logins, Links, Audit):
     """Accounts in a database; `open_accounts` opens them."""
 
 
-def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns) -> Accounts:
-    """Open the accounts of the store at a place; raises `StoreError`, and `NewerStoreError` for newer ones.
+def open_accounts(
+    place: StorePlace | ServerPlace, *, create: bool = True, clock: Clock = time.time_ns
+) -> Accounts:
+    """Open the accounts of the store at a place, or those on a server.
 
-    Without `create`, nothing is made before there is anything to keep.
+    Raises `StoreError`, and `NewerStoreError` for those of a newer version. Without `create`, nothing is made
+    before there is anything to keep.
     """
     database = _find_database(place)
     accounts = StoredAccounts(database, clock)
@@ -50,14 +50,14 @@ def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time
     return accounts
 
 
-def _find_database(place: StorePlace) -> PortableDatabase:
+def _find_database(place: StorePlace | ServerPlace) -> PortableDatabase:
     if not isinstance(place, ServerPlace):
         return SqliteDatabase(find_file(place), ACCOUNT_STEPS, ACCOUNT_OPTIONS)
     try:
-        # Loaded when it is asked for: the drivers of servers are optional.
-        module = import_module(f"turnlog.store.portable.{place.engine}_database")
+        # Loaded when it is asked for: the driver is optional.
+        module = import_module("turnlog.store.portable.postgres_database")
     except ModuleNotFoundError as error:
         raise StoreError(
-            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[{place.engine}]'"
+            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[postgres]'"
         ) from error
     return cast(PortableDatabase, module.PostgresDatabase(place.address, _SCHEMA, ACCOUNT_STEPS))

@@ -16,7 +16,7 @@ from turnlog.store.search.indexing import Tokens, index_form, term_tokens
 from turnlog.store.search.language import And, Node, Or, Term
 from turnlog.store.search.normal import normalise
 
-__all__ = ["Counts", "Fragment", "Wanted", "build_possible", "build_wanted", "is_character", "list_asked"]
+__all__ = ["Counts", "Fragment", "Wanted", "build_possible", "build_wanted", "list_asked"]
 
 Counts = tuple[int, ...]
 """In how many cells of a text each term of a query may be."""
@@ -49,7 +49,7 @@ def build_wanted(term: Term) -> Wanted:
     # Behind so many characters, what is in one cell with the pairs is not known.
     tokens = [] if whole and len(body) > OVERLAP else _choose(body, term_tokens(term))
     for token in tokens:
-        if is_character(token.text):
+        if _is_character(token.text):
             continue
         if token.open_left or token.open_right:
             fragments.append(token)
@@ -79,21 +79,21 @@ def build_possible(node: Node, terms: list[Term]) -> Callable[[Counts], bool]:
     return lambda counts: True  # filters are decided elsewhere, and what must not be there by the matcher
 
 
-def is_character(word: str) -> bool:
+def _is_character(word: str) -> bool:
     """Tell whether a word is a character, or two, of a script without spaces."""
     return len(word) <= 2 and not word.isascii() and is_spaceless(word[0])
 
 
 def _pair(body: str) -> list[str]:
     """Return the pairs of characters of scripts without spaces."""
-    return [word for word in pair_characters(body[:OVERLAP]).split() if len(word) == 2 and is_character(word)]
+    return [word for word in pair_characters(body[:OVERLAP]).split() if len(word) == 2 and _is_character(word)]
 
 
 def _list_single(body: str) -> list[str]:
     """Return such characters that are in no pair: each begins a word."""
     found = body.split() if len(body) <= OVERLAP else []
     paired = set("".join(_pair(body)))
-    return [word for word in dict.fromkeys(found) if is_character(word) and word not in paired]
+    return [word for word in dict.fromkeys(found) if _is_character(word) and word not in paired]
 
 
 def _choose(body: str, tokens: Tokens) -> list[Fragment]:

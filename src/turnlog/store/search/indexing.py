@@ -32,7 +32,6 @@ __all__ = [
     "needle_tokens",
     "plain_form",
     "split_run",
-    "split_words",
     "term_tokens",
 ]
 
@@ -88,11 +87,6 @@ def split_run(run: str) -> tuple[str, str | None]:
     step = _LONGEST - _OVERLAP
     steps = (len(run) - _OVERLAP - 1) // step
     return (run[: steps * step + _OVERLAP], run[steps * step :]) if steps > 0 else (run, None)
-
-
-def split_words(text: str) -> list[str]:
-    """Return the words of a text that `index_form` gave, as the tokenizer finds them."""
-    return _TOKEN.findall(text)
 
 
 def needle_tokens(needle: str, form: Form = Form.SUBSTRING) -> Tokens:

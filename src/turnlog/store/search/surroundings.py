@@ -42,8 +42,7 @@ class Surroundings:
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
-        self._asks_sessions = not names.isdisjoint(_OF_SESSIONS)
-        if self._asks_sessions:
+        if not names.isdisjoint(_OF_SESSIONS):
             rows.load_chapters()
         self._since, self._until = _find_limits(matcher.query.root)
         self._kept: dict[int, bool] = {}
@@ -57,16 +56,6 @@ class Surroundings:
                 if not self._is_out(Setting(kind=kind, is_error=is_error, tool=call, file=call)):
                     found.append(number * 2 + is_error)
         return found
-
-    @property
-    def limits(self) -> tuple[int, int | None]:
-        """From when on, and before when, all hits are."""
-        return self._since, self._until
-
-    @property
-    def asks_sessions(self) -> bool:
-        """Whether filters ask for something of the session, so that whole files may be left out."""
-        return self._asks_sessions
 
     def may_have_hits(self, generation: int, oldest: int, newest: int) -> bool:
         """Tell whether texts of a file, of such times, may be hits, as far as session and times tell."""

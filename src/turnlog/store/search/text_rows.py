@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from turnlog.store.search.hits import TextKey
 
-__all__ = ["HOOKS", "Call", "Chapter", "Delivery", "Message", "Proposed", "Text", "TextFacts", "TextRows"]
+__all__ = ["HOOKS", "Call", "Chapter", "Delivery", "Message", "Proposed", "TextFacts", "TextRows"]
 
 HOOKS = 0
 """The generation that texts of hook deliveries are said to be of."""
@@ -98,17 +98,6 @@ class TextFacts(Protocol):
     @property
     def time(self) -> int:
         """Microseconds since 1970; 0 if it has none."""
-
-
-class Text(Struct, frozen=True, gc=False):
-    """A text as an engine with a row for each knows it."""
-
-    number: int
-    ordinal: int
-    block: int
-    kind: int
-    is_error: bool
-    time: int
 
 
 class Proposed(Protocol):

@@ -20,7 +20,6 @@ from turnlog.testing.row_builders import TIME, make_session_row
 __all__ = ["ListContract"]
 
 _HOUR = 3_600_000_000
-_EVERY = SessionFilter(archived=None)
 
 
 class ListContract(ContractBase):
