@@ -174,9 +174,10 @@ def _print_window(work: Path) -> None:
 
 
 def _read_window(store: Store, key: str, start: int) -> None:
-    for message in store.list_messages(LOCAL, key, first=start, count=100):
-        for line in message.lines:
-            store.archive.read(LOCAL, line, 200)
+    with store.open_session(LOCAL, key) as session:
+        chapter = session.main
+        assert chapter is not None
+        chapter.read_raw(line for message in chapter.list_messages(start, 100) for line in message.lines)
 
 
 def _print_growth(paths: list[Path], work: Path) -> None:

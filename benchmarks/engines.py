@@ -30,6 +30,7 @@ from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.queries.bodies import decode_lines
 
 SEED = 12
 WINDOWS = 200
@@ -89,12 +90,11 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
 
 def _count_messages(store: CaredStore) -> int:
     """Return how many messages there are, in transcripts and in files of agents."""
-    return sum(
-        store.count_messages(LOCAL, known.key, source=source.source)
-        for known in store.list_known(LOCAL)
-        for source in known.sources
-        if source.kind.has_lines
-    )
+    count = 0
+    for known in store.list_known(LOCAL):
+        with store.open_session(LOCAL, known.key) as session:
+            count += sum(chapter.count_messages for chapter in session.chapters)
+    return count
 
 
 def _search(store: CaredStore, text: str, order: SearchOrder) -> float:
@@ -110,14 +110,21 @@ def _report(store: CaredStore, by: Grouping) -> float:
 def _read_windows(store: CaredStore) -> Iterator[float]:
     """Yield how long it took to read some messages of any session, and their lines."""
     choice = random.Random(SEED)
-    sizes = [(known.key, store.count_messages(LOCAL, known.key)) for known in store.list_known(LOCAL)]
+    sizes = [(known.key, _count_main(store, known.key)) for known in store.list_known(LOCAL)]
     for _ in range(WINDOWS):
         key, size = choice.choice(sizes)
         first = choice.randrange(max(size - WINDOW, 1))
         start = time.perf_counter()
-        messages = store.list_after(LOCAL, key, first=first, count=WINDOW)
-        store.read_lines(LOCAL, [message.lines[0] for message in messages if message.lines])
+        with store.open_session(LOCAL, key) as session:
+            if session.main is not None:
+                messages = session.main.list_after(first, WINDOW)
+                decode_lines(session.main, (message.lines[0] for message in messages))
         yield (time.perf_counter() - start) * 1000
+
+
+def _count_main(store: CaredStore, key: str) -> int:
+    with store.open_session(LOCAL, key) as session:
+        return 0 if session.main is None else session.main.count_messages
 
 
 def _time(work: Callable[[], object]) -> float:

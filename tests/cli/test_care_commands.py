@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from command_line import invoke, run
 from golden import DATA
 from turnlog.cli.program import program
+from turnlog.transcripts.segments import pack_segment, unpack_segment
 
 NEEDLE = "zq8-needle"
 ID = "0b5c7c1e-8f5d-4a35-9d0b-0f6f0a7c3d11"
@@ -101,8 +102,20 @@ def test_a_sound_archive_is_said_to_be_sound(env: dict[str, str]) -> None:
     }
 
 
+def lose_message(env: dict[str, str], where: str) -> None:
+    """Take the message with the index 1 out of segments."""
+    connection = sqlite3.connect(home(env) / "turnlog.db")
+    for number, data in connection.execute(f"SELECT id, data FROM segments WHERE {where}").fetchall():
+        segment = unpack_segment(data)
+        messages = [each for each in segment.messages if each.index != 1]
+        packed = pack_segment(segment.lines, messages, segment.calls, segment.events, segment.sightings)
+        connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+    connection.commit()
+    connection.close()
+
+
 def test_what_disagrees_is_listed_and_mended(env: dict[str, str]) -> None:
-    tamper(env, "DELETE FROM messages WHERE idx = 1")
+    lose_message(env, "true")
     tamper(env, "UPDATE summaries SET output_tokens = 12345678 WHERE output_tokens > 0")
     found = json.loads(invoke("verify", "--json", env=env).stdout)
     messages = {each["message"] for each in found["disagreements"]}
@@ -118,11 +131,8 @@ def test_what_disagrees_is_listed_and_mended(env: dict[str, str]) -> None:
 
 
 def test_one_session_is_verified_alone(env: dict[str, str]) -> None:
-    tamper(
-        env,
-        "DELETE FROM messages WHERE idx = 1 "
-        "AND session = (SELECT session FROM summaries WHERE title LIKE 'About%')",
-    )
+    of_session = "session = (SELECT session FROM summaries WHERE title LIKE 'About%')"
+    lose_message(env, f"source IN (SELECT id FROM sources WHERE {of_session})")
     assert invoke("verify", ID[:13], env=env).exit_code == 1
     other = next(path.stem for path in (Path(env["CLAUDE_CONFIG_DIR"])).rglob("0b5c*.jsonl") if path.stem != ID)
     assert invoke("verify", other, env=env).exit_code == 0
@@ -130,10 +140,10 @@ def test_one_session_is_verified_alone(env: dict[str, str]) -> None:
 
 def test_a_damaged_archive_is_told_and_not_a_crash(env: dict[str, str]) -> None:
     connection = sqlite3.connect(home(env) / "turnlog.db")
-    [(page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'lines'").fetchall()
+    [(page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'segments'").fetchall()
     connection.close()
     with (home(env) / "turnlog.db").open("r+b") as file:
-        file.seek((page - 1) * 8192)
+        file.seek((page - 1) * 4096)
         file.write(bytes(64))
     ran = run("verify", env=env)
     assert ran.returncode == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from session_records import list_records
 from turnlog.ingest.kinds import match_known
 from turnlog.ingest.planning import build_plan
 from turnlog.ingest.push.gathering import describe, gather, tell_gone
@@ -93,18 +94,8 @@ def check_same(one: CaredStore, other: CaredStore, *, copies: bool = True) -> No
 
 
 def _list_rows(store: CaredStore, known: KnownSession) -> dict[str, object]:
-    key, names = known.key, [source.source for source in known.sources]
     all_of = [(source.source, at) for source in known.sources for at in range(source.generation + 1)]
-    return {
-        "lines": [store.list_lines(LOCAL, *each) for each in all_of],
-        "bytes": [read_bytes(store, LOCAL, *each) for each in all_of],
-        "messages": [store.list_messages(LOCAL, key, source=name) for name in names],
-        "placements": [store.list_placements(LOCAL, key, name) for name in names],
-        "calls": store.list_calls(LOCAL, key),
-        "turns": store.list_turns(LOCAL, key),
-        "agents": store.list_agents(LOCAL, key),
-        "sightings": list(store.list_sightings(LOCAL, key)),
-    }
+    return {"bytes": [read_bytes(store, LOCAL, *each) for each in all_of], **list_records(store, known.key)}
 
 
 def _list_hits(store: CaredStore) -> Sequence[object]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from session_records import list_messages
 from turnlog.ingest.archived import load_session
 from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.exclusion import Exclusion
@@ -152,7 +153,7 @@ def test_a_file_that_comes_later_takes_over_the_session_that_was_captured(place:
     if grows:
         place.stream.write_bytes(b"".join([*STREAM, *STREAM]))
     place.sync()
-    assert place.store.list_messages(LOCAL, key, source=key) == []
+    assert list_messages(place.store, key, key) == []
     assert place.session.key == key
     assert place.list_kinds() == {place.own.name: SourceKind.TRANSCRIPT, place.stream.name: SourceKind.CAPTURE}
     assert place.list_said() == ["Brew tea", "Kettle on", "Thanks"]

@@ -1,4 +1,4 @@
-"""From sessions to rows: every row says what the session says, and where its lines are."""
+"""From sessions to records: every record says what the session says, and where its lines are."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ingest.memory_store import MemoryStore
 from ingest.session_watch import ORIGIN, look_once
 from turnlog.ingest.looks import look
 from turnlog.ingest.pipeline import sync
-from turnlog.store.batch import ChapterRows, DerivedRows
-from turnlog.store.identity import LOCAL, Place, name_source
+from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.opening import open_store
-from turnlog.store.rows import AgentRow, CallRow, MessageRow
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord
 from turnlog.transcripts.summary.fold import Summary
 
 PLACED = [(0, 0), (1, 1), (2, 1), (3, 2)]
@@ -28,73 +29,92 @@ PLACED = [(0, 0), (1, 1), (2, 1), (3, 2)]
 GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is_dir()), DATA / "cli" / "tour"]
 
 
-def look_at(folder: Path) -> tuple[DerivedRows, MemoryStore]:
-    """Return the rows of the only session of a folder."""
+def look_at(folder: Path) -> MemoryStore:
+    """Return what there is of the only session of a folder."""
     [store] = look_once(folder).values()
     assert store.derived is not None
-    return store.derived, store
+    return store
 
 
-def golden_session(name: str, folder: Path) -> DerivedRows:
+def golden_session(name: str, folder: Path) -> SessionRecords:
     shutil.copytree(DATA / "transcripts" / name, folder, dirs_exist_ok=True)
-    return look_at(folder)[0]
+    return look_at(folder).open()
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.name)
-def test_rows_say_what_the_session_says(golden: Path) -> None:
+def test_records_say_what_the_session_says(golden: Path) -> None:
     for path in [files.path for files in locate_path(golden).sessions if files.path is not None]:
         if list_dumped(path):  # each of its sessions is derived by itself
             continue
         [files] = locate_path(path).sessions
-        batch = look(files, None, None, owner="local", origin=ORIGIN, now_ns=1)
-        assert batch is not None
-        rows, session = batch.derived, turnlog.read(path)
-        assert rows is not None
-        assert [turn.cost or "0" for turn in rows.turns] == [format(turn.cost, "f") for turn in session.turns]
-        assert [agent.id for agent in rows.agents] == [agent.id for agent in session.agents]
-        assert msgspec.json.decode(rows.session.summary, type=Summary) == session.summary
-        assert rows.session.title == (session.summary.title and session.summary.title.text)
-        assert rows.session.problems == len(session.problems)
+        store = MemoryStore()
+        store.apply(look(files, None, None, owner="local", origin=ORIGIN, now_ns=1))
+        records, session = store.open(), turnlog.read(path)
+        assert store.derived is not None
+        row = store.derived.session
+        turns = records.list_turns()
+        assert [turn.cost or "0" for turn in turns] == [format(turn.cost, "f") for turn in session.turns]
+        assert [agent.id for agent in records.list_agents()] == [agent.id for agent in session.agents]
+        assert msgspec.json.decode(row.summary, type=Summary) == session.summary
+        assert row.title == (session.summary.title and session.summary.title.text)
+        assert row.problems == len(session.problems)
         conversations = [session.conversation]
         conversations += [Conversation(turnlog.read(agent.path).lines) for agent in files.agents if agent.path]
-        for chapter, conversation in zip(rows.chapters, conversations, strict=True):
+        for chapter, conversation in zip(records.chapters, conversations, strict=True):
             expect_chapter(chapter, conversation)
-        seen = [row for chapter in rows.chapters for row in chapter.sightings]
-        assert {(row.message_id, row.output) for row in seen} >= {
+        seen = [each for chapter in records.chapters for each in chapter.list_sightings()]
+        assert {(each.message_id, each.output) for each in seen} >= {
             (each.message, each.tokens.output) for each in session.usage.list_messages()
         }
 
 
-def expect_chapter(rows: ChapterRows, conversation: Conversation) -> None:
-    """Expect all rows of a conversation, numbered from 0, and each to be of its chapter."""
-    for kind in (rows.messages, rows.calls, rows.placements, rows.sightings):
-        assert [(row.source, row.index) for row in kind] == [(rows.source, n) for n in range(len(kind))]
-    assert [(row.id, row.role, row.rule) for row in rows.messages] == [
+def expect_chapter(chapter: Chapter, conversation: Conversation) -> None:
+    """Expect all records of a conversation, numbered from 0, and the heads of segments to say how many."""
+    messages, calls = [*chapter.list_messages()], [*chapter.list_calls()]
+    lines, sightings = [*chapter.list_lines()], [*chapter.list_sightings()]
+    assert [each.index for each in messages] == [*range(chapter.count_messages)]
+    assert [each.index for each in calls] == [*range(chapter.count_calls)]
+    assert [each.number for each in lines] == [*range(chapter.count_lines)]
+    assert [(each.offset, each.length) for each in lines] == [
+        (line.at.offset, len(line.raw)) for line in conversation.lines if line.at is not None
+    ]
+    assert [(each.id, each.role, each.rule) for each in messages] == [
         (message.id, message.role, message.rule) for message in conversation.messages
     ]
-    assert [[place.offset for place in row.lines[: row.own_lines]] for row in rows.messages] == [
+    assert [[lines[at].offset for at in each.lines[: each.own_lines]] for each in messages] == [
         [line.at.offset for line in message.lines if line.at is not None] for message in conversation.messages
     ]
-    assert [(row.id, row.name, row.state) for row in rows.calls] == [
+    assert [(each.id, each.name, each.state) for each in calls] == [
         (call.id, call.name, call.state) for call in conversation.calls
     ]
-    assert [row.result_block for row in rows.calls] == [
+    assert [each.result_block for each in calls] == [
         None if call.result is None else call.result.place.index for call in conversation.calls
     ]
-    assert [row.message for row in rows.placements] == [each.message for each in conversation.placements]
-    assert [row.offset for row in rows.sightings] == sorted(row.offset for row in rows.sightings)
+    assert [line.message for line in lines] == [each.message for each in conversation.placements]
+    assert [each.offset for each in sightings] == sorted(each.offset for each in sightings)
+    for head in chapter.heads:
+        segment = chapter.load(head.number)
+        assert (head.lines, head.messages, head.calls) == (
+            len(segment.lines),
+            len(segment.messages),
+            len(segment.calls),
+        )
+        assert (head.events, head.sightings) == (len(segment.events), len(segment.sightings))
+        assert head.hooks == sum(event.hook is not None for event in segment.events)
+        assert head.problems == sum(line.problems > 0 for line in segment.lines)
+        assert head.offset == segment.lines[0].offset
 
 
 def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
-    rows = golden_session("agents-meta", tmp_path)
-    messages = [row for chapter in rows.chapters for row in chapter.messages]
+    session = golden_session("agents-meta", tmp_path)
+    messages = [(chapter.source, each) for chapter in session.chapters for each in chapter.list_messages()]
     main = name_source(ORIGIN, str(tmp_path / "s-1.jsonl"))
     agents = [
         name_source(ORIGIN, str(tmp_path / "s-1" / "subagents" / f"agent-{n}.jsonl"))
         for n in ("x0", "x1", "x2")
     ]
-    assert [chapter.source for chapter in rows.chapters] == [main, *agents]
-    assert [(row.source, row.index, row.id, row.agent_id) for row in messages] == [
+    assert [chapter.source for chapter in session.chapters] == [main, *agents]
+    assert [(source, each.index, each.id, each.agent_id) for source, each in messages] == [
         (main, 0, "u-1", None),
         (main, 1, "a-1", None),
         (main, 2, "a-2", None),
@@ -107,18 +127,18 @@ def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
         (agents[2], 0, "x2-1", "x2"),
         (agents[2], 1, "x2-2", "x2"),
     ]
-    assert [(row.turn, row.parent, row.active) for row in messages[:5]] == [
+    assert [(each.turn, each.parent, each.active) for _, each in messages[:5]] == [
         (0, None, True),
         (0, 0, True),
         (0, 1, True),
         (None, None, True),
         (None, 0, True),
     ]
-    assert messages[1] == MessageRow(
+    [chapter, _, second, _] = session.chapters
+    assert messages[1][1] == MessageRecord(
         index=1,
         id="a-1",
-        source=main,
-        lines=(Place(main, 0, 242), Place(main, 0, 735)),
+        lines=(1, 2),
         own_lines=1,
         rule="answer",
         role="assistant",
@@ -133,27 +153,28 @@ def test_each_file_of_lines_is_a_chapter(tmp_path: Path) -> None:
         calls=1,
         reached=1772359202000000,
     )
-    assert rows.chapters[2].calls == (
-        CallRow(
+    assert [chapter.get_line(number).offset for number in (1, 2)] == [242, 735]
+    assert [*second.list_calls()] == [
+        CallRecord(
             index=0,
-            source=agents[1],
             id="c-2",
             name="Agent",
             category="agent",
             state="resolved",
-            at=Place(agents[1], 0, 257),
+            line=1,
             block=0,
             message=1,
-            result_at=Place(agents[1], 0, 735),
+            result_line=2,
             result_block=0,
             started=1772359206000000,
             ended=1772359207000000,
-            line=1,
             reached=1772359206000000,
-        ),
-    )
-    assert [(row.index, row.message) for row in rows.chapters[0].placements] == PLACED
-    assert rows.agents[0] == AgentRow(
+            answer="msg_x1-2",
+        )
+    ]
+    assert [second.get_line(number).offset for number in (1, 2)] == [257, 735]
+    assert [(line.number, line.message) for line in chapter.list_lines()] == PLACED
+    assert session.list_agents()[0] == AgentRecord(
         index=0,
         id="x0",
         state="done",
@@ -192,14 +213,15 @@ def test_calls_say_which_file_they_work_on_and_whether_it_changed(tmp_path: Path
         '{"type":"user","uuid":"3","parentUuid":"2",'
         f'"message":{{"role":"user","content":[{",".join(results)}]}}}}\n'
     )
-    rows, _ = look_at(tmp_path)
-    assert [(call.name, call.state, call.path, call.changes_file) for call in rows.chapters[0].calls] == [
+    session = look_at(tmp_path).open()
+    [chapter] = session.chapters
+    assert [(call.name, call.state, call.path, call.changes_file) for call in chapter.list_calls()] == [
         ("Read", "unresolved", "/a", False),
         ("Write", "resolved", "/b", True),
         ("Edit", "failed", "/c", False),
         ("Bash", "unresolved", None, False),
     ]
-    assert [(turn.prompt, turn.calls, turn.files_changed) for turn in rows.turns] == [(0, 4, 1)]
+    assert [(turn.prompt, turn.calls, turn.files_changed) for turn in session.list_turns()] == [(0, 4, 1)]
 
 
 def test_money_is_exact_and_unknown_where_nothing_has_a_price(tmp_path: Path) -> None:
@@ -212,41 +234,31 @@ def test_money_is_exact_and_unknown_where_nothing_has_a_price(tmp_path: Path) ->
         folder = tmp_path / model
         folder.mkdir()
         (folder / "s.jsonl").write_text(line.replace("MODEL", model))
-        rows, _ = look_at(folder)
-        assert rows.session.cost == cost
-        [sighting] = rows.chapters[0].sightings
-        assert (sighting.message_id, sighting.source, sighting.offset) == (
-            "m",
-            name_source(ORIGIN, str(folder / "s.jsonl")),
-            0,
-        )
+        store = look_at(folder)
+        assert store.derived is not None
+        assert store.derived.session.cost == cost
+        [chapter] = store.open().chapters
+        [sighting] = chapter.list_sightings()
+        assert store.derived.usage == ((name_source(ORIGIN, str(folder / "s.jsonl")), sighting),)
+        assert (sighting.message_id, sighting.offset) == ("m", 0)
         assert (sighting.input, sighting.output, sighting.model) == (1, 3, model)
 
 
-def test_rows_of_real_sessions_point_at_their_lines(corpus: Path) -> None:
+def test_records_of_real_sessions_point_at_their_lines(corpus: Path) -> None:
     for store in look_once(corpus / "sessions").values():
-        rows = store.derived
-        assert rows is not None
-        starts = {key: {line.offset: line for line in lines} for key, lines in store.lines.items()}
-        messages = {(row.source, row.index): row for each in rows.chapters for row in each.messages}
-        for message in messages.values():
-            first = message.lines[0]
-            uuid = starts[first.source, first.generation][first.offset].uuid
-            assert message.id == (uuid or f"@{first.offset}")
-            assert all(place.offset in starts[place.source, place.generation] for place in message.lines)
-        for call in (row for each in rows.chapters for row in each.calls):
-            assert call.id is None or call.id.encode() in read_line(store, call.at)
-            assert call.message is None or messages[call.source, call.message].calls > 0
-        for placement in (row for each in rows.chapters for row in each.placements):
-            line = store.lines[placement.source, store.sources[placement.source].generation][placement.index]
-            at = Place(placement.source, store.sources[placement.source].generation, line.offset)
-            if placement.message is not None:
-                assert at in messages[placement.source, placement.message].lines
-
-
-def read_line(store: MemoryStore, at: Place) -> bytes:
-    [length] = [line.length for line in store.lines[at.source, at.generation] if line.offset == at.offset]
-    return store.bytes[at.source, at.generation][at.offset : at.offset + length]
+        for chapter in store.open().chapters:
+            lines, messages = [*chapter.list_lines()], [*chapter.list_messages()]
+            raw = chapter.read_raw(range(len(lines)))
+            for message in messages:
+                first = lines[message.lines[0]]
+                assert message.id == (first.uuid or f"@{first.offset}")
+                assert all(0 <= number < len(lines) for number in message.lines)
+            for call in chapter.list_calls():
+                assert call.id is None or call.id.encode() in raw[call.line]
+                assert call.message is None or messages[call.message].calls > 0
+            for line in lines:
+                if line.message is not None:
+                    assert line.number in messages[line.message].lines
 
 
 def test_counts_beyond_all_reason_are_kept_as_the_largest(tmp_path: Path) -> None:
@@ -260,6 +272,8 @@ def test_counts_beyond_all_reason_are_kept_as_the_largest(tmp_path: Path) -> Non
     store = open_store(place)
     sync(store, place, locate_sessions([tmp_path]).sessions, origin="here")
     [session] = store.list_known(LOCAL)
-    [sighting] = store.list_sightings(LOCAL, session.key)
+    with store.open_session(LOCAL, session.key) as records:
+        [chapter] = records.chapters
+        [sighting] = chapter.list_sightings()
     assert (sighting.input, sighting.output) == ((1 << 63) - 1, 1)
     store.close()

@@ -11,6 +11,7 @@ import pytest
 
 from golden import DATA
 from ingest.session_watch import list_files
+from session_records import list_records
 from turnlog.ingest.contents import Content
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.hot import HotSessions
@@ -144,8 +145,7 @@ def test_line_by_line_the_store_gets_the_same_rows_as_at_once(golden: Path, kept
     cold = SqliteStore.open(tmp_path / "cold.db")
     sync(cold, tmp_path / "cold.db", locate_sessions([kept.config]).sessions, origin="here")
     for key in [session.key for session in cold.list_known(LOCAL)]:
-        assert kept.store.list_turns(LOCAL, key) == cold.list_turns(LOCAL, key)
-        assert kept.store.list_messages(LOCAL, key) == cold.list_messages(LOCAL, key)
+        assert list_records(kept.store, key) == list_records(cold, key)
     cold.close()
 
 

@@ -12,11 +12,11 @@ from msgspec import msgpack
 from msgspec.structs import replace
 
 from golden import DATA
-from ingest.memory_store import MemoryStore
+from ingest.memory_store import MemoryStore, merge_derived
 from ingest.session_watch import ORIGIN, Watch, grow, list_files, look_once
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import key_of, list_kinds, look, vanish
-from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
+from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind, name_source
 from turnlog.transcripts.files.locate import locate_path
@@ -52,14 +52,14 @@ def assert_equal(one: dict[str, MemoryStore], other: dict[str, MemoryStore]) -> 
     assert one.keys() == other.keys()
     for key, store in one.items():
         assert store.bytes == other[key].bytes
-        assert store.lines == other[key].lines
+        assert store.counts == other[key].counts
         assert store.chapters == other[key].chapters
         assert _without_chapters(store.derived) == _without_chapters(other[key].derived)
         assert {each.source: each for each in store.sources.values()} == other[key].sources
 
 
-def _without_chapters(rows: DerivedRows | None) -> DerivedRows | None:
-    return None if rows is None else replace(rows, chapters=())
+def _without_chapters(derived: Derived | None) -> Derived | None:
+    return None if derived is None else replace(derived, chapters=())
 
 
 @HOT
@@ -105,7 +105,7 @@ def test_every_cut_of_a_session_gives_what_one_look_gives(tmp_path: Path) -> Non
             file.write(data[cut:])
         watch.look()
         [store], [cold] = watch.stores.values(), whole.values()
-        assert (store.bytes, store.lines, store.derived) == (cold.bytes, cold.lines, cold.derived)
+        assert (store.bytes, store.counts, store.derived) == (cold.bytes, cold.counts, cold.derived)
 
 
 def test_a_second_look_finds_nothing(session: Path) -> None:
@@ -138,12 +138,14 @@ def test_a_torn_line_is_archived_and_becomes_a_line_when_it_is_whole(session: Pa
     watch = Watch(session.parent)
     [first] = watch.look()
     [source] = first.sources
-    assert (source.length, source.consumed, len(source.lines)) == (len(ONE) + 20, len(ONE), 1)
+    assert (source.length, source.consumed, source.lines) == (len(ONE) + 20, len(ONE), 1)
     session.write_bytes(ONE + TWO)
     [second] = watch.look()
     [source] = second.sources
     assert (source.change, source.start, source.length) == (Change.APPENDED, len(ONE) + 20, len(ONE + TWO))
-    assert [(line.number, line.offset, line.uuid) for line in source.lines] == [(1, len(ONE), "2")]
+    assert source.lines == 1
+    lines = watch.store.list_lines(source.source)
+    assert [(line.number, line.offset, line.uuid) for line in lines] == [(0, 0, "1"), (1, len(ONE), "2")]
 
 
 def test_a_truncated_file_starts_a_new_generation_and_the_old_one_stays(session: Path) -> None:
@@ -153,8 +155,10 @@ def test_a_truncated_file_starts_a_new_generation_and_the_old_one_stays(session:
     assert changes(watch.look()) == [(Change.TRUNCATED, 1, 0, len(TWO))]
     key = watch.store.key
     assert watch.store.bytes == {(key, 0): ONE + TWO, (key, 1): TWO}
-    [message] = watch.store.chapters[key].messages
-    assert [(place.generation, place.offset) for place in message.lines] == [(1, 0)]
+    [chapter] = watch.store.open().files
+    [message] = chapter.list_messages()
+    assert (chapter.facts.generation, message.lines, chapter.get_line(0).offset) == (1, (0,), 0)
+    assert chapter.read_raw(message.lines) == {0: TWO.strip()}
     with session.open("ab") as file:
         file.write(THREE)
     assert changes(watch.look()) == [(Change.APPENDED, 1, len(TWO), len(TWO + THREE))]
@@ -183,7 +187,7 @@ def test_a_file_that_is_emptied_is_a_generation_without_bytes(session: Path) -> 
     watch.look()
     session.write_bytes(b"")
     assert changes(watch.look()) == [(Change.TRUNCATED, 1, 0, 0)]
-    assert watch.store.chapters[watch.store.key] == ChapterRows(watch.store.key)
+    assert watch.store.chapters[watch.store.key] == ChapterBatch(watch.store.key, 0)
     assert watch.look() == []
 
 
@@ -203,10 +207,10 @@ def test_an_array_grows_and_starts_anew_where_its_end_is_overwritten(session: Pa
     watch.look()
     session.write_bytes(b"[" + one + b"," + two + b"]")
     assert [change for change, *_ in changes(watch.look())] == [Change.APPENDED]
-    assert [line.uuid for line in watch.store.lines[watch.store.key, 0]] == ["1", "2"]
+    assert [line.uuid for line in watch.store.list_lines(watch.store.key)] == ["1", "2"]
     session.write_bytes(b"[" + one + b"," + two + b"," + THREE.strip() + b"]")
     assert [change[:2] for change in changes(watch.look())] == [(Change.REWRITTEN, 1)]
-    assert [line.uuid for line in watch.store.lines[watch.store.key, 1]] == ["1", "2", "3"]
+    assert [line.uuid for line in watch.store.list_lines(watch.store.key)] == ["1", "2", "3"]
 
 
 def copy_tour(folder: Path) -> Path:
@@ -233,7 +237,8 @@ def test_files_that_vanish_are_told_once_and_rows_stay(tmp_path: Path) -> None:
         file.write(b"\n")
     [batch] = watch.look()
     assert [source.path for source in batch.sources] == [str(transcript)]
-    assert batch.derived == before
+    assert batch.derived is not None
+    assert merge_derived(None, batch.derived) == before
 
 
 def test_files_that_come_back_are_there_again(tmp_path: Path) -> None:
@@ -345,7 +350,7 @@ def test_only_what_tells_something_is_derived_again(tmp_path: Path) -> None:
     [batch] = watch.look()
     assert batch.derived is None
     [source] = batch.sources
-    assert (source.kind, source.lines, source.consumed) == (SourceKind.TOOL_RESULT, (), 0)
+    assert (source.kind, source.lines, source.consumed) == (SourceKind.TOOL_RESULT, 0, 0)
     assert b"".join(map(open_frame, source.frames)) == b"x" * 5_000_000
     assert 0 < source.sealed == source.frames[-1].start
 
@@ -371,11 +376,13 @@ def test_all_files_of_a_session_are_listed_with_what_they_are_for(tmp_path: Path
             assert (run_id is not None) >= (kind in (SourceKind.JOURNAL, SourceKind.WORKFLOW)), path
 
 
-def test_real_files_come_back_and_facts_say_where_their_lines_are(corpus: Path) -> None:
+def test_real_files_come_back_and_records_say_where_their_lines_are(corpus: Path) -> None:
     for files in locate_path(corpus / "sessions").sessions:
         batch = look(files, None, None, owner="local", origin=ORIGIN, now_ns=1)
         assert batch is not None
         assert len(batch.sources) == len(list_kinds(files))
+        store = MemoryStore()
+        store.apply(batch)
         for source in batch.sources:
             data = b"".join(map(open_frame, source.frames))
             assert data == Path(source.path).read_bytes()
@@ -383,6 +390,8 @@ def test_real_files_come_back_and_facts_say_where_their_lines_are(corpus: Path) 
                 sum(frame.length for frame in source.frames[:n]) for n in range(len(source.frames))
             ]
             lines = list(read_lines(source.path)) if source.kind.has_lines else []
-            assert [data[fact.offset : fact.offset + fact.length] for fact in source.lines] == [
+            records = store.list_lines(source.source)
+            assert [data[each.offset : each.offset + each.length] for each in records] == [
                 line.raw for line in lines
             ]
+            assert len(records) == source.lines

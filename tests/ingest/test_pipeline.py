@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from session_records import list_records
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind, Store
@@ -52,16 +53,7 @@ def dump(store: Store) -> dict[str, object]:
     found: dict[str, object] = {}
     for known in store.list_known(LOCAL):
         [stored] = store.find_sessions(LOCAL, known.key)
-        lines = {s.source: store.list_lines(LOCAL, s.source, s.generation) for s in known.sources}
-        found[known.key] = (
-            stored.row,
-            lines,
-            store.list_messages(LOCAL, known.key),
-            store.list_calls(LOCAL, known.key),
-            store.list_turns(LOCAL, known.key),
-            store.list_agents(LOCAL, known.key),
-            list(store.list_sightings(LOCAL, known.key)),
-        )
+        found[known.key] = stored.row, list_records(store, known.key)
     return found
 
 

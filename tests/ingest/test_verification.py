@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
+from msgspec import msgpack
+from msgspec.structs import replace
+from zstandard import ZstdCompressor, ZstdDecompressor
 
+from session_records import list_messages, list_records
 from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
@@ -18,8 +22,12 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.records import TurnRecord
+from turnlog.transcripts.segments import TURNS, pack_segment, unpack_segment
 
 DATA = Path(__file__).parents[1] / "data"
+Tampering = str | Callable[[apsw.Connection], None]
+SECTIONS = ("lines", "messages", "calls", "events", "sightings")
 
 
 class Archive:
@@ -33,11 +41,14 @@ class Archive:
         self.store: CaredStore = open_store(self.path)
         sync(self.store, self.path, locate_sessions([folder / "claude"]).sessions, origin="here")
 
-    def tamper(self, statement: str) -> None:
+    def tamper(self, change: Tampering) -> None:
         """Change the database as no program should; it must change something."""
         self.store.close()
         connection = apsw.Connection(str(self.path))
-        connection.execute(statement)
+        if isinstance(change, str):
+            connection.execute(change)
+        else:
+            change(connection)
         assert connection.changes() > 0
         connection.close()
         self.store = open_store(self.path)
@@ -76,28 +87,58 @@ UPDATE tail_frames SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 
 WHERE {OF_TRANSCRIPT}
 """
 
+OF_FILE = "source = (SELECT source FROM source_paths WHERE path LIKE '%/{}')"
+DAMAGED = f"UPDATE segments SET data = CAST(substr(data, 1, 20) AS BLOB) WHERE {OF_FILE.format('s1.jsonl')}"
+
+
+def alter(section: str, at: int, file: str = "s1.jsonl", **values: object) -> Tampering:
+    """Give a record of a file's segment other values; without any, drop it."""
+
+    def change(connection: apsw.Connection) -> None:
+        query = f"SELECT id, data FROM segments WHERE {OF_FILE.format(file)}"
+        [(number, data)] = connection.execute(query)
+        segment = unpack_segment(data)
+        records = {each: [*getattr(segment, each)] for each in SECTIONS}
+        records[section][at : at + 1] = [replace(records[section][at], **values)] if values else []
+        connection.execute(
+            "UPDATE segments SET data = ? WHERE id = ?", (pack_segment(*records.values()), number)
+        )
+
+    return change
+
+
+def add_turn(connection: apsw.Connection) -> None:
+    """Add a part with a turn that nobody took."""
+    turn = TurnRecord(index=99, prompt=0, last=0, messages=0, calls=0, agents=0, files_changed=0)
+    connection.execute(
+        "INSERT INTO outlines SELECT id, 'turns', 1, ? FROM sessions WHERE session_id = 's1'",
+        (TURNS.pack([turn]),),
+    )
+
+
+def alter_branch(connection: apsw.Connection) -> None:
+    """Let a branch have more messages than there are, which follows from no other record."""
+    query = f"SELECT id, data FROM segments WHERE {OF_FILE.format('s1.jsonl')}"
+    [(number, data)] = connection.execute(query)
+    *sections, branches, escaped = msgpack.decode(ZstdDecompressor().decompress(data))
+    branches[0][4] += 1
+    packed = ZstdCompressor(level=3).compress(msgpack.encode((*sections, branches, escaped)))
+    connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+
+
 TAMPERED = [
+    pytest.param(alter("lines", 3), Subject.LINES, "line", "row 3 is missing", id="a dropped line"),
     pytest.param(
-        f"DELETE FROM lines WHERE number = 3 AND {OF_TRANSCRIPT}",
+        alter("lines", 2, time=1), Subject.LINES, "line", "row 2 differs in time", id="an altered line"
+    ),
+    pytest.param(
+        f"UPDATE checkpoints SET lines = lines + 1 WHERE {OF_TRANSCRIPT}",
         Subject.LINES,
         "s1.jsonl (generation 0)",
-        "line 4 is missing",
-        id="a dropped fact",
+        "15 lines are known, 14 are there",
+        id="a line too many",
     ),
-    pytest.param(
-        f"UPDATE lines SET time = time + 1 WHERE number = 2 AND {OF_TRANSCRIPT}",
-        Subject.LINES,
-        "s1.jsonl (generation 0)",
-        "line 3 differs in time",
-        id="an altered fact",
-    ),
-    pytest.param(
-        f"DELETE FROM messages WHERE idx = 2 AND {OF_SESSION}",
-        Subject.ROWS,
-        "message",
-        "row 2 is missing",
-        id="a dropped row",
-    ),
+    pytest.param(alter("messages", 2), Subject.ROWS, "message", "row 2 is missing", id="a dropped message"),
     pytest.param(
         f"UPDATE summaries SET output_tokens = output_tokens + 1 WHERE {OF_SESSION}",
         Subject.ROWS,
@@ -119,36 +160,42 @@ TAMPERED = [
         "cannot be read: ",
         id="a damaged row",
     ),
+    pytest.param(DAMAGED, Subject.ROWS, "segment", "cannot be read: ", id="a damaged segment"),
     pytest.param(
-        f"UPDATE calls SET name = 99999 WHERE idx = 0 AND {OF_SESSION}",
+        f"DELETE FROM segments WHERE {OF_FILE.format('s1.jsonl')}",
         Subject.ROWS,
-        "call",
-        "cannot be read: ",
-        id="a word that nobody knows",
+        "segment",
+        "0 segments are there, 1 should be",
+        id="no segment",
     ),
     pytest.param(
-        f"UPDATE placements SET message = 77 WHERE idx = 1 AND {OF_SESSION}",
+        f"UPDATE segments SET reached = reached + 1 WHERE {OF_FILE.format('s1.jsonl')}",
         Subject.ROWS,
-        "placement",
+        "segment",
+        "the head of segment 0 differs",
+        id="an altered head",
+    ),
+    pytest.param(
+        alter_branch, Subject.ROWS, "segment", "the branches of segment 0 differ", id="an altered branch"
+    ),
+    pytest.param(
+        alter("calls", 0, name="Other"), Subject.ROWS, "call", "row 0 differs in name", id="an altered call"
+    ),
+    pytest.param(
+        alter("lines", 1, message=77),
+        Subject.LINES,
+        "line",
         "row 1 differs in message",
         id="a line that went elsewhere",
     ),
     pytest.param(
-        f"UPDATE sightings SET output = 7 WHERE idx = 0 AND {OF_SESSION}",
+        alter("sightings", 0, output=7),
         Subject.ROWS,
         "sighting",
-        "row 0 differs in output",
+        "row 236 differs in output",
         id="an altered figure",
     ),
-    pytest.param(
-        "INSERT INTO turns (session, source, idx, revision, prompt, messages, calls, agents, files_changed, "
-        "input_tokens, output_tokens) SELECT id, 0, 99, 1, 0, 0, 0, 0, 0, 0, 0 FROM sessions "
-        "WHERE session_id = 's1'",
-        Subject.ROWS,
-        "turn",
-        "row 99 should not be there",
-        id="a row too many",
-    ),
+    pytest.param(add_turn, Subject.ROWS, "turn", "row 99 should not be there", id="a row too many"),
 ]
 
 
@@ -157,13 +204,13 @@ def test_what_was_just_written_agrees(archive: Archive) -> None:
     assert archive.store.list_flaws(LOCAL) == []
 
 
-@pytest.mark.parametrize(("statement", "subject", "where", "message"), TAMPERED)
+@pytest.mark.parametrize(("change", "subject", "where", "message"), TAMPERED)
 def test_what_was_tampered_with_is_found_named_and_mended(
-    archive: Archive, statement: str, subject: Subject, where: str, message: str
+    archive: Archive, change: Tampering, subject: Subject, where: str, message: str
 ) -> None:
     before = archive.known("s1.jsonl")
-    messages = archive.store.list_messages(LOCAL, before.key)
-    archive.tamper(statement)
+    records = list_records(archive.store, before.key)
+    archive.tamper(change)
     known = archive.known("s1.jsonl")
     [found] = archive.check()
     assert (found.session, found.subject) == (known.key, subject)
@@ -171,22 +218,20 @@ def test_what_was_tampered_with_is_found_named_and_mended(
     assert found.message.startswith(message)
     assert archive.repair(known) == Checked((), (found,))
     assert archive.check() == []
-    assert archive.store.list_messages(LOCAL, known.key) == messages
+    assert list_records(archive.store, known.key) == records
     last = archive.store.list_changes(LOCAL)[-1]
     assert (last.session, last.revision) == (known.key, known.revision + 1)
 
 
 def test_rows_of_an_agents_file_are_named_by_it(archive: Archive) -> None:
-    archive.tamper(
-        "UPDATE messages SET aborted = 1 WHERE source IN (SELECT id FROM sources WHERE kind = 'agent')"
-    )
+    archive.tamper(alter("messages", 0, "agent-a1b2c3.jsonl", aborted=True))
     found = archive.check()
     assert {each.where for each in found} == {"message of agent-a1b2c3.jsonl"}
     assert found[0].message == "row 0 differs in aborted"
 
 
 def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Archive) -> None:
-    archive.tamper(f"DELETE FROM messages WHERE {OF_SESSION}")
+    archive.tamper(f"DELETE FROM segments WHERE {OF_FILE.format('s1.jsonl')}")
     archive.tamper("UPDATE sessions SET derivation = 1 WHERE session_id = 's1'")
     known = archive.known("s1.jsonl")
     [found] = archive.check()
@@ -231,16 +276,7 @@ def test_a_flipped_byte_that_no_file_has_is_told_and_the_rest_is_readable(
             if not source.path.endswith("s1.jsonl"):
                 kept = b"".join(archive.store.archive.read_all(LOCAL, source.source, source.generation))
                 assert kept == Path(source.path).read_bytes()
-    assert archive.store.list_messages(LOCAL, archive.known("s1.jsonl").key)
-
-
-def test_digests_that_are_missing_are_written_again(archive: Archive) -> None:
-    archive.tamper(f"DELETE FROM digests WHERE kind = 1 AND {OF_SESSION}")
-    flaws = archive.store.list_flaws(LOCAL)
-    known = archive.known("s1.jsonl")
-    assert [(flaw.session, flaw.follows) for flaw in flaws] == [(known.key, True)]
-    assert archive.repair(known, tuple(flaws)).left == ()
-    assert archive.store.list_flaws(LOCAL) == []
+    assert list_messages(archive.store, archive.known("s1.jsonl").key)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def test_hook_events_of_a_deleted_file_are_unchanged(tmp_path: Path) -> None:
     """Without any line, only what hooks told is there; the end of the session is not."""
     store = open_store(tmp_path / "turnlog.db")
     store.add_deliveries(LOCAL, [_deliver(1, "SessionStart"), _deliver(2, "SessionEnd")])
-    under = store.list_hooks_under(LOCAL, "session-002", "session-002", (), above=True)
+    with store.open_session(LOCAL, "session-002", hooks="session-002") as session:
+        under = session.list_hooks_under(session.main, (), above=True)
     assert [hook.event_name for _, hook in under.hooks] == ["SessionStart"]
     store.close()

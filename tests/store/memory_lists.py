@@ -39,7 +39,9 @@ _Placed = tuple[tuple[bool, int | float | str, str], StoredSession]
 
 def find_sessions(state: State, owner: str, prefix: str) -> list[StoredSession]:
     asked = SessionFilter(session=prefix, archived=None)
-    return [*list_sessions(state, owner, asked, SessionOrder.NEWEST, 1 << 30, None).sessions]
+    rows = {stored.key: stored.row for stored, _ in _list_all(state, owner)}
+    found = list_sessions(state, owner, asked, SessionOrder.NEWEST, 1 << 30, None).sessions
+    return [replace(stored, row=rows[stored.key]) for stored in found]
 
 
 def list_sessions(
@@ -64,7 +66,7 @@ def list_sessions(
     if cursor is not None:
         behind = decode_cursor(cursor, order)
         left = [each for each in found if each[0] > _place(behind.value, behind.key, order)]
-    page = tuple(stored for _, stored in left[:limit])
+    page = tuple(replace(stored, row=replace(stored.row, summary=b"")) for _, stored in left[:limit])
     last = Cursor(order, _rank(page[-1], order), page[-1].key) if page and len(left) > limit else None
     return SessionPage(page, None if last is None else encode_cursor(last), total, len(found))
 
@@ -179,6 +181,7 @@ def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
             asked.errors in (None, row.errors > 0),
             asked.problems in (None, row.problems > 0),
             asked.series in (None, row.series),
+            asked.head is None or (row.head is not None and row.head.uuid == asked.head),
         )
     )
 

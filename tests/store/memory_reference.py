@@ -7,8 +7,8 @@ copied for each call of `apply`, and put in place when everything went well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from typing import TypeVar
 
 from store.memory_lists import find_sessions, list_facets, list_projects, list_sessions
 from store.memory_marks import find_marks, list_tags, mark, undo_mark
@@ -16,10 +16,9 @@ from store.memory_people import MemoryPeople, Shared
 from store.memory_search import search
 from store.memory_seeing import see
 from store.memory_state import Generation, Session, apply_batch
-from store.memory_windows import MemoryWindows
-from turnlog.store.batch import ChapterRows, SessionBatch
+from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import BEGINNING, ChangeEntry, KnownSession, KnownSource, Twin
+from turnlog.store.interface import ChangeEntry, KnownSession, KnownSource
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -31,17 +30,20 @@ from turnlog.store.lists import (
     StoredSession,
 )
 from turnlog.store.marks import MarkChange, MarkedSession, Marks
-from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, PlacementRow, SightingRow, TurnRow
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
-from turnlog.store.usage.recounting import RecountedUsage
+from turnlog.store.usage.recounting import RecountedUsage, recount_answers
+from turnlog.store.windows import AnswerUse, FileCounts
+from turnlog.testing.memory_session import MemorySession
+from turnlog.transcripts.queries.actions import SessionActions
+from turnlog.transcripts.queries.chapters import ChapterFacts
 
 __all__ = ["MemoryStore", "Shared"]
 
-_Row = TypeVar("_Row", LineFact, MessageRow, PlacementRow, TurnRow)
+_LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
 
 
-class MemoryStore(MemoryPeople, MemoryWindows):
+class MemoryStore(MemoryPeople):
     """A handle."""
 
     def __init__(self, shared: Shared) -> None:
@@ -50,7 +52,7 @@ class MemoryStore(MemoryPeople, MemoryWindows):
 
     @property
     def writes(self) -> int:
-        """How many rows were written so far."""
+        """How many things were written so far."""
         return self._shared.writes
 
     def close(self) -> None:
@@ -85,10 +87,6 @@ class MemoryStore(MemoryPeople, MemoryWindows):
         sessions = _sessions(self._shared, scope)
         known = [_know(sessions[key]) for key in sorted(sessions)]
         return iter([each for each in known if origin in (None, each.origin)])
-
-    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
-        found = (_find_twin(session, uuid) for _, session in sorted(_sessions(self._shared, scope).items()))
-        return [twin for twin in found if twin is not None]
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         return find_sessions(see(self._shared.state, scope), scope.owner, prefix)
@@ -128,56 +126,32 @@ class MemoryStore(MemoryPeople, MemoryWindows):
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         return undo_mark(self._shared.state, scope)
 
-    def list_lines(
-        self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
-    ) -> list[LineFact]:
-        found = _generations(self._shared, scope, source)
-        lines = found[generation].lines if generation < len(found) else []
-        return _window(lines, first, count)
-
-    def list_messages(
-        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
-    ) -> list[MessageRow]:
+    @contextmanager
+    def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
         session = _sessions(self._shared, scope).get(key)
-        source = _find_transcript(session) if source is None and session is not None else source
-        rows = [row for chapter in _chapters(session) if chapter.source == source for row in chapter.messages]
-        return _window(rows, first, count)
-
-    def list_chapters(self, scope: Scope, key: str) -> list[str]:
-        return [chapter.source for chapter in _chapters(_sessions(self._shared, scope).get(key))]
-
-    def list_placements(
-        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
-    ) -> list[PlacementRow]:
-        chapters = _chapters(_sessions(self._shared, scope).get(key))
-        rows = [row for chapter in chapters if chapter.source == source for row in chapter.placements]
-        return _window(rows, first, count)
-
-    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
-        chapters = _chapters(_sessions(self._shared, scope).get(key))
-        return [row for chapter in chapters if source in (None, chapter.source) for row in chapter.calls]
-
-    def list_turns(self, scope: Scope, key: str, *, first: int = 0, count: int | None = None) -> list[TurnRow]:
-        session = _sessions(self._shared, scope).get(key)
-        turns = [] if session is None or session.derived is None else [*session.derived.turns]
-        return _window(turns, first, count)
-
-    def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
-        session = _sessions(self._shared, scope).get(key)
-        return [] if session is None or session.derived is None else [*session.derived.agents]
-
-    def list_sightings(
-        self, scope: Scope, key: str | None = None, *, source: str | None = None
-    ) -> Iterator[SightingRow]:
-        sessions = _sessions(self._shared, scope)
-        found = [sessions[name] for name in sorted(sessions) if key in (None, name)]
-        chapters = [chapter for session in found for chapter in _chapters(session)]
-        return iter(
-            [row for chapter in chapters if source in (None, chapter.source) for row in chapter.sightings]
-        )
+        yield SessionActions(MemorySession({}, {}) if session is None else _open(session))
 
     def read_usage(self, scope: Scope) -> RecountedUsage:
         return RecountedUsage(self, scope)
+
+    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
+        return recount_answers(self, scope, ids)
+
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        with self.open_session(scope, key) as session:
+            ids = [each.message_id for chapter in session.chapters for each in chapter.list_sightings()]
+        return hash(tuple(self.find_answers(scope, ids)))
+
+    def count_files(self, scope: Scope) -> FileCounts:
+        sessions = list(self.list_known(scope))
+        sources = [source for session in sessions for source in session.sources]
+        return FileCounts(
+            sessions=len(sessions),
+            only_here=sum(not any(source.present for source in session.sources) for session in sessions),
+            files=len(sources),
+            bytes=sum(source.length for source in sources),
+            lines=sum(source.lines for source in sources),
+        )
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         own = [entry for owner, entry in see(self._shared.state, scope).entries if owner == scope.owner]
@@ -229,40 +203,41 @@ def _generations(shared: Shared, scope: Scope, source: str) -> list[Generation]:
     return []
 
 
-def _chapters(session: Session | None) -> list[ChapterRows]:
-    """Return the chapters of a session, the transcript's first."""
-    if session is None:
-        return []
-    kinds = {source.source: source.kind for source in session.sources.values()}
-    return sorted(
-        session.chapters.values(),
-        key=lambda chapter: (kinds[chapter.source] is not SourceKind.TRANSCRIPT, chapter.source),
+def _open(session: Session) -> MemorySession:
+    """Return all that is kept of a session, its transcript first."""
+    derived = session.derived
+    segments = {} if derived is None else {each.source: each.segments for each in derived.chapters}
+    outline = (
+        {} if derived is None else {each.kind: [data for _, data in each.parts] for each in derived.outline}
+    )
+    main = _find_transcript(session, {source for source, own in segments.items() if own})
+    files = sorted(session.sources.values(), key=lambda each: (each.source != main, each.source))
+    return MemorySession(
+        {
+            ChapterFacts(
+                source=each.source,
+                generation=len(each.generations) - 1,
+                is_main=each.source == main,
+                is_conversation=each.kind is not SourceKind.JOURNAL,
+                agent_id=each.agent_id,
+                path=each.path,
+            ): segments.get(each.source, ())
+            for each in files
+            if each.kind in _LINES
+        },
+        outline,
+        files={
+            (each.source, number): generation.data
+            for each in files
+            for number, generation in enumerate(each.generations)
+        },
     )
 
 
-def _find_transcript(session: Session) -> str | None:
+def _find_transcript(session: Session, read: set[str]) -> str | None:
     """Return the transcript: of several, the one that is read."""
     found = [source.source for source in session.sources.values() if source.kind is SourceKind.TRANSCRIPT]
-    found.sort(key=lambda source: (not _has_messages(session, source), source != session.key))
-    return found[0] if found else None
-
-
-def _has_messages(session: Session, source: str) -> bool:
-    return source in session.chapters and bool(session.chapters[source].messages)
-
-
-def _window(rows: list[_Row], first: int, count: int | None) -> list[_Row]:
-    return rows[first:] if count is None else rows[first : first + count]
-
-
-def _find_twin(session: Session, uuid: str) -> Twin | None:
-    source = session.sources.get(_find_transcript(session) or "")
-    lines = source.generations[-1].lines if source is not None else []
-    at = next((line.number for line in lines if line.parent_uuid == uuid), BEGINNING)
-    if source is None or at >= BEGINNING or all(line.uuid != uuid for line in lines[:at]):
-        return None
-    told = lines[at].session_id
-    return Twin(key=session.key, session_id=session.session_id, told_id=told, copied_from=source.copied_from)
+    return min(found, key=lambda source: (source not in read, source != session.key, source), default=None)
 
 
 def _know(session: Session) -> KnownSession:
@@ -282,7 +257,7 @@ def _know(session: Session) -> KnownSession:
                 length=len(source.generations[-1].data),
                 consumed=source.generations[-1].consumed,
                 in_array=source.generations[-1].in_array,
-                lines=len(source.generations[-1].lines),
+                lines=source.generations[-1].lines,
                 checkpoint=source.checkpoint,
                 agent_id=source.agent_id,
                 run_id=source.run_id,

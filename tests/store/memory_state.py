@@ -6,25 +6,21 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, StoreError
-from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import Marks
 from turnlog.store.people import Machine, Visibility
-from turnlog.store.rows import DerivedRow, LineFact
-from turnlog.testing.merging import merge_rows
+from turnlog.testing.merging import merge_derived
 from turnlog.transcripts.files.reader import Change, Checkpoint
 
 __all__ = ["Generation", "MarkEntry", "Session", "Source", "State", "apply_batch"]
 
-_WHOLE = ("turns", "agents")
-_CHAPTER = ("messages", "calls", "placements", "sightings")
-
 
 class Generation(Struct):
     data: bytes = b""
-    lines: list[LineFact] = field(default_factory=list)
+    lines: int = 0
     consumed: int = 0
     in_array: bool = False
 
@@ -50,8 +46,7 @@ class Session(Struct):
     revision: int = 0
     sources: dict[str, Source] = field(default_factory=dict)
     derivation: int = 0
-    derived: DerivedRows | None = None
-    chapters: dict[str, ChapterRows] = field(default_factory=dict)
+    derived: Derived | None = None
 
 
 class MarkEntry(Struct):
@@ -75,7 +70,7 @@ class State(Struct):
 
 
 def apply_batch(state: State, batch: SessionBatch) -> int:
-    """Write a batch, and return how many rows that took."""
+    """Write a batch, and return how many things that took."""
     sessions = state.owners.setdefault(batch.owner, {})
     is_new = batch.key not in sessions
     new = Session(batch.key, batch.session_id, batch.project_folder, batch.origin)
@@ -84,13 +79,17 @@ def apply_batch(state: State, batch: SessionBatch) -> int:
         machine = Machine(origin=batch.origin, first_ns=batch.seen_ns, last_ns=batch.seen_ns)
         state.machines.setdefault((batch.owner, batch.origin), machine)
     was_there = any(source.present for source in session.sources.values())
+    for other in sessions.values():
+        for source in batch.sources:
+            if other is not session and source.source in other.sources:
+                _move_source(other, session, source.source)
     writes = sum([_apply_source(session, source) for source in batch.sources])
     if batch.derived is not None:
         if batch.derived.is_partial and batch.sources and not writes:
             return 0  # applied before
         if batch.derived.is_partial and batch.base_revision != session.revision:
             raise StoreError(f"{batch.key} is not in the revision {batch.base_revision}")
-        writes += _replace_rows(session, batch.derived)
+        writes += _replace_derived(session, batch.derived)
         session.derivation = batch.derivation
     if writes or is_new:
         if batch.base_revision not in (None, session.revision):
@@ -108,6 +107,14 @@ def apply_batch(state: State, batch: SessionBatch) -> int:
         )
         state.entries.append((batch.owner, entry))
     return writes
+
+
+def _move_source(former: Session, session: Session, source: str) -> None:
+    """Let a file be another session's; its segments are told anew."""
+    session.sources[source] = former.sources.pop(source)
+    if former.derived is not None:
+        chapters = tuple(chapter for chapter in former.derived.chapters if chapter.source != source)
+        former.derived = replace(former.derived, chapters=chapters)
 
 
 def _apply_source(session: Session, batch: SourceBatch) -> int:
@@ -135,7 +142,7 @@ def _apply_source(session: Session, batch: SourceBatch) -> int:
     known.agent_id = batch.agent_id or known.agent_id
     known.run_id = batch.run_id or known.run_id
     known.copied_from = batch.copied_from or known.copied_from
-    return is_new + len(batch.frames) + len(batch.lines)
+    return is_new + len(batch.frames) + batch.lines
 
 
 def _has_all(known: Source, batch: SourceBatch) -> bool:
@@ -167,28 +174,19 @@ def _open(batch: SourceBatch) -> bytes:
     return data
 
 
-def _replace_rows(session: Session, derived: DerivedRows) -> int:
-    """Put rows in the place of others, and return how many differ."""
-    old = session.derived
-    if old is not None:
-        old = replace(old, chapters=tuple(session.chapters.values()))
-    named = {chapter.source for chapter in derived.chapters}
-    whole = merge_rows(old, derived)
-    derived = replace(whole, chapters=tuple(chapter for chapter in whole.chapters if chapter.source in named))
-    session.derived = derived
-    writes = int(old is None or old.session != derived.session)
-    writes += sum(_count_differing(old, derived, kind) for kind in _WHOLE)
+def _replace_derived(session: Session, derived: Derived) -> int:
+    """Put what follows from the lines in the place of what did, and return how much differs."""
+    before = session.derived
     for chapter in derived.chapters:
         if chapter.source not in session.sources:
             raise StoreError(f"{chapter.source} is no file of the session")
-        before = session.chapters.get(chapter.source)
-        writes += sum(_count_differing(before, chapter, kind) for kind in _CHAPTER)
-        session.chapters[chapter.source] = chapter
-    return writes
+    session.derived = merge_derived(before, derived)
+    if before is None:
+        return 1 + len(_list_parts(session.derived))
+    return int(before.session != derived.session) + len(_list_parts(before) ^ _list_parts(session.derived))
 
 
-def _count_differing(old: object, new: object, kind: str) -> int:
-    before: tuple[DerivedRow, ...] = getattr(old, kind, ())
-    after: tuple[DerivedRow, ...] = getattr(new, kind)
-    same = sum(one == other for one, other in zip(before, after, strict=False))
-    return max(len(before), len(after)) - same
+def _list_parts(derived: Derived) -> set[object]:
+    """Return all segments and parts, each with where it stands."""
+    segments = {(chapter.source, each) for chapter in derived.chapters for each in chapter.segments}
+    return segments | {(each.kind, part) for each in derived.outline for part in each.parts}

@@ -104,7 +104,7 @@ def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
     store.close()
     connection = apsw.Connection(str(place))
     [(place_of_page,)] = connection.execute(
-        "SELECT (rootpage - 1) * page_size FROM sqlite_schema, pragma_page_size WHERE name = 'lines'"
+        "SELECT (rootpage - 1) * page_size FROM sqlite_schema, pragma_page_size WHERE name = 'segments'"
     ).fetchall()
     connection.close()
     assert isinstance(place_of_page, int)

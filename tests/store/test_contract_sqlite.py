@@ -18,8 +18,13 @@ class TestContract(CaredStoreContract):
     def reopen(self, tmp_path: Path) -> CaredStore:
         return SqliteStore.open(tmp_path / "turnlog.db")
 
-    def spoil_rows(self, tmp_path: Path, key: str) -> None:
-        tamper(tmp_path, "DELETE FROM digests WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
+    def spoil_records(self, tmp_path: Path, key: str) -> None:
+        tamper(
+            tmp_path,
+            "UPDATE segments SET message = 1 + message WHERE source = ("
+            "SELECT id FROM sources WHERE source = ?)",
+            (key,),
+        )
 
     def spoil_bytes(self, tmp_path: Path, source: str) -> None:
         tamper(

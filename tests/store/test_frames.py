@@ -25,7 +25,7 @@ def test_frames_give_the_bytes_back_and_follow_on_each_other(data: bytes, start:
 
 
 def test_frames_end_behind_a_newline_where_one_is_near() -> None:
-    lines = b"".join(b'{"number": %d}\n' % number for number in range(60_000))
+    lines = b"".join(b'{"number": %d}\n' % number for number in range(120_000))
     frames = cut_frames(lines, 0)
     assert len(frames) > 3
     assert all(open_frame(frame).endswith(b"\n") for frame in frames)

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from turnlog.errors import CursorError, StoreError
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
 from turnlog.store.marks import MarkChange
@@ -42,9 +42,9 @@ EVERY_FILTER = SessionFilter(
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """A store with one session, of which the lists have ten thousand copies, half of them of 20 series."""
     store = SqliteStore.open(tmp_path_factory.mktemp("lists") / "turnlog.db")
-    rows = DerivedRows(session=make_session_row("session", summary=b"{%s}" % (b" " * 2000)))
+    derived = Derived(session=make_session_row("session", summary=b"{%s}" % (b" " * 2000)))
     store.apply(
-        [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", rows=rows)]
+        [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
     )
     with store._writing() as connection:
         for table, columns in (
@@ -159,9 +159,9 @@ def test_a_cursor_is_text_that_goes_through_an_address() -> None:
 
 def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "turnlog.db")
-    rows = DerivedRows(session=make_session_row("session", cost="much"))
+    derived = Derived(session=make_session_row("session", cost="much"))
     store.apply(
-        [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", rows=rows)]
+        [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
     )
     with pytest.raises(StoreError, match="'much' is no amount"):
         store.list_projects(LOCAL)

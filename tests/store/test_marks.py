@@ -106,11 +106,11 @@ def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: Sql
     assert [each.key for each in store.undo_mark(LOCAL)] == [two]
 
 
-def test_rows_that_are_written_anew_keep_marks(store: SqliteStore) -> None:
+def test_a_session_that_is_written_anew_keeps_marks(store: SqliteStore) -> None:
     batch = make_batch({"one.jsonl": make_lines(4, session_id="one")}, session_id="one")
     store.mark(LOCAL, [batch.key], MarkChange(name="Tea"))
     assert batch.derived is not None
-    store.rewrite(LOCAL, batch.key, 1, {}, batch.derived)
+    store.rewrite(LOCAL, batch.key, 1, batch.derived)
     assert store.find_marks(LOCAL, batch.key) == Marks(name="Tea")
     assert store.list_flaws(LOCAL) == []
 

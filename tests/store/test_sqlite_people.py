@@ -125,6 +125,6 @@ def test_what_does_not_follow_is_found_and_mended(path: Path) -> None:
         execute(path, "UPDATE access SET person = 'bob', shared = 1 WHERE person = 'ada'")
         [flaw] = store.list_flaws(LOCAL)
         assert (flaw.session, flaw.follows) == (key, True)
-        store.rewrite(LOCAL, key, 1, {}, None)
+        store.rewrite(LOCAL, key, 1, None)
         assert store.list_flaws(LOCAL) == []
         assert [each.key for each in store.list_sessions(BOB).sessions] == [other]

@@ -13,15 +13,16 @@ from msgspec.structs import replace
 
 from store.memory_reference import MemoryStore, Shared
 from turnlog.errors import StoreError
-from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
+from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, Store
 from turnlog.store.rows import SessionRow
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line
-from turnlog.testing.contracts.base import shift_source
-from turnlog.testing.row_builders import make_session_row
+from turnlog.testing.contracts.base import read_file, shift_source
+from turnlog.testing.memory_session import unpack_records
+from turnlog.testing.row_builders import list_usage, make_chapter, make_session_row
 
 OWNERS = ["local", "guest"]
 SESSIONS = ["one", "two"]
@@ -41,6 +42,7 @@ pieces = st.one_of(
     st.binary(max_size=30),
     st.sampled_from([b"", b"\n", b'{"type":"use', b'r"}\n', b"[{},", b"{}]\n"]),
     st.just(300_000).map(lambda size: make_line(text="y" * size)),
+    st.sampled_from([500, 600]).map(lambda count: b"{}\n" * count),
 )
 
 rows = st.builds(
@@ -131,9 +133,12 @@ class StoreModel(RuleBasedStateMachine):
     def derive_anew(self, row: SessionRow, keep: int, skip: int) -> None:
         """Of one of the chapters nothing is said."""
         last = self.applied[-1]
-        derived = DerivedRows(session=row) if last.derived is None else replace(last.derived, session=row)
-        chapters = [chapter for number, chapter in enumerate(derived.chapters) if number != skip]
-        derived = replace(derived, chapters=tuple(_cut(chapter, keep) for chapter in chapters))
+        derived = Derived(session=row) if last.derived is None else replace(last.derived, session=row)
+        chapters = [_cut(chapter, keep) for number, chapter in enumerate(derived.chapters) if number != skip]
+        with self.plain.open_session(Scope(last.owner), last.key) as session:
+            said = {chapter.source: read_file(chapter) for chapter in session.chapters}
+        said |= {chapter.source: unpack_records(chapter.segments) for chapter in chapters}
+        derived = replace(derived, chapters=tuple(chapters), usage=list_usage(said))
         self.apply([replace(last, sources=(), derived=derived, derivation=keep)])
 
     @precondition(lambda self: any(self.files.values()))
@@ -189,13 +194,13 @@ class StoreModel(RuleBasedStateMachine):
             return None
 
 
-def _cut(chapter: ChapterRows, keep: int) -> ChapterRows:
-    return replace(
-        chapter,
-        messages=chapter.messages[:keep],
-        placements=chapter.placements[:keep],
-        sightings=tuple(replace(row, index=index) for index, row in enumerate(chapter.sightings[keep:])),
+def _cut(chapter: ChapterBatch, keep: int) -> ChapterBatch:
+    records = unpack_records(chapter.segments)
+    lines = tuple(replace(line, message=None) if line.number >= keep else line for line in records.lines)
+    records = replace(
+        records, lines=lines, messages=records.messages[:keep], sightings=records.sightings[keep:]
     )
+    return make_chapter(chapter.source, records)
 
 
 def ask(store: Store, scope: Scope) -> Answers:

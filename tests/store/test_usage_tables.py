@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from turnlog.ingest.repair import check_usage
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
@@ -39,12 +39,13 @@ class Machine:
         self._lines = 0
         self._seen: dict[tuple[str, str], tuple[list[AnswerUse], tuple[int, int]]] = {}
 
-    def say(self, owner: str, session: str, said: Files) -> None:
+    def say(self, owner: str, session: str, said: Files, *, is_partial: bool = False) -> None:
         """Let the files of a session say something; what they said before does not count any more."""
         if (owner, session) in self.forgotten:
             return
         self._lines += 1
-        self.said[owner, session] = say(self.store, owner, session, said, self._lines)
+        before = self.said.get((owner, session)) if is_partial else None
+        self.said[owner, session] = say(self.store, owner, session, said, self._lines, before)
 
     def forget(self, owner: str, session: str) -> None:
         if self.store.forget(Scope(owner), [make_key(session)]).sessions:
@@ -56,11 +57,11 @@ class Machine:
         fold, homes = SightingFold(), dict[str, Home]()
         for (whose, session), said in self.said.items():
             if whose == owner:
-                for row in (row for rows in said.values() for row in rows):
-                    fold.add_sighting(unpack_sighting(row))
-                    homes[row.source] = Home(
-                        make_key(session), f"/work/{session}", f"Session {session}", machine="here"
-                    )
+                for source, rows in said.items():
+                    home = Home(make_key(session), f"/work/{session}", f"Session {session}", machine="here")
+                    homes[source] = home
+                    for row in rows:
+                        fold.add_sighting(unpack_sighting(source, row))
         charger = Charger()
         return merge_cells(
             build_cell(message, charger, homes[message.source]) for message in fold.list_messages()
@@ -109,16 +110,16 @@ def machine() -> Iterator[Machine]:
 
 
 @settings(max_examples=40)
-@given(steps)
+@given(steps, st.booleans())
 def test_any_order_of_changes_counts_what_is_said_in_the_end(
-    steps: Sequence[tuple[str, str, Files | None]],
+    steps: Sequence[tuple[str, str, Files | None]], is_partial: bool
 ) -> None:
     with machine() as made:
         for owner, session, said in steps:
             if said is None:
                 made.forget(owner, session)
             else:
-                made.say(owner, session, said)
+                made.say(owner, session, said, is_partial=is_partial)
             made.check()
 
 
@@ -186,7 +187,7 @@ def test_what_the_program_itself_says_is_kept() -> None:
         known = made.store.find_known(LOCAL, make_key("a"))
         row = replace(make_session_row("a"), summary=msgspec.json.encode(summary))
         data = {f"a{end}": b"{}\n" * 9 for end in FILES}
-        made.store.apply([make_batch(data, session_id="a", known=known, rows=DerivedRows(session=row))])
+        made.store.apply([make_batch(data, session_id="a", known=known, derived=Derived(session=row))])
         [reported] = made.store.read_usage(LOCAL).list_reported()
         assert (reported.session, reported.source) == ("a", "cost-state")
         assert (str(reported.cost_usd), str(reported.computed_usd)) == ("1.25", "1.5")

@@ -84,7 +84,7 @@ def _ask_lists(
         "visible": [sorted(store.list_visible(scope, [*keys, *_IDS]))],
         "rules": [*store.list_rules(scope)],
         "find_sessions": [*store.find_sessions(scope, "s-"), *store.find_sessions(scope, "")],
-        "twins": [twin for name in NAMES for twin in store.list_twins(scope, f"{name}-main-0")],
+        "begun": [store.list_sessions(scope, SessionFilter(head=f"{name}-main-0")) for name in NAMES],
         "changes": [*{(each.kind, each.session, each.revision) for each in changes if each.kind not in kinds}],
         "search": [
             (query, str(order), hit)
@@ -101,30 +101,23 @@ def _ask_windows(
     found: list[object] = []
     for session in known:
         key, agent = session.key, next(each.source for each in session.sources if each.agent_id)
-        for source in (None, agent):
+        with store.open_session(scope, key) as records:
+            for source in (None, agent):
+                chapter = records.find_chapter(source)
+                found.append(chapter is None)
+                if chapter is not None:
+                    found += [chapter.count_messages, chapter.list_after(0, 9), chapter.list_before(2, 1)]
+                    found += [chapter.list_calls_of(chapter.list_at([0, 1])), chapter.read_raw([0])]
+            message = records.find_message(f"{session.session_id}-main-0")
             found += [
-                store.count_messages(scope, key, source=source),
-                store.list_at(scope, key, [0, 1], source=source),
-                store.list_after(scope, key, source=source),
-                store.list_before(scope, key, source=source, last=2),
-                store.list_calls_of(scope, key, [0, 1], source=source),
-                store.list_calls_at(scope, key, [0, 1], source=source),
-                store.find_calls(scope, key, source=source),
-                store.list_outline(scope, key, source=source),
-                store.list_call_outline(scope, key, source=source),
-                store.list_branches(scope, key, source=source),
+                None if message is None else message[1],
+                records.count_turns(),
+                records.list_turn_calls(0, 9),
+                records.find_turns(_TIMES),
+                store.find_usage_version(scope, key) >= 0,
             ]
-        found += [
-            store.find_message(scope, key, f"{session.session_id}-main-0"),
-            store.count_turns(scope, key),
-            store.list_turn_calls(scope, key),
-            store.list_flawed(scope, key),
-            store.find_turns(scope, key, _TIMES),
-            store.find_usage_version(scope, key) >= 0,
-        ]
     for place in places:
-        found.append(_try(lambda place=place: store.read_lines(scope, [place])))  # type: ignore[misc]
-        found.append(_try(lambda place=place: store.measure_lines(scope, [place])))  # type: ignore[misc]
+        found.append(_try(lambda place=place: store.archive.read(scope, place, 5)))  # type: ignore[misc]
     return {"windows": found, "files": [store.count_files(scope)]}
 
 
@@ -153,33 +146,29 @@ def _ask_hooks(
             store.list_deliveries_of(scope, each, calls),
             store.count_deliveries(scope, each),
             name(store.list_hook_events(scope, each)),
-            name(store.list_hooks_at(scope, each, [*numbers])),
-            name(store.list_hooks_near(scope, each, told)),
         ]
-    for session in known:
-        key, own = session.key, session.session_id
-        under = store.list_hooks_under(scope, key, own, range(3), above=True)
-        actions = store.list_actions(scope, key, own)
-        found += [
-            (under.total, [(at, name([fact])) for at, fact in under.hooks]),
-            sorted(
-                (numbers[at], place)
-                for at, place in store.find_hook_places(scope, key, own, [*numbers]).items()
-            ),
-            store.list_hook_lines(scope, key, [Told("PreToolUse", None, _TIMES[0])]),
-            store.list_events_at(scope, key, [(key, 0), (key, 1)]),
-            [
-                (
-                    numbers[each.number] if each.kind == "hook" else None,
-                    each.kind,
-                    each.category,
-                    each.state,
-                    each.name,
-                )
-                for each in actions
-            ],
-            store.tally_actions(scope, key, own),
-        ]
+        with store.open_session(scope, "of nobody", hooks=each) as session:
+            found += [name(session.list_hooks_at([*numbers])), name(session.list_hooks_near(told))]
+    for one in known:
+        with store.open_session(scope, one.key, hooks=one.session_id) as session:
+            under = session.list_hooks_under(session.main, range(3), above=True)
+            hooks = session.list_hooks_at([*numbers])
+            found += [
+                (under.total, [(at, name([fact])) for at, fact in under.hooks]),
+                sorted((numbers[at], repr(place)) for at, place in session.find_hook_places(hooks).items()),
+                [(chapter.source, event) for chapter, event in session.list_hook_lines(hooks)],
+                [
+                    (
+                        numbers[each.number] if each.kind == "hook" else None,
+                        each.kind,
+                        each.category,
+                        each.state,
+                        each.name,
+                    )
+                    for each in session.list_actions()
+                ],
+                session.tally_actions(),
+            ]
     return {"hooks": found}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields, replace
 
 from turnlog import decode
@@ -12,7 +12,9 @@ from turnlog.store.frames import open_frame
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.testing import make_batch, make_key, make_line, make_lines
+from turnlog.testing.contracts.base import get_derived, unpack_files
 from turnlog.transcripts.files.reader import Change
+from turnlog.transcripts.segments import AGENTS, TURNS
 
 TRANSCRIPT = "session-1.jsonl"
 AGENT = "session-1/subagents/agent-a1.jsonl"
@@ -36,7 +38,7 @@ def know(batch: SessionBatch) -> KnownSession:
                 length=source.length,
                 consumed=source.consumed,
                 in_array=source.in_array,
-                lines=len(source.lines),
+                lines=source.lines,
                 checkpoint=source.checkpoint,
             )
             for source in batch.sources
@@ -62,26 +64,28 @@ def test_frames_hold_the_bytes_of_the_files() -> None:
     assert source.sealed == source.frames[-1].start
 
 
-def test_every_field_of_rows_and_facts_differs_from_its_default_somewhere() -> None:
+def test_every_field_of_records_differs_from_its_default_somewhere() -> None:
     batch = make_batch({TRANSCRIPT: make_lines(9) + b"{broken\n", AGENT: make_lines(4, agent_id="a1")})
     more = make_batch(
         {"session-1/a/agent-a0.jsonl": make_lines(4, agent_id="a0"), AGENT: make_lines(4, agent_id="a1")}
     )
-    assert batch.derived is not None
-    assert more.derived is not None
-    groups = (
-        [fact for source in batch.sources for fact in source.lines],
-        [row for chapter in batch.derived.chapters for row in chapter.messages],
-        [row for chapter in batch.derived.chapters for row in chapter.calls],
-        [row for chapter in batch.derived.chapters for row in chapter.placements],
-        batch.derived.turns,
-        more.derived.agents,
-        [row for made in (batch.derived, more.derived) for each in made.chapters for row in each.sightings],
+    derived = [get_derived(made) for made in (batch, more)]
+    files = [file for made in derived for file in unpack_files(made).values()]
+    parts = [(each.kind, data) for made in derived for each in made.outline for _, data in each.parts]
+    groups: tuple[list[Struct], ...] = (
+        [each for file in files for each in file.lines],
+        [each for file in files for each in file.messages],
+        [each for file in files for each in file.calls],
+        [each for file in files for each in file.events],
+        [each for file in files for each in file.sightings],
+        [each for kind, data in parts if kind == TURNS.name for each in TURNS.unpack(data)],
+        [each for kind, data in parts if kind == AGENTS.name for each in AGENTS.unpack(data)],
+        [made.session.head for made in derived if made.session.head is not None],
     )
-    for rows in groups:
-        for field in fields(type(rows[0])):
+    for records in groups:
+        for field in fields(type(records[0])):
             default = None if field.default is NODEFAULT else field.default
-            assert any(getattr(row, field.name) != default for row in rows), field.name
+            assert any(getattr(record, field.name) != default for record in records), field.name
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_what_is_new_is_told_from_what_is_known(
 ) -> None:
     known = know(make_batch({TRANSCRIPT: make_lines(2)}))
     [source] = make_batch({TRANSCRIPT: after}, known=known).sources
-    assert (source.change, source.generation, len(source.lines)) == (change, generation, lines)
+    assert (source.change, source.generation, source.lines) == (change, generation, lines)
     assert source.start == (0 if generation else len(make_lines(2)))
     assert b"".join(open_frame(frame) for frame in source.frames) == after[source.start :]
 

@@ -87,7 +87,7 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
             _name_original(store, stored.copied_from),
             stored.person,
             stored.visibility,
-            lambda: list_shared(store, LOCAL, stored.key),
+            lambda: list_shared(store, LOCAL, stored),
         )
 
 

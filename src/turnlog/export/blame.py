@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from turnlog.messages import Line, Position, decode
-from turnlog.store.identity import Place, Scope
+from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.rows import CallRow, MessageRow
 from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts.authorship.edits import FileEdit, read_edit
 from turnlog.transcripts.authorship.lines import attribute
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.queries.bodies import build_call, build_message, decode_lines
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.records import CallRecord, MessageRecord
 
 __all__ = ["BlamedLine", "Origin", "blame"]
 
@@ -60,7 +60,8 @@ class BlamedLine(Struct, frozen=True, gc=False, kw_only=True):
 
 class _Edit(Struct, frozen=True):
     session: StoredSession
-    row: CallRow
+    source: str
+    call: CallRecord
     edit: FileEdit
     same_path: bool
 
@@ -76,7 +77,7 @@ def blame(
     edits = list(_list_edits(store, scope, str(path), str(path)))
     if not edits and root is not None and path.is_relative_to(root):
         edits = list(_list_edits(store, scope, str(path.relative_to(root)), str(path)))
-    edits.sort(key=lambda each: (each.row.started or 0, each.session.key, each.row.source, each.row.index))
+    edits.sort(key=lambda each: (each.call.started or 0, each.session.key, each.source, each.call.index))
     found = attribute([each.edit for each in edits], current)
     wanted = {each.edit for each in found if each.edit is not None}
     origins = {number: _find_origin(store, scope, edits[number]) for number in wanted}
@@ -93,99 +94,88 @@ def blame(
 
 def _list_edits(store: Store, scope: Scope, part: str, path: str) -> Iterator[_Edit]:
     """Yield what sessions did to files whose path is, or ends with, a part."""
-    for session, source, indexes in _find_calls(store, scope, part):
-        rows = store.list_calls_at(scope, session.key, sorted(indexes), source=source)
-        wanted = [row for row in rows if row.name in _EDITORS and row.path and _ends_with(row.path, part)]
-        for row in wanted:
-            call = _read_call(store, scope, row)
-            edit = None if call is None else read_edit(call)
-            if edit is not None:
-                yield _Edit(session, row, edit, row.path == path)
+    for session, found in _find_calls(store, scope, part):
+        with store.open_session(scope, session.key) as records:
+            for source, indexes in found.items():
+                chapter = records.find_chapter(source)
+                for call in () if chapter is None else chapter.list_calls_at(indexes):
+                    if chapter is None or call.name not in _EDITORS or not _ends_with(call.path, part):
+                        continue
+                    numbers = (call.line,) if call.result_line is None else (call.line, call.result_line)
+                    edit = read_edit(build_call(call, decode_lines(chapter, numbers)))
+                    if edit is not None:
+                        yield _Edit(session, source, call, edit, call.path == path)
 
 
-def _find_calls(store: Store, scope: Scope, part: str) -> Iterator[tuple[StoredSession, str, set[int]]]:
+def _find_calls(store: Store, scope: Scope, part: str) -> Iterator[tuple[StoredSession, dict[str, set[int]]]]:
     """Yield the calls that work on a path, by session and file."""
     query = parse_query(f'file:"{part.replace(chr(34), "")}"')
-    found: dict[tuple[str, str], set[int]] = {}
+    found: dict[str, dict[str, set[int]]] = {}
     cursor: str | None = None
     while True:
         page = store.search(scope, query, limit=_PAGE, cursor=cursor)
         for hit in page.hits:
             if hit.session is not None and hit.source is not None and hit.call is not None:
-                found.setdefault((hit.session, hit.source), set()).add(hit.call)
+                found.setdefault(hit.session, {}).setdefault(hit.source, set()).add(hit.call)
         cursor = page.next
         if cursor is None:
             break
-    sessions = {key: store.find_sessions(scope, key) for key in {key for key, _ in found}}
-    for (key, source), indexes in found.items():
-        for session in sessions[key][:1]:
-            yield session, source, indexes
+    for key, calls in found.items():
+        for session in store.find_sessions(scope, key)[:1]:
+            yield session, calls
 
 
-def _ends_with(path: str, part: str) -> bool:
+def _ends_with(path: str | None, part: str) -> bool:
     """Tell whether a path is another, or ends with it from a folder's name on."""
     asked = PurePath(part).parts
-    return PurePath(path.replace("\\", "/")).parts[-len(asked) :] == asked
-
-
-def _read_call(store: Store, scope: Scope, row: CallRow) -> Call | None:
-    places = [row.at] if row.result_at is None else [row.at, row.result_at]
-    lines = _read_lines(store, scope, places)
-    calls = Conversation(lines).calls
-    return next((call for call in calls if call.id == row.id and call.place.index == row.block), None)
-
-
-def _read_lines(store: Store, scope: Scope, places: Sequence[Place]) -> list[Line]:
-    distinct = list(dict.fromkeys(places))
-    found = store.read_lines(scope, distinct)
-    return [
-        decode(data, at=Position(place.source, place.offset))
-        for place, data in zip(distinct, found, strict=True)
-    ]
+    return path is not None and PurePath(path.replace("\\", "/")).parts[-len(asked) :] == asked
 
 
 def _find_origin(store: Store, scope: Scope, made: _Edit) -> Origin:
-    session, row = made.session, made.row
-    message = _find_message(store, scope, session.key, row.source, row.message)
-    turn = _find_turn(store, scope, session.key, message)
+    session, call = made.session, made.call
+    with store.open_session(scope, session.key) as records:
+        chapter = records.find_chapter(made.source)
+        message = None if chapter is None else _find_message(chapter, call)
+        turn = None if chapter is None else _find_turn(records, chapter, message)
+        prompt = None if turn is None else _read_prompt(records, turn)
     return Origin(
         session=session.key,
         session_id=session.row.session_id,
         title=session.marks.name or session.row.title,
-        turn=None if turn is None else turn[0] + 1,
-        prompt=None if turn is None else turn[1],
+        turn=None if turn is None else turn + 1,
+        prompt=prompt,
         message_id="" if message is None else message.id,
         agent_id=None if message is None else message.agent_id,
-        tool=row.name,
-        time=row.started,
+        tool=call.name,
+        time=call.started,
         same_path=made.same_path,
     )
 
 
-def _find_message(store: Store, scope: Scope, key: str, source: str, index: int | None) -> MessageRow | None:
-    rows = [] if index is None else store.list_at(scope, key, [index], source=source)
+def _find_message(chapter: Chapter, call: CallRecord) -> MessageRecord | None:
+    rows = [] if call.message is None else chapter.list_at([call.message])
     return rows[0] if rows else None
 
 
-def _find_turn(store: Store, scope: Scope, key: str, message: MessageRow | None) -> tuple[int, str] | None:
-    """Return the turn that a message belongs to and how its prompt begins; of an agent's, that of its call."""
-    agents = None
+def _find_turn(session: SessionRecords, chapter: Chapter, message: MessageRecord | None) -> int | None:
+    """Return the turn that a message belongs to; of an agent's, that of its call."""
     for _ in range(_DEEPEST):
-        if message is None:
+        if message is None or message.turn is not None:
+            return None if message is None else message.turn
+        started = next((agent for agent in session.list_agents() if agent.file == chapter.source), None)
+        caller = None if started is None else session.find_chapter(started.call_source or "")
+        if started is None or started.call is None or caller is None:
             return None
-        if message.turn is not None:
-            return message.turn, _read_prompt(store, scope, key, message.turn)
-        agents = store.list_agents(scope, key) if agents is None else agents
-        started = next((agent for agent in agents if agent.file == message.source), None)
-        if started is None or started.call is None or started.call_source is None:
-            return None
-        calls = store.list_calls_at(scope, key, [started.call], source=started.call_source)
-        message = _find_message(store, scope, key, calls[0].source, calls[0].message) if calls else None
+        calls = caller.list_calls_at([started.call])
+        chapter, message = caller, _find_message(caller, calls[0]) if calls else None
     return None
 
 
-def _read_prompt(store: Store, scope: Scope, key: str, turn: int) -> str:
-    turns = store.list_turns(scope, key, first=turn, count=1)
-    rows = store.list_at(scope, key, [turns[0].prompt]) if turns else []
-    messages = Conversation(_read_lines(store, scope, rows[0].lines)).messages if rows else ()
-    return " ".join(messages[0].text.split())[:_LONGEST_PROMPT] if messages else ""
+def _read_prompt(session: SessionRecords, turn: int) -> str:
+    """Return how the prompt of a turn begins."""
+    turns, main = session.list_turns(turn, 1), session.main
+    rows = [] if main is None or not turns else main.list_at([turns[0].prompt])
+    if main is None or not rows:
+        return ""
+    lines = decode_lines(main, rows[0].lines[: rows[0].own_lines])
+    return " ".join(build_message(rows[0], lines).text.split())[:_LONGEST_PROMPT]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from turnlog.ingest.contents import Content
-from turnlog.ingest.derive import Chapter
-from turnlog.messages import Position, Unknown, View
+from turnlog.ingest.derive import Chapter, derive
+from turnlog.messages import Line, Position, Unknown, View
+from turnlog.store.batch import Derived
 from turnlog.store.identity import SourceKind
 from turnlog.transcripts.agents.agent import AgentSource
 from turnlog.transcripts.agents.workflows import WorkflowSource
@@ -40,7 +41,19 @@ class Assembled(Struct, frozen=True):
     """A session with the conversations of its sub-agents' files."""
 
     session: Session
+    transcript: str | None
+    """The source of its main lines; None if it has none."""
     chapters: tuple[Chapter, ...]
+    others: dict[str, list[Line]]
+    """The lines of files that are no conversations, by source."""
+    lengths: dict[str, Sequence[int]]
+    """Of all lines, by source."""
+
+    def derive(self, emptied: Iterable[str] = (), *, is_final: bool = False) -> Derived:
+        """Return all records of it, as `turnlog.ingest.derive` does."""
+        return derive(
+            self.session, self.transcript, self.chapters, self.lengths, self.others, emptied, is_final=is_final
+        )
 
 
 def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -> Assembled:
@@ -55,8 +68,15 @@ def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -
     runs = {run.run_id: run for run in ordered if run.run_id is not None and run.kind in _RUN_FILES}
     workflows = tuple(_build_workflow(run_id, ordered, problems) for run_id in sorted(runs))
     sources = Sources(agents, workflows, tuple(problems))
-    main = next((part.content.lines for part in ordered if part.kind is SourceKind.TRANSCRIPT), [])
-    return Assembled(Session(main, folder=folder, load=lambda: sources, prices=prices), tuple(chapters))
+    main = next((part.content for part in ordered if part.kind is SourceKind.TRANSCRIPT), None)
+    lines = [] if main is None else main.lines
+    return Assembled(
+        Session(lines, folder=folder, load=lambda: sources, prices=prices),
+        None if main is None else main.source,
+        tuple(chapters),
+        {part.content.source: part.content.lines for part in ordered if part.kind is SourceKind.JOURNAL},
+        {part.content.source: part.content.lengths for part in ordered if part.kind.has_lines},
+    )
 
 
 def _pair(parts: list[Part]) -> Iterator[tuple[AgentFiles, Content | None, Content | None]]:

@@ -1,32 +1,31 @@
-"""What is made of the bytes of one file: lines, facts about the new ones, or the text of a small file.
+"""What is made of the bytes of one file: lines, or the text of a small file.
 
 All bytes of the newest generation pass through here, those that the archive has already first: what follows
-from a session follows from all of its lines. Facts are made of lines behind what was consumed before.
+from a session follows from all of its lines. Lines behind what was consumed before are counted as new.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from turnlog.ingest.facts import build_fact, time_of
 from turnlog.ingest.lean import LineShelf
 from turnlog.ingest.long_lines import HUGE, LongLine, ReadLine
-from turnlog.ingest.packed_rows import PackedRows
 from turnlog.ingest.slim import slim_all
 from turnlog.ingest.spill import KeptItems, Spill
 from turnlog.messages import Line, Position
 from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
-from turnlog.store.rows import LineFact
 from turnlog.store.search.long_texts import LONG, cut_text
 from turnlog.store.search.packing import TextPacker, build_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.files.sidecar_files import META_LIMIT, RECORD_LIMIT
 from turnlog.transcripts.lines.passages import list_passages
+from turnlog.transcripts.segment_builder import time_of
 
-__all__ = ["CHAPTERS", "Content", "DERIVED_FROM"]
+__all__ = ["CHAPTERS", "DERIVED_FROM", "RECORDED", "Content"]
 
 _LIMITS = {SourceKind.AGENT_META: META_LIMIT, SourceKind.WORKFLOW: RECORD_LIMIT}
 DERIVED_FROM = frozenset(kind for kind in SourceKind if kind.has_lines) - {SourceKind.CAPTURE} | _LIMITS.keys()
@@ -35,6 +34,8 @@ _PER_LINE = 5_000
 """What lines, messages and rows weigh besides their texts, as was measured."""
 CHAPTERS = frozenset({SourceKind.TRANSCRIPT, SourceKind.AGENT})
 """The kinds of files whose lines are a conversation."""
+RECORDED = CHAPTERS | {SourceKind.JOURNAL}
+"""The kinds of files whose lines have records."""
 
 
 class Content:
@@ -50,16 +51,18 @@ class Content:
         retold: bool = False,
         is_new: bool = True,
     ) -> None:
-        """Begin with nothing; `known` is of the same generation, and lines that it has get no facts again.
+        """Begin with nothing; `known` is of the same generation, and lines that it has are not new.
 
         Of a large session, lines are put aside in a `spill` without their long texts, and so is all else that
         comes of them. If it is `retold`, what is searched of known lines is gathered again. If nothing
-        `is_new`, there are no facts. Lines of more than `HUGE` bytes are never whole in memory.
+        `is_new`, no line is. Lines of more than `HUGE` bytes are never whole in memory.
         """
         self.source = source
         self.lines: list[Line] = []
-        self.facts = self._begin_facts(spill)
-        """Of the lines that are not known yet."""
+        self.lengths = array("q")
+        """How long each line is: of long ones, not all bytes may be here."""
+        self.new = 0
+        """How many lines are not known yet."""
         self._splitter = LineSplitter(source) if kind.has_lines else None
         self._consumed, self._number = (0, 0) if known is None else (known.consumed, known.lines)
         self._limit = _LIMITS.get(kind, -1) + 1
@@ -117,7 +120,7 @@ class Content:
     def resume(self, known: KnownSource) -> None:
         """Go on where lines end, which is where the store's do; the bytes behind them come next."""
         self.first_new = len(self.lines)
-        self.facts = self._begin_facts(self._spill)
+        self.new = 0
         self._is_new = True
         self._consumed, self._number = known.consumed, known.lines
         if self._splitter is not None:
@@ -168,10 +171,6 @@ class Content:
         self._take_long(found)
         splitter.skip(long.size + len(newline), long.size + 1 if newline else found.length)
 
-    @staticmethod
-    def _begin_facts(spill: Spill | None) -> list[LineFact] | PackedRows[LineFact]:
-        return [] if spill is None else PackedRows(LineFact, spill)
-
     def _begin_texts(self) -> TextPacker:
         if self._spill is None:
             return TextPacker()
@@ -195,9 +194,9 @@ class Content:
 
     def _note(self, line: Line, number: int, long: ReadLine | None = None) -> None:
         """Note what is kept of a line besides it."""
+        self.lengths.append(len(line.raw) if long is None else long.length)
         if self._is_new and line.at is not None and line.at.offset >= self._consumed:
-            self.facts.append(build_fact(line, self._number, None if long is None else long.length))
-            self._number += 1
+            self.new += 1
         if self._is_searched:
             self._time = self._tell_time(line)
         if self.texts_from is not None and number >= self.texts_from and self._packer is not None:

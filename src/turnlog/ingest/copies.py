@@ -13,34 +13,28 @@ the same, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
-from msgspec import Struct, json
 from msgspec.structs import replace
 
 from turnlog.ingest.seen import confirm
 from turnlog.store.batch import SessionBatch, SourceBatch
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import BEGINNING, Store, StoredSession, Twin
-from turnlog.store.rows import LineFact, SessionRow
+from turnlog.store.interface import Store
+from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.store.rows import SessionHead, SessionRow
 
 __all__ = ["list_shared", "note_copies"]
 
 
-class _Origin(Struct, frozen=True, gc=False):
-    """What a session's summary says about where it comes from; the rest of it is not looked at."""
-
-    forked_from: str | None = None
-    first_prompt: str | None = None
-
-
+_MOST = 10_000
+"""Sessions that begin with the same message; there are never so many."""
 _Rank = tuple[bool, bool, str]
 _Group = tuple[object, ...]
 """Whose session it is, and with which message it begins: copies have the same."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_decode = json.Decoder(_Origin).decode
 
 
 def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBatch]:
@@ -48,121 +42,91 @@ def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
 
     Sessions that are there already and turn out to be copies of one of them come behind.
     """
-    heads = {batch.key: head for batch in batches if (head := _find_head(batch)) is not None}
-    if not heads:
+    new = {batch.key: (batch, head) for batch in batches if (head := _find_head(batch)) is not None}
+    if not new:
         return [*batches]
+    owner = batches[0].owner
     originals: dict[str, str] = {}
     told: dict[str, str | None] = {}
-    for uuid in dict.fromkeys(head.uuid or "" for head, _ in heads.values()):
-        new = [batch for batch in batches if batch.key in heads and heads[batch.key][0].uuid == uuid]
-        stored = [twin for twin in store.list_twins(Scope(new[0].owner), uuid) if twin.key not in heads]
-        if len(new) + len(stored) == 1:
+    for uuid in dict.fromkeys(head.uuid for _, head in new.values()):
+        own = [(batch, head) for batch, head in new.values() if head.uuid == uuid]
+        stored = [each for each in _list_with(store, Scope(owner), uuid) if each.key not in new]
+        if len(own) + len(stored) == 1:
             continue
-        for ranks in _rank_copies(store, new, stored, heads):
+        for ranks in _rank_copies(store, owner, own, stored):
             original = min(ranks, key=ranks.__getitem__)
             originals |= {key: original for key in ranks if key != original}
-        told |= {twin.key: twin.copied_from for twin in stored}
+        told |= {each.key: each.copied_from for each in stored}
     known = {batch.key for batch in batches}
     late = [key for key, original in originals.items() if key not in known and told.get(key) != original]
-    owner = batches[0].owner
     return [
         *(_say(batch, originals.get(batch.key)) for batch in batches),
         *_restate(store, owner, {key: originals[key] for key in late}, batches[0]),
     ]
 
 
-def list_shared(store: Store, scope: Scope, key: str) -> frozenset[str]:
+def list_shared(store: Store, scope: Scope, session: StoredSession) -> frozenset[str]:
     """Return the uuids of the lines of other sessions that begin with the same message as this one."""
-    lines = _list_transcript(store, scope, key, BEGINNING)
-    head = _find_followed(lines)
-    if head is None or head[0].uuid is None:
-        return frozenset()
-    others = [twin.key for twin in store.list_twins(scope, head[0].uuid) if twin.key != key]
-    return frozenset(
-        line.uuid for other in others for line in _list_transcript(store, scope, other) if line.uuid is not None
-    )
+    head = session.row.head
+    found: set[str] = set()
+    for other in () if head is None else _list_with(store, scope, head.uuid):
+        if other.key != session.key:
+            with store.open_session(scope, other.key) as records:
+                lines = () if records.main is None else records.main.list_lines()
+                found.update(line.uuid for line in lines if line.uuid is not None)
+    return frozenset(found)
 
 
-def _list_transcript(store: Store, scope: Scope, key: str, count: int | None = None) -> list[LineFact]:
-    known = store.find_known(scope, key)
-    own = [] if known is None else [source for source in known.sources if source.source == key]
-    return [line for each in own for line in store.list_lines(scope, key, each.generation, count=count)]
+def _list_with(store: Store, scope: Scope, uuid: str) -> tuple[StoredSession, ...]:
+    """Return the sessions whose transcripts begin with a message, by key."""
+    found = store.list_sessions(scope, SessionFilter(head=uuid, archived=None), limit=_MOST).sessions
+    return tuple(sorted(found, key=lambda each: each.key))
 
 
 def _rank_copies(
     store: Store,
-    new: Sequence[SessionBatch],
-    stored: Sequence[Twin],
-    heads: Mapping[str, tuple[LineFact, Twin]],
+    owner: str,
+    new: Sequence[tuple[SessionBatch, SessionHead]],
+    stored: Sequence[StoredSession],
 ) -> Iterable[dict[str, _Rank]]:
     """Return what decides among the sessions that are copies of each other, where some of them are new."""
-    owner = new[0].owner
     persons = {machine.origin: machine.person for machine in store.list_machines(Scope(owner))}
     found: dict[_Group, dict[str, _Rank]] = {}
-    for batch in new:
-        head, twin = heads[batch.key]
+    for batch, head in new:
         row = _get_row(batch)
-        found.setdefault((persons.get(batch.origin), *_tell_apart(head, row)), {})[batch.key] = _rank(twin, row)
-    uuid = heads[new[0].key][0].uuid
-    for twin in stored:
-        session = _find_session(store, owner, twin.key)
-        first = None if session is None else _find_line(store, owner, twin.key, uuid)
-        if session is not None and first is not None:
-            group = session.person, *_tell_apart(first, session.row)
-            if group in found:
-                found[group][twin.key] = _rank(twin, session.row)
+        group = persons.get(batch.origin), *_tell_apart(head, row)
+        found.setdefault(group, {})[batch.key] = _rank(batch.key, batch.session_id, head, row)
+    for session in stored:
+        row = session.row
+        if row.head is not None:
+            ranks = found.get((session.person, *_tell_apart(row.head, row)))
+            if ranks is not None:
+                ranks[session.key] = _rank(session.key, PurePath(session.path).stem, row.head, row)
     return found.values()
 
 
-def _tell_apart(head: LineFact, row: SessionRow | None) -> tuple[object, ...]:
+def _tell_apart(head: SessionHead, row: SessionRow | None) -> tuple[object, ...]:
     """Return what copies have in common besides the uuid of their first message."""
-    is_unique = _UUID.fullmatch(head.uuid or "") is not None
-    prompt = None if is_unique or row is None else _decode(row.summary).first_prompt
-    return head.type, head.time, prompt
+    is_unique = _UUID.fullmatch(head.uuid) is not None
+    return head.type, head.time, None if is_unique or row is None else row.first_prompt
 
 
-def _find_line(store: Store, owner: str, key: str, uuid: str | None) -> LineFact | None:
-    """Return the line of a stored session that has a uuid, if it is among the first."""
-    lines = _list_transcript(store, Scope(owner), key, BEGINNING)
-    return next((line for line in lines if line.uuid == uuid), None)
-
-
-def _find_head(batch: SessionBatch) -> tuple[LineFact, Twin] | None:
+def _find_head(batch: SessionBatch) -> SessionHead | None:
     """Return the first message of a session that is new, and of which another line follows it."""
-    if batch.base_revision != 0:
+    if batch.base_revision != 0 or batch.derived is None:
         return None
     source = next((each for each in batch.sources if each.source == batch.key), None)
-    if source is None or source.kind is not SourceKind.TRANSCRIPT:
-        return None
-    found = _find_followed(islice(source.lines, BEGINNING))
-    if found is None:
-        return None
-    head, follower = found
-    return head, Twin(key=batch.key, session_id=batch.session_id, told_id=follower.session_id)
+    is_transcript = source is not None and source.kind is SourceKind.TRANSCRIPT
+    return batch.derived.session.head if is_transcript else None
 
 
-def _find_followed(lines: Iterable[LineFact]) -> tuple[LineFact, LineFact] | None:
-    """Return the first message that another line follows, and that line."""
-    seen: dict[str | None, LineFact] = {}
-    for line in lines:
-        if line.parent_uuid is not None and line.parent_uuid in seen:
-            return seen[line.parent_uuid], line
-        seen.setdefault(line.uuid, line)
-    return None
-
-
-def _rank(twin: Twin, row: SessionRow | None) -> _Rank:
-    is_fork = row is not None and _decode(row.summary).forked_from is not None
-    return is_fork, twin.session_id != twin.told_id, twin.key
+def _rank(key: str, name: str, head: SessionHead, row: SessionRow | None) -> _Rank:
+    is_fork = row is not None and row.forked_from is not None
+    return is_fork, name != head.told_id, key
 
 
 def _get_row(batch: SessionBatch) -> SessionRow | None:
     return None if batch.derived is None else batch.derived.session
-
-
-def _find_session(store: Store, owner: str, key: str) -> StoredSession | None:
-    found = store.find_sessions(Scope(owner), key)
-    return next((stored for stored in found if stored.key == key), None)
 
 
 def _say(batch: SessionBatch, original: str | None) -> SessionBatch:

@@ -1,6 +1,6 @@
-"""From a session, read from all of its files, to the rows that are kept of it.
+"""From a session, read from all of its files, to the records that are kept of it.
 
-The rows follow from the lines alone: whatever the pieces in which they came, the same lines give equal rows.
+They follow from the lines alone: whatever the pieces in which they came, the same lines give equal records.
 Each file of lines is a chapter, the transcript first and then those of agents; what a forked agent has from its
 parent stands in its file and is kept with it. When the rules change, `DERIVATION` is raised, and the next sync
 derives all sessions again from the archive.
@@ -11,27 +11,34 @@ A session that grows while somebody follows it is derived on: by the same rules,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.ingest.answer_homes import AnswerHomes
-from turnlog.ingest.conversation_rows import ChapterBuilder
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.session_rows import build_agent, build_session
-from turnlog.ingest.spill import Spill
-from turnlog.ingest.turn_rows import TurnRows
+from turnlog.ingest.turn_rows import TurnBuilder
 from turnlog.messages import Line
-from turnlog.store.batch import ChapterRows, DerivedRows
-from turnlog.store.rows import AgentRow, TurnRow
+from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
+from turnlog.store.rows import SessionHead
 from turnlog.transcripts.agents.agent import Agent, AgentSource
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.turns import AgentWork
+from turnlog.transcripts.records import AgentRecord, SightingRecord
+from turnlog.transcripts.segment_builder import SegmentBuilder, build_sighting, pack_lines, time_of
+from turnlog.transcripts.segments import AGENTS, PART, TURNS
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.sources import Sources
+from turnlog.transcripts.summary.fold import type_name
 from turnlog.transcripts.usage.tokens import Sighting
 
 __all__ = ["DERIVATION", "Chapter", "Deriver", "derive"]
+
+
+BEGINNING = 64
+"""How many lines are the beginning of a transcript: by these copies of it are told."""
 
 
 class Chapter(Struct, frozen=True, gc=False):
@@ -46,30 +53,30 @@ def derive(
     session: Session,
     transcript: str | None,
     chapters: Sequence[Chapter],
-    generations: Mapping[str, int],
+    lengths: Mapping[str, Sequence[int]],
+    others: Mapping[str, Sequence[Line]],
     emptied: Iterable[str] = (),
-    spill: Spill | None = None,
-) -> DerivedRows:
-    """Return all rows of a session whose lines know their source by its id.
+    *,
+    is_final: bool = False,
+) -> Derived:
+    """Return all records of a session whose lines know their source by its id.
 
     `transcript` is the source of its main lines, None if it has none; `chapters` are its agents' files,
-    `generations` says of which generation the lines of each source are, and `emptied` are files that had
-    chapters and have none any more. The rows of a large session are put aside in a `spill`; the session is of
-    no use then.
+    `others` the lines of files that are no conversations, `lengths` those of all lines, and `emptied` are files
+    that had records and have none any more. A session that `is_final` takes less memory, and is of no use then.
     """
-    deriver = Deriver(session, transcript, chapters, generations, is_final=spill is not None)
-    return deriver.build(emptied, spill)
+    return Deriver(session, transcript, chapters, lengths, is_final=is_final).build(others, emptied)
 
 
 class Deriver:
-    """The rows of a session, kept up as it grows."""
+    """The records of a session, kept up as it grows."""
 
     def __init__(
         self,
         session: Session,
         transcript: str | None,
         chapters: Sequence[Chapter],
-        generations: Mapping[str, int],
+        lengths: Mapping[str, Sequence[int]],
         *,
         is_final: bool = False,
     ) -> None:
@@ -80,9 +87,9 @@ class Deriver:
                 chapter.conversation.finish()
         self._session = session
         self._transcript = transcript
-        self._generations = generations
+        self._lengths = lengths
         self._chapters = {chapter.source: chapter for chapter in chapters}
-        self._builders: dict[str, ChapterBuilder] = {}
+        self._builders: dict[str, SegmentBuilder] = {}
         if transcript is not None:
             self._builders[transcript] = self._begin(transcript)
         self._builders |= {source: self._begin(source) for source in self._chapters}
@@ -90,23 +97,22 @@ class Deriver:
         self._agents = self._build_agents()
         self._homes: AnswerHomes | None = None
 
-    def build(self, emptied: Iterable[str] = (), spill: Spill | None = None) -> DerivedRows:
-        """Return all rows; `emptied` are files that had chapters and have none any more.
-
-        Those of a large session are put aside in a `spill`.
-        """
-        return DerivedRows(
-            session=build_session(self._session),
-            turns=tuple(self._turns.rows),
-            agents=tuple(self._agents),
+    def build(self, others: Mapping[str, Sequence[Line]], emptied: Iterable[str] = ()) -> Derived:
+        """Return all records; `emptied` are files that had some and have none any more."""
+        chapters = {name: tuple(builder.build()) for name, builder in self._builders.items()}
+        chapters |= {name: tuple(pack_lines(lines, self._lengths[name])) for name, lines in others.items()}
+        return Derived(
+            session=build_session(self._session, self._find_head()),
+            outline=self._cut_outline(None, None),
             chapters=(
-                *(builder.build(spill) for builder in self._builders.values()),
-                *(ChapterRows(source) for source in emptied if source not in self._builders),
+                *(ChapterBatch(name, len(segments), segments) for name, segments in chapters.items()),
+                *(ChapterBatch(name, 0) for name in dict.fromkeys(emptied) if name not in chapters),
             ),
+            usage=self._list_usage(self._session.usage.list_names()),
         )
 
-    def extend(self, new: Mapping[str, Sequence[Line]]) -> DerivedRows:
-        """Take further lines of chapters that there are, and return the rows that are new or differ."""
+    def extend(self, new: Mapping[str, Sequence[Line]]) -> Derived:
+        """Take further lines of chapters that there are, and return the records that are new or may differ."""
         session, transcript = self._session, self._transcript or ""
         homes = self._homes = self._homes or AnswerHomes(session.conversation.live_messages)
         former = session.work
@@ -119,48 +125,80 @@ class Deriver:
         if transcript in new:
             grown[transcript] = growth.main
         chapters = tuple(self._extend_chapter(name, each, growth) for name, each in grown.items())
-        agents = self._build_agents() if growth.agents else self._agents
-        before, self._agents = self._agents, agents
-        if not growth.main.message and transcript in new:
+        before, self._agents = self._agents, self._build_agents() if growth.agents else self._agents
+        turns = agents = None
+        if growth.main.message or transcript not in new:
+            known = len(self._turns.records)
+            turns = _add_shortened(self._extend_turns(growth, former), known, len(self._turns.records))
+            agents = [row.index for row in self._agents if row not in before[row.index : row.index + 1]]
+            agents = _add_shortened(agents, len(before), len(self._agents))
+        else:
             self._turns = self._begin_turns()
-            return DerivedRows(
-                session=build_session(session),
-                turns=tuple(self._turns.rows),
-                agents=tuple(agents),
-                chapters=chapters,
-            )
-        return DerivedRows(
-            session=build_session(session),
-            turns=tuple(self._extend_turns(growth, former)),
-            agents=tuple(row for row in agents if row not in before[row.index : row.index + 1]),
+        return Derived(
+            session=build_session(session, self._find_head()),
+            outline=self._cut_outline(turns, agents),
             chapters=chapters,
-            sizes=(len(self._turns.rows), len(agents)),
+            usage=self._list_usage(growth.answers),
+            is_partial=True,
         )
 
-    def _begin(self, source: str) -> ChapterBuilder:
+    def _begin(self, source: str) -> SegmentBuilder:
         session = self._session
         chapter = self._chapters.get(source)
-        builder = ChapterBuilder(
-            source,
-            self._generations[source],
+        return SegmentBuilder(
             session.conversation if chapter is None else chapter.conversation,
+            lengths=self._lengths[source],
             agent_id=None if chapter is None else chapter.agent.agent_id,
             turn_of=session.division.turn_of if chapter is None else (),
+            sightings=session.usage.list_seen_in(source),
         )
-        builder.sightings.begin(session.usage.list_seen_in(source))
-        return builder
+
+    def _find_head(self) -> SessionHead | None:
+        """Return the first message of the transcript that another line follows."""
+        seen: dict[object, Line] = {}
+        for line in islice(self._session.conversation.live_lines, BEGINNING):
+            parent = getattr(line.entry, "parent_uuid", None)
+            head = seen.get(parent) if isinstance(parent, str) else None
+            if head is not None and isinstance(parent, str):
+                told = getattr(line.entry, "session_id", None)
+                return SessionHead(
+                    uuid=parent,
+                    type=type_name(type(head.entry)),
+                    time=time_of(head),
+                    told_id=told if isinstance(told, str) else None,
+                )
+            seen.setdefault(getattr(line.entry, "uuid", None), line)
+        return None
+
+    def _cut_outline(
+        self, turns: Iterable[int] | None, agents: Iterable[int] | None
+    ) -> tuple[OutlineBatch, ...]:
+        """Return turns and agents in parts: all, or those that have changed."""
+        return (
+            OutlineBatch(
+                TURNS.name, -(-len(self._turns.records) // PART), TURNS.cut(self._turns.records, turns)
+            ),
+            OutlineBatch(AGENTS.name, -(-len(self._agents) // PART), AGENTS.cut(self._agents, agents)),
+        )
+
+    def _list_usage(self, answers: Iterable[str]) -> tuple[tuple[str, SightingRecord], ...]:
+        usage = self._session.usage
+        return tuple((seen.source, build_sighting(seen)) for name in answers for seen in usage.list_seen(name))
 
     def _list_seen(self, source: str, names: Iterable[str]) -> dict[str, list[Sighting]]:
         seen = ((name, self._session.usage.list_seen(name)) for name in names)
         found = {name: [each for each in sightings if each.source == source] for name, sightings in seen}
         return {name: sightings for name, sightings in found.items() if sightings}
 
-    def _extend_chapter(self, source: str, growth: Growth, session: SessionGrowth) -> ChapterRows:
+    def _extend_chapter(self, source: str, growth: Growth, session: SessionGrowth) -> ChapterBatch:
+        builder = self._builders[source]
         if not growth.message:
             builder = self._builders[source] = self._begin(source)
-            return builder.build()
-        moved = session.divided.messages if source == self._transcript else ()
-        return self._builders[source].extend(growth, moved, self._list_seen(source, session.answers))
+            segments = tuple(builder.build())
+        else:
+            moved = session.divided.messages if source == self._transcript else ()
+            segments = tuple(builder.extend(growth, moved, self._list_seen(source, session.answers)))
+        return ChapterBatch(source, len(builder), segments)
 
     def _replace_sources(self, grown: Mapping[str, Growth]) -> Sources | None:
         """Return what lies beside the transcript, now that some chapters have grown; None if none has."""
@@ -175,11 +213,11 @@ class Deriver:
             self._chapters[name] = replace(chapter, agent=agent)
         return replace(sources, agents=tuple(fresh.get(id(agent), agent) for agent in sources.agents))
 
-    def _begin_turns(self) -> TurnRows:
+    def _begin_turns(self) -> TurnBuilder:
         main = self._builders.get(self._transcript or "")
-        return TurnRows(self._session, lambda message: () if main is None else main.list_changed(message))
+        return TurnBuilder(self._session, lambda message: () if main is None else main.list_changed(message))
 
-    def _extend_turns(self, growth: SessionGrowth, former: Mapping[int, AgentWork]) -> list[TurnRow]:
+    def _extend_turns(self, growth: SessionGrowth, former: Mapping[int, AgentWork]) -> list[int]:
         session, main, divided = self._session, growth.main, growth.divided
         first = min((main.message, *divided.messages))
         work = session.work
@@ -189,13 +227,14 @@ class Deriver:
         turns = {*divided.turns, *range(divided.turn, len(division.turns))}
         concerned = {*touched, *self._find_homes(growth.answers)}
         turns |= {division.turn_of[at] for at in concerned if division.turn_of[at] >= 0}
-        return self._turns.update(turns, first, sorted(touched), growth.answers)
+        self._turns.update(turns, first, sorted(touched), growth.answers)
+        return sorted(turns)
 
     def _find_homes(self, answers: frozenset[str]) -> set[int]:
         found = set() if self._homes is None else self._homes.find(answers)
         return found | {at for at, work in self._session.work.items() if not answers.isdisjoint(work.messages)}
 
-    def _build_agents(self) -> list[AgentRow]:
+    def _build_agents(self) -> list[AgentRecord]:
         files = {chapter.agent.path: chapter.source for chapter in self._chapters.values()}
         return [
             build_agent(
@@ -208,7 +247,12 @@ class Deriver:
         """Return the chapter that has the call which started an agent, and which of its calls it is."""
         at = None if agent.call is None else agent.call.place.line.at
         builder = None if at is None else self._builders.get(at.source)
-        if builder is None or agent.call is None:
+        if at is None or builder is None or agent.call is None:
             return None
         position = builder.conversation.find_position(agent.call)
-        return None if position is None else (builder.source, position)
+        return None if position is None else (at.source, position)
+
+
+def _add_shortened(changed: list[int], before: int, after: int) -> list[int]:
+    """Add the last record to those that have changed, if there are fewer now: its part had more."""
+    return [*changed, after - 1] if 0 < after < before else changed

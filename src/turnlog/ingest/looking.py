@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
-from turnlog.ingest.derive import Deriver, derive
+from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, RECORDED, Content
+from turnlog.ingest.derive import Deriver
 from turnlog.ingest.framing import Framer
 from turnlog.ingest.hot import HotSession
 from turnlog.ingest.kinds import Match, match_known, measure_lines, weigh_known
@@ -18,7 +18,7 @@ from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
 from turnlog.ingest.spill import Spill
 from turnlog.ingest.visits import Visit, visit
 from turnlog.messages import Line
-from turnlog.store.batch import DerivedRows, SourceBatch
+from turnlog.store.batch import Derived, SourceBatch
 from turnlog.store.identity import Place, Scope, SourceKind, name_source
 from turnlog.store.interface import Archive, KnownSession, KnownSource
 from turnlog.transcripts.files.fingerprints import Change
@@ -93,8 +93,8 @@ class Looker:
         self._spill = Spill() if sum(map(weigh_known, known.sources)) > self._large else None
         return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
-    def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> DerivedRows:
-        """Return the rows of the session; of one that was at hand, those that are new or differ."""
+    def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> Derived:
+        """Return the records of the session; of one that was at hand, those that are new or may differ."""
         chosen = list(choose(seen))
         layout = tuple((each.source, each.path, each.generation) for each in chosen)
         if self._hot is not None and self._hot.layout == layout and self._hot.folder == folder:
@@ -107,16 +107,14 @@ class Looker:
             for each, content in zip(chosen, contents, strict=True)
         ]
         built = assemble(parts, folder, prices)
-        main = next((part.content.source for part in parts if part.kind is SourceKind.TRANSCRIPT), None)
-        generations = {each.source: each.generation for each in seen}
-        emptied = [*(each.source for each in seen if each.kind in CHAPTERS), *self._left]
+        emptied = [*(each.source for each in seen if each.kind in RECORDED), *self._left]
         if self._is_last:
-            return derive(built.session, main, built.chapters, generations, emptied, self._spill)
-        deriver = Deriver(built.session, main, built.chapters, generations)
+            return built.derive(emptied, is_final=self._spill is not None)
+        deriver = Deriver(built.session, built.transcript, built.chapters, built.lengths)
         self._hot = HotSession(
             "", 0, folder, layout, {content.source: content for content in contents}, deriver
         )
-        return deriver.build(emptied, self._spill)
+        return deriver.build(built.others, emptied)
 
     def keep_hot(self, key: str, revision: int) -> HotSession | None:
         """Return the session as it will be at a revision; None if it is not to be kept, or has no rows."""
@@ -201,7 +199,7 @@ class Looker:
             consumed=content.consumed,
             in_array=content.in_array,
             checkpoint=found.checkpoint,
-            lines=content.facts if self._spill is not None else tuple(content.facts),
+            lines=content.new,
             texts=content.texts,
             texts_from=0 if source in self._left else content.texts_from,
             agent_id=match.agent_id,
@@ -224,7 +222,7 @@ class Looker:
         return Seen(known.source, match.kind, match.path, known.generation, match.run_id, content, batch)
 
     def _leave(self, known: KnownSource, match: Match) -> None:
-        if known.kind in CHAPTERS and match.kind not in CHAPTERS:
+        if known.kind in RECORDED and match.kind not in RECORDED:
             self._left.append(known.source)
 
     def _begin(self, match: Match, source: str, earlier: KnownSource | None) -> Content:

@@ -168,7 +168,7 @@ def _add(report: SyncReport, group: list[Looked], written: list[SessionBatch]) -
         unchanged=report.unchanged + unchanged,
         rederived=report.rederived + rederived,
         bytes=report.bytes + sum(frame.length for source in sources for frame in source.frames),
-        lines=report.lines + sum(len(source.lines) for source in sources),
+        lines=report.lines + sum(source.lines for source in sources),
     )
 
 

@@ -67,11 +67,12 @@ def repair_session(
     damaged = _has(verified.disagreements, Subject.BYTES)
     if damaged and _mend(store, scope, known):
         verified = verify_session(store, scope, known)
-    lines = verified.lines if _has(verified.disagreements, Subject.LINES) else {}
-    differs = verified.derived is not None and (flaws or _has(verified.disagreements, Subject.ROWS))
-    if lines or differs or verified.texts:
-        derived = verified.derived if lines or differs else None
-        store.rewrite(scope, known.key, known.revision, lines, derived, DERIVATION, texts=verified.texts)
+    wrong = _has(verified.disagreements, Subject.ROWS) or _has(verified.disagreements, Subject.LINES)
+    derived = verified.derived if flaws or wrong else None
+    if verified.lines or derived is not None or verified.texts:
+        store.rewrite(
+            scope, known.key, known.revision, derived, DERIVATION, lines=verified.lines, texts=verified.texts
+        )
     left = verify_session(store, scope, store.find_known(scope, known.key) or known).disagreements
     mended = tuple(each for each in found if each not in left)
     return Checked(tuple(_explain(each, known) for each in left), mended)

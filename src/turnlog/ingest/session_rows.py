@@ -8,24 +8,26 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
-from turnlog.ingest.facts import bounded, microseconds
 from turnlog.ingest.turn_rows import money
-from turnlog.store.rows import AgentRow, SessionRow
+from turnlog.store.rows import SessionHead, SessionRow
 from turnlog.transcripts.agents.agent import Agent
+from turnlog.transcripts.records import AgentRecord
+from turnlog.transcripts.segment_builder import bounded, microseconds
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.summary.fold import Summary
 
 __all__ = ["build_agent", "build_session"]
 
 _encode = msgspec.json.Encoder().encode
+_LONGEST_PROMPT = 1000
+"""Characters; lists show fewer."""
 
 
-def build_session(session: Session) -> SessionRow:
+def build_session(session: Session, head: SessionHead | None) -> SessionRow:
     """Return the row of a session in the lists."""
     summary = session.summary
     counts, tokens = summary.counts, summary.totals.tokens
     return SessionRow(
-        index=0,
         session_id=summary.id,
         title=None if summary.title is None else summary.title.text,
         project=summary.project,
@@ -46,6 +48,11 @@ def build_session(session: Session) -> SessionRow:
         models=summary.models,
         branches=summary.branches,
         series=summary.series,
+        first_prompt=None if summary.first_prompt is None else summary.first_prompt[:_LONGEST_PROMPT],
+        forked_from=summary.forked_from,
+        is_floor=bool(summary.totals.incomplete) or any(each.cost is None for each in summary.model_totals),
+        is_estimate=bool(summary.unpriced_terms),
+        head=head,
     )
 
 
@@ -57,9 +64,9 @@ def _encode_summary(summary: Summary) -> bytes:
         return _encode(replace(summary, project=project))
 
 
-def build_agent(index: int, agent: Agent, file: str | None, call: tuple[str, int] | None) -> AgentRow:
+def build_agent(index: int, agent: Agent, file: str | None, call: tuple[str, int] | None) -> AgentRecord:
     """Return the row of an agent: `file` is its own, and `call` the chapter and index of what started it."""
-    return AgentRow(
+    return AgentRecord(
         index=index,
         id=agent.id,
         state=agent.state.value,

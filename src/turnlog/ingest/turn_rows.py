@@ -1,28 +1,28 @@
-"""The turns of a session as rows, kept up as it grows."""
+"""The turns of a session as records, kept up as it grows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from turnlog.ingest.facts import bounded, microseconds
-from turnlog.store.rows import TurnRow
 from turnlog.transcripts.conversation.turn_tally import Share, TurnTally
 from turnlog.transcripts.conversation.turns import find_last_time, measure_turn
+from turnlog.transcripts.records import TurnRecord
+from turnlog.transcripts.segment_builder import bounded, microseconds
 from turnlog.transcripts.session import Session
 
-__all__ = ["TurnRows", "money"]
+__all__ = ["TurnBuilder", "money"]
 
 _MOST = 4
 """How many turns are held open: what comes belongs to the last, as a rule."""
 
 
-class TurnRows:
+class TurnBuilder:
     """All turns of a session, each with what it amounts to."""
 
     def __init__(self, session: Session, list_changed: Callable[[int], tuple[str, ...]]) -> None:
         """Take a session; `list_changed` returns the files that a message's calls changed."""
-        self.rows: list[TurnRow] = []
+        self.records: list[TurnRecord] = []
         self._session = session
         self._list_changed = list_changed
         self._open: dict[int, TurnTally] = {}
@@ -30,8 +30,8 @@ class TurnRows:
 
     def update(
         self, turns: Iterable[int], message: int, touched: Sequence[int], answers: Iterable[str]
-    ) -> list[TurnRow]:
-        """Build the rows of turns that have changed, and return them, in order.
+    ) -> None:
+        """Build the turns that have changed.
 
         Messages from `message` on are new, or in other turns; before it some were `touched`; and `answers` used
         something else than before.
@@ -39,10 +39,11 @@ class TurnRows:
         division = self._session.division
         for number in [number for number in self._open if number >= len(division.turns)]:
             del self._open[number]
-        del self.rows[len(division.turns) :]
-        return [self._update(number, message, touched, answers) for number in sorted(turns)]
+        del self.records[len(division.turns) :]
+        for number in sorted(turns):
+            self._update(number, message, touched, answers)
 
-    def _update(self, number: int, message: int, touched: Sequence[int], answers: Iterable[str]) -> TurnRow:
+    def _update(self, number: int, message: int, touched: Sequence[int], answers: Iterable[str]) -> None:
         division = self._session.division
         members = division.turns[number]
         tally = self._open.pop(number, None) or self._begin()
@@ -55,9 +56,7 @@ class TurnRows:
         self._open[number] = tally
         if len(self._open) > _MOST:
             del self._open[next(iter(self._open))]
-        row = self._build(number, tally)
-        self.rows[number : number + 1] = (row,)
-        return row
+        self.records[number : number + 1] = (self._build(number, tally),)
 
     def _begin(self) -> TurnTally:
         return TurnTally(self._session.prices.open_ledger(), self._session.book.messages.get)
@@ -74,7 +73,7 @@ class TurnRows:
             agents=() if work is None else tuple(dict.fromkeys(work.agents)),
         )
 
-    def _build(self, number: int, tally: TurnTally) -> TurnRow:
+    def _build(self, number: int, tally: TurnTally) -> TurnRecord:
         division = self._session.division
         prompt = self._session.conversation.live_messages[division.turns[number][0]]
         ended = tally.ended
@@ -82,9 +81,10 @@ class TurnRows:
         bill = tally.bill
         tokens = bill.totals.tokens
         unpriced = sum(totals.messages for totals in bill.unpriced.values())
-        return TurnRow(
+        return TurnRecord(
             index=number,
             prompt=prompt.index,
+            last=division.turns[number][-1],
             messages=tally.messages,
             calls=tally.calls,
             agents=tally.agents,

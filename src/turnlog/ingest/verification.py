@@ -1,13 +1,14 @@
 """Checking the store against itself: everything is derived again from the archive, and compared.
 
 The bytes are the truth. Each frame is opened and checked against its digest; from the bytes follow the lines,
-from the lines the rows. What disagrees is listed with its place, and the rest is checked all the same.
+from the lines the records. What disagrees is listed with its place, and the rest is checked all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,15 +17,16 @@ from msgspec import Struct
 
 from turnlog.errors import StoreError
 from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, Content
-from turnlog.ingest.derive import derive
+from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content
 from turnlog.ingest.looks import LARGE, is_outdated
 from turnlog.ingest.spill import Spill
-from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
-from turnlog.store.rows import DerivedRow, LineFact
+from turnlog.transcripts.queries.actions import SessionActions
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
 from turnlog.transcripts.usage.pricing import Prices
 
 __all__ = ["Disagreement", "Subject", "Verified", "verify_session"]
@@ -37,7 +39,15 @@ _UNREADABLE = (StoreError, KeyError, ValueError, msgspec.MsgspecError)
 """What comes of rows that are damaged themselves."""
 
 
-Row = TypeVar("Row", LineFact, DerivedRow, str)
+_SECTIONS = (
+    ("line", "number"),
+    ("message", "index"),
+    ("call", "index"),
+    ("event", "line"),
+    ("sighting", "offset"),
+)
+"""The records of a segment, and what they are known by."""
+T = TypeVar("T")
 
 
 class Subject(StrEnum):
@@ -49,11 +59,11 @@ class Subject(StrEnum):
     BYTES = "bytes"
     """The archive has not what it was given."""
     LINES = "lines"
-    """Facts are not what the bytes say."""
+    """What is known of lines is not what the bytes say."""
     TEXTS = "texts"
     """What is searched is not what the lines say."""
     ROWS = "rows"
-    """Derived rows do not follow from the lines."""
+    """Records do not follow from the lines."""
 
 
 class Disagreement(Struct, frozen=True, gc=False):
@@ -69,9 +79,9 @@ class Verified(Struct, frozen=True):
     """A session that was checked, with what should be there in place of what disagrees."""
 
     disagreements: tuple[Disagreement, ...]
-    lines: dict[tuple[str, int], Sequence[LineFact]]
-    """By source and generation, as the bytes say."""
-    derived: DerivedRows | None
+    lines: dict[str, int]
+    """How many lines files have, by source, where that disagrees."""
+    derived: Derived | None
     """None where bytes are missing, so that nothing follows."""
     texts: dict[tuple[str, int], Sequence[bytes]]
     """What is searched of generations, where that disagrees."""
@@ -91,7 +101,7 @@ class _Verification:
         self._known = known
         self._prices = prices
         self._found: list[Disagreement] = []
-        self._lines: dict[tuple[str, int], Sequence[LineFact]] = {}
+        self._lines: dict[str, int] = {}
         self._texts: dict[tuple[str, int], Sequence[bytes]] = {}
         is_large = sum(source.length for source in known.sources) > LARGE
         self._spill = Spill() if is_large else None
@@ -109,7 +119,7 @@ class _Verification:
         if derived is not None and is_outdated(self._known):
             self._report(Subject.ROWS, "session", "was derived by older rules; the next sync derives it again")
         elif derived is not None:
-            self._compare_rows(derived)
+            self._compare_records(derived)
         return Verified(tuple(self._found), self._lines, derived, self._texts)
 
     def _read(self, source: KnownSource, generation: int, length: int) -> Content | None:
@@ -126,13 +136,9 @@ class _Verification:
         content.finish()
         if size != length:
             self._report(Subject.BYTES, where, f"{length} bytes were archived, {size} are present")
-        facts = content.facts
-        self._lines[source.source, generation] = facts
-        stored = self._load(
-            Subject.LINES, where, lambda: self._store.list_lines(self._scope, source.source, generation)
-        )
-        if stored is not None:
-            self._compare(Subject.LINES, where, stored, facts, lambda fact: f"line {fact.number + 1}")
+        if generation == source.generation and content.new != source.lines:
+            self._lines[source.source] = content.new
+            self._report(Subject.LINES, where, f"{source.lines} lines are known, {content.new} are there")
         if not is_outdated(self._known):
             # Only the newest generation is searched.
             texts = content.texts if generation == source.generation else ()
@@ -148,58 +154,78 @@ class _Verification:
         for message in told or ():
             self._report(Subject.TEXTS, where, message)
 
-    def _derive(self, contents: dict[str, Content]) -> DerivedRows:
+    def _derive(self, contents: dict[str, Content]) -> Derived:
         # As when the session was last looked at: what is there comes before what is gone.
         sources = sorted(self._known.sources, key=lambda source: not source.present)
         parts: list[Part] = []
-        main: str | None = None
+        has_main = False
         for source in sources:
-            if source.kind not in DERIVED_FROM or (main is not None and source.kind is SourceKind.TRANSCRIPT):
-                continue
-            if source.kind is SourceKind.TRANSCRIPT:
-                main = source.source
-            parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
+            is_main = source.kind is SourceKind.TRANSCRIPT
+            if source.kind in DERIVED_FROM and not (has_main and is_main):
+                has_main = has_main or is_main
+                parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
         built = assemble(parts, self._known.project_folder, self._prices)
-        generations = {each.source: each.generation for each in sources}
-        emptied = [each.source for each in sources if each.kind in CHAPTERS]
-        return derive(built.session, main, built.chapters, generations, emptied, self._spill)
+        emptied = [each.source for each in sources if each.kind in RECORDED]
+        return built.derive(emptied, is_final=self._spill is not None)
 
-    def _compare_rows(self, derived: DerivedRows) -> None:
-        store, scope, key = self._store, self._scope, self._known.key
-        self._compare_kind("session", self._list_sessions, (derived.session,))
-        self._compare_kind("turn", lambda: store.list_turns(scope, key), derived.turns)
-        self._compare_kind("agent", lambda: store.list_agents(scope, key), derived.agents)
-        for chapter in derived.chapters:
-            self._compare_chapter(chapter)
+    def _compare_records(self, derived: Derived) -> None:
+        found = self._load(Subject.ROWS, "session", self._list_sessions)
+        if found is not None:
+            self._compare(Subject.ROWS, "session", found, [derived.session], "")
+        with self._store.open_session(self._scope, self._known.key) as session:
+            for outline in derived.outline:
+                self._compare_outline(session, outline)
+            files = self._load(Subject.ROWS, "session", lambda: {each.source: each for each in session.files})
+            if files is not None:
+                for chapter in derived.chapters:
+                    self._compare_chapter(files.get(chapter.source), chapter)
 
-    def _compare_chapter(self, rows: ChapterRows) -> None:
-        store, scope, key, source = self._store, self._scope, self._known.key, rows.source
-        asked: tuple[tuple[str, Callable[[], Sequence[DerivedRow]], Sequence[DerivedRow]], ...] = (
-            ("message", lambda: store.list_messages(scope, key, source=source), rows.messages),
-            ("call", lambda: store.list_calls(scope, key, source=source), rows.calls),
-            ("placement", lambda: store.list_placements(scope, key, source), rows.placements),
-            ("sighting", lambda: [*store.list_sightings(scope, key, source=source)], rows.sightings),
-        )
-        for name, ask, expected in asked:
-            self._compare_kind(self._name(name, rows), ask, expected)
+    def _compare_outline(self, session: SessionActions, expected: OutlineBatch) -> None:
+        kind: OutlineKind[Any] = TURNS if expected.kind == TURNS.name else AGENTS
+        name = expected.kind.removesuffix("s")
+        stored = self._load(Subject.ROWS, name, lambda: _list_outline(session, expected.kind))
+        if stored is not None:
+            wanted = [record for _, data in expected.parts for record in kind.unpack(data)]
+            self._compare(Subject.ROWS, name, stored, wanted, "index")
 
-    def _name(self, kind: str, chapter: ChapterRows) -> str:
-        """Return what rows of a chapter are called: those of agents by their file."""
-        found = next(source for source in self._known.sources if source.source == chapter.source)
+    def _compare_chapter(self, file: Chapter | None, expected: ChapterBatch) -> None:
+        where = self._name("segment", expected.source)
+        heads = [] if file is None else file.heads
+        if len(heads) != expected.count:
+            message = f"{len(heads)} segments are there, {expected.count} should be"
+            self._report(Subject.ROWS, where, message)
+        for packed in expected.segments[: len(heads)]:
+            if heads[packed.head.number] != packed.head:
+                self._report(Subject.ROWS, where, f"the head of segment {packed.head.number} differs")
+            if file is not None:
+                self._compare_segment(file, expected.source, packed)
+
+    def _compare_segment(self, file: Chapter, source: str, expected: PackedSegment) -> None:
+        where = self._name("segment", source)
+        found = self._load(Subject.ROWS, where, lambda: file.load(expected.head.number))
+        wanted = unpack_segment(expected.data)
+        if found is None or found == wanted:
+            return
+        before = len(self._found)
+        for name, key in _SECTIONS:
+            subject = Subject.LINES if name == "line" else Subject.ROWS
+            stored = self._load(subject, where, partial(getattr, found, f"{name}s"))
+            if stored is not None:
+                self._compare(subject, self._name(name, source), stored, getattr(wanted, f"{name}s"), key)
+        if len(self._found) == before:
+            # Branches follow from messages; what they disagree about alone is theirs.
+            self._report(Subject.ROWS, where, f"the branches of segment {expected.head.number} differ")
+
+    def _name(self, kind: str, source: str) -> str:
+        """Return what records of a file are called: those of agents by their file."""
+        found = next(each for each in self._known.sources if each.source == source)
         return kind if found.kind is SourceKind.TRANSCRIPT else f"{kind} of {Path(found.path).name}"
 
-    def _compare_kind(
-        self, name: str, ask: Callable[[], Sequence[DerivedRow]], expected: Sequence[DerivedRow]
-    ) -> None:
-        stored = self._load(Subject.ROWS, name, ask)
-        if stored is not None:
-            self._compare(Subject.ROWS, name, stored, expected, lambda row: f"row {row.index}")
-
-    def _list_sessions(self) -> list[DerivedRow]:
+    def _list_sessions(self) -> list[Any]:
         found = self._store.find_sessions(self._scope, self._known.key)
         return [stored.row for stored in found if stored.key == self._known.key]
 
-    def _load(self, subject: Subject, where: str, ask: Callable[[], Sequence[Row]]) -> Sequence[Row] | None:
+    def _load(self, subject: Subject, where: str, ask: Callable[[], T]) -> T | None:
         try:
             return ask()
         except _UNREADABLE as error:
@@ -210,13 +236,14 @@ class _Verification:
         self,
         subject: Subject,
         where: str,
-        stored: Sequence[LineFact | DerivedRow],
-        expected: Sequence[LineFact | DerivedRow],
-        name: Callable[[Any], str],
+        stored: Sequence[Any],
+        expected: Sequence[Any],
+        key: str,
     ) -> None:
+        """Compare records, which are known by one of their fields."""
         if list(stored) == list(expected):
             return
-        told = list(_list_differences(stored, expected, name))
+        told = list(_list_differences(stored, expected, lambda row: f"row {getattr(row, key) if key else 0}"))
         for message in told[:_MOST]:
             self._report(subject, where, message)
         if len(told) > _MOST:
@@ -224,6 +251,10 @@ class _Verification:
 
     def _report(self, subject: Subject, where: str, message: str) -> None:
         self._found.append(Disagreement(self._known.key, subject, where, message))
+
+
+def _list_outline(session: SessionActions, kind: str) -> Sequence[Any]:
+    return session.list_turns() if kind == TURNS.name else session.list_agents()
 
 
 def _explain(error: Exception) -> str:

@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from msgspec import Struct
 
 from turnlog.store.identity import SourceKind
-from turnlog.store.rows import (
-    AgentRow,
-    CallRow,
-    LineFact,
-    MessageRow,
-    PlacementRow,
-    SessionRow,
-    SightingRow,
-    TurnRow,
-)
+from turnlog.store.rows import SessionRow
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
+from turnlog.transcripts.records import SightingRecord
+from turnlog.transcripts.segments import PackedSegment
 
-__all__ = ["ChapterRows", "DerivedRows", "Frame", "SessionBatch", "Several", "SourceBatch"]
+__all__ = ["ChapterBatch", "Derived", "Frame", "OutlineBatch", "SessionBatch", "Several", "SourceBatch"]
 
 
 if TYPE_CHECKING:
@@ -71,8 +64,8 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     in_array: bool = False
     checkpoint: Checkpoint | None = None
     """By which the next look tells what changed; of a file that is gone, as it was."""
-    lines: Several[LineFact] = ()
-    """The new lines."""
+    lines: int = 0
+    """How many are new."""
     texts: Several[bytes] = ()
     """What is searched of lines, packed (`turnlog.store.search.packing`)."""
     texts_from: int | None = None
@@ -83,35 +76,38 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """The source of which the file was a copy when it was first seen."""
 
 
-class ChapterRows(Struct, frozen=True, gc=False):
-    """What follows from one file of lines; each kind in the order of `index`, without gaps if it is all."""
+class ChapterBatch(Struct, frozen=True, gc=False):
+    """The segments of one file that are new or may differ from what there is; the others stay."""
 
     source: str
-    """A source of the session; all rows have the same."""
-    messages: Several[MessageRow] = ()
-    calls: Several[CallRow] = ()
-    placements: Several[PlacementRow] = ()
-    sightings: Several[SightingRow] = ()
-    sizes: tuple[int, int, int, int] | None = None
-    """None if these are all of its rows. Else how many there are of each kind from now on: then only those are
-    here that are new or may differ from what there was at the batch's `base_revision`; the others stay."""
+    """A source of the session."""
+    count: int
+    """How many the file has from now on."""
+    segments: tuple[PackedSegment, ...] = ()
 
 
-class DerivedRows(Struct, frozen=True, gc=False, kw_only=True):
-    """What follows from a session's facts; turns and agents in the order of `index`, from 0 without gaps."""
+class OutlineBatch(Struct, frozen=True, gc=False):
+    """The parts of a session's turns or agents that are new or may differ; the others stay."""
+
+    kind: str
+    count: int
+    """How many parts there are from now on."""
+    parts: tuple[tuple[int, bytes], ...] = ()
+    """By their numbers."""
+
+
+class Derived(Struct, frozen=True, gc=False, kw_only=True):
+    """What follows from a session's lines."""
 
     session: SessionRow
-    turns: tuple[TurnRow, ...] = ()
-    agents: tuple[AgentRow, ...] = ()
-    chapters: tuple[ChapterRows, ...] = ()
-    """Those that may have changed: one that is not named stays as it is, an empty one is emptied."""
-    sizes: tuple[int, int] | None = None
-    """As of a chapter: how many turns and agents there are, if not all of them are here."""
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether it says only what is new, compared with some revision."""
-        return self.sizes is not None or any(chapter.sizes is not None for chapter in self.chapters)
+    outline: tuple[OutlineBatch, ...] = ()
+    chapters: tuple[ChapterBatch, ...] = ()
+    """Those that may have changed: one that is not named stays as it is, one without segments is emptied."""
+    usage: tuple[tuple[str, SightingRecord], ...] = ()
+    """What all files of the session say about some answers, each with its source; if it is not partial, about
+    all answers. A partial one cannot take back what was said of an answer: a file that grows does not."""
+    is_partial: bool = False
+    """Whether it says only what is new, compared with the revision that the batch is based on."""
 
 
 class SessionBatch(Struct, frozen=True, gc=False, kw_only=True):
@@ -127,7 +123,7 @@ class SessionBatch(Struct, frozen=True, gc=False, kw_only=True):
     seen_ns: int
     sources: tuple[SourceBatch, ...]
     """The files of which something is new, those that vanished included."""
-    derived: DerivedRows | None = None
+    derived: Derived | None = None
     """None if nothing is new."""
     derivation: int = 0
     """By which version of the rules they were derived; kept with them."""

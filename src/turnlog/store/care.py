@@ -10,18 +10,16 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.store.accounts.carrying import CarriedAccounts
-from turnlog.store.actions import ActionStore
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
-from turnlog.store.rows import LineFact
-from turnlog.store.timeline import TimelineStore
 
-__all__ = ["NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
+__all__ = ["NOTHING", "NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
 
 
 NO_TEXTS: Mapping[tuple[str, int], Sequence[bytes]] = MappingProxyType({})
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Flaw(Struct, frozen=True, gc=False):
@@ -80,7 +78,7 @@ class Restored(Struct, frozen=True, gc=False):
     """What became of the accounts; None if the backup had none, and they are as they were."""
 
 
-class CaredStore(Store, TimelineStore, ActionStore, Protocol):
+class CaredStore(Store, Protocol):
     """A store that can be taken care of."""
 
     def rewrite(
@@ -88,17 +86,17 @@ class CaredStore(Store, TimelineStore, ActionStore, Protocol):
         scope: Scope,
         key: str,
         revision: int,
-        lines: Mapping[tuple[str, int], Sequence[LineFact]],
-        derived: DerivedRows | None,
+        derived: Derived | None,
         derivation: int = 0,
+        *,
+        lines: Mapping[str, int] = NOTHING,
         texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
     ) -> int:
-        """Write facts and derived rows of a session anew, whatever is there, and return its new revision.
+        """Write what follows from a session's bytes anew, whatever is there, and return its new revision.
 
-        `lines` are all facts of some generations, by source and number. `derived` are all rows, with every
-        chapter, and `derivation` says by which rules they were made; without them, those that are there stay.
-        `texts` are what is searched of some generations, packed. Raises `StoreError` if the session is not
-        there in this revision.
+        `derived` is all of it, with every chapter, and `derivation` says by which rules it was made; without
+        it, what is there stays. `lines` says how many lines files have, and `texts` are what is searched of
+        some generations, packed. Raises `StoreError` if the session is not there in this revision.
         """
 
     def clear_texts(self) -> None:

@@ -1,6 +1,8 @@
 """What a store must do.
 
-`Archive` keeps bytes, `Store` keeps facts and derived rows; both are small, so that other engines can follow.
+`Archive` keeps bytes, `Store` keeps segments, and rows for what is asked across sessions. What is asked about
+one session is asked of `open_session`, and is the same for every engine.
+
 A store writes batches; all else are queries, and every query takes a `Scope`. `turnlog.testing.store_contract`
 holds any store to what is said here.
 """
@@ -8,6 +10,7 @@ holds any store to what is said here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
 
@@ -27,24 +30,15 @@ from turnlog.store.lists import (
 )
 from turnlog.store.marks import MarkChange, MarkedSession, Marks
 from turnlog.store.people import PeopleStore
-from turnlog.store.rows import (
-    AgentRow,
-    CallRow,
-    LineFact,
-    MessageRow,
-    PlacementRow,
-    SightingRow,
-    TurnRow,
-)
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
 from turnlog.store.usage.source import UsageSource
-from turnlog.store.windows import WindowedStore
+from turnlog.store.windows import AnswerUse, FileCounts
 from turnlog.transcripts.files.fingerprints import Checkpoint
+from turnlog.transcripts.queries.actions import SessionActions
 
 __all__ = [
     "Archive",
-    "BEGINNING",
     "ChangeEntry",
     "ChangeKind",
     "ChangeListener",
@@ -53,11 +47,7 @@ __all__ = [
     "SessionOrder",
     "Store",
     "StoredSession",
-    "Twin",
 ]
-
-BEGINNING = 64
-"""How many lines are the beginning of a transcript: by these copies of it are told."""
 
 
 class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
@@ -80,17 +70,6 @@ class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
     checkpoint: Checkpoint | None
     agent_id: str | None = None
     run_id: str | None = None
-    copied_from: str | None = None
-
-
-class Twin(Struct, frozen=True, gc=False, kw_only=True):
-    """A session whose transcript begins with a certain message."""
-
-    key: str
-    session_id: str
-    """As its file is called."""
-    told_id: str | None
-    """As the line says that follows the message."""
     copied_from: str | None = None
 
 
@@ -158,8 +137,8 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Store(WindowedStore, PeopleStore, Protocol):
-    """Facts and derived rows, by session and revision."""
+class Store(PeopleStore, Protocol):
+    """Sessions, each as bytes, as segments, and as a row of the lists."""
 
     @property
     def archive(self) -> Archive:
@@ -178,12 +157,6 @@ class Store(WindowedStore, PeopleStore, Protocol):
 
     def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
         """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
-
-    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
-        """Return the sessions whose transcripts begin with the line of a uuid and one that follows it, by key.
-
-        That is to say: both are among the first `BEGINNING` lines of the newest generation.
-        """
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix."""
@@ -227,37 +200,21 @@ class Store(WindowedStore, PeopleStore, Protocol):
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
 
-    def list_lines(
-        self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
-    ) -> list[LineFact]:
-        """Return lines of a generation, in order."""
-
-    def list_messages(
-        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
-    ) -> list[MessageRow]:
-        """Return a window of the messages of a chapter: without `source`, of the transcript."""
-
-    def list_placements(
-        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
-    ) -> list[PlacementRow]:
-        """Return where lines of a chapter went, from a line's number on."""
-
-    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
-        """Return the calls of a chapter; without `source`, of all: the transcript's first, then by source."""
-
-    def list_turns(self, scope: Scope, key: str, *, first: int = 0, count: int | None = None) -> list[TurnRow]:
-        """Return a session's turns, from one on."""
-
-    def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
-        """Return a session's agents."""
-
-    def list_sightings(
-        self, scope: Scope, key: str | None = None, *, source: str | None = None
-    ) -> Iterator[SightingRow]:
-        """Yield what files say about usage: of a chapter, of one session (as in `list_calls`), or of all."""
-
     def read_usage(self, scope: Scope) -> UsageSource:
         """Return what sessions used and cost, each answer once, whichever of them came first."""
+
+    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
+        """Return what answers used, those that are known, in the order of their ids."""
+
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        """Return a number that is another one as soon as `find_answers` tells otherwise of a session's answers.
+
+        Answers stand in several sessions, and each counts once: what it used may change with a session that
+        is not this one, whose revision stays as it is.
+        """
+
+    def count_files(self, scope: Scope) -> FileCounts:
+        """Return how much there is of all sessions."""
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
@@ -288,6 +245,15 @@ class Store(WindowedStore, PeopleStore, Protocol):
 
         By `NEWEST`, pages together have all of them; `cursor` is `next` of the page before. `cancelled` is
         asked often, and ends the search when it says so: raises `SearchCancelledError`. Raises `CursorError`.
+        """
+
+    def open_session(
+        self, scope: Scope, key: str, *, hooks: str | None = None
+    ) -> AbstractContextManager[SessionActions]:
+        """Return all that is kept of one session, as it is now; it stays so until it is closed.
+
+        `hooks` is the id by which hooks know the session; without it, they told nothing. Of a session that is
+        not there, there is nothing: it has no chapters.
         """
 
     def settle(self) -> None:

@@ -6,8 +6,9 @@ turnlog imports this package.
 
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.merging import merge_rows
-from turnlog.testing.row_builders import make_message_row, make_rows, make_session_row
+from turnlog.testing.memory_session import FileRecords, MemorySession, pack_records, unpack_records
+from turnlog.testing.merging import merge_derived
+from turnlog.testing.row_builders import make_derived, make_message, make_session_row
 from turnlog.testing.store_contract import CaredStoreContract, StoreContract
 
 __all__ = [
@@ -15,12 +16,16 @@ __all__ = [
     "make_lines",
     "make_key",
     "make_batch",
-    "make_rows",
+    "make_derived",
     "make_session_row",
-    "make_message_row",
+    "make_message",
+    "FileRecords",
+    "pack_records",
+    "unpack_records",
+    "MemorySession",
     "Answers",
     "collect_answers",
-    "merge_rows",
+    "merge_derived",
     "StoreContract",
     "CaredStoreContract",
 ]

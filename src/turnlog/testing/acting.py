@@ -3,68 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from turnlog.store.actions import (
-    ENDING_EVENTS,
-    ActionFilter,
-    ActionKind,
-    ActionOutline,
-    ActionPoint,
-    ActionTally,
-    TimeSpan,
-)
-from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
-from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.rows import CallRow, MessageRow, PlacementRow
-from turnlog.store.timeline import FIRST_EVENTS, PARENTS_EVENTS
+from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.matching import Told, match_lines
 from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.queries.actions import (
+    Action,
+    ActionFilter,
+    ActionKind,
+    ActionPoint,
+    ActionTally,
+    TimeSpan,
+)
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.queries.timeline import FIRST_EVENTS, PARENTS_EVENTS, HookFact
+from turnlog.transcripts.records import CallRecord, EventRecord
 
 __all__ = ["ScannedSession"]
+
+_ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
 
 
 class _Chapter(Struct, frozen=True):
     source: str
     is_main: bool
     agent_id: str | None
-    messages: list[MessageRow]
-    calls: list[CallRow]
-    placements: list[PlacementRow]
+    records: FileRecords
 
 
 class ScannedSession:
-    """All rows of a session, and all deliveries of its hooks."""
+    """All records of a session's conversations, in their order, and all deliveries of its hooks."""
 
-    def __init__(self, store: CaredStore, scope: Scope, key: str, session_id: str) -> None:
-        known = store.find_known(scope, key)
-        sources = [] if known is None else [each for each in known.sources if each.kind.has_lines]
+    def __init__(self, chapters: Mapping[ChapterFacts, FileRecords], hooks: Iterable[HookFact] = ()) -> None:
         self.chapters = [
-            _Chapter(
-                each.source,
-                each.kind is SourceKind.TRANSCRIPT,
-                each.agent_id,
-                store.list_messages(scope, key, source=each.source),
-                store.list_calls(scope, key, source=each.source),
-                store.list_placements(scope, key, each.source),
-            )
-            for each in sorted(sources, key=lambda each: (each.kind is not SourceKind.TRANSCRIPT, each.source))
+            _Chapter(facts.source, facts.is_main, facts.agent_id, records)
+            for facts, records in chapters.items()
         ]
-        found = store.list_deliveries(scope, session_id, count=1_000_000)
-        self._ends = [each for each in found if each.event_name in ENDING_EVENTS]
-        self.deliveries = sorted(
-            (
-                each
-                for each in found
-                if each.event_name != "SessionEnd" and each.notification_type != "auth_success"
-            ),
-            key=lambda each: (each.received_ns, each.delivery_id),
-        )
+        found = sorted(hooks, key=lambda each: (each.received_ns, each.delivery_id))
+        self._ends = [each for each in found if each.event_name in _ENDING_EVENTS]
+        self.deliveries = [each for each in found if is_event(each)]
 
     def list_under(self, source: str) -> dict[int | None, list[str]]:
         """Return the ids of the deliveries under each message of a chapter."""
@@ -76,22 +58,22 @@ class ScannedSession:
                 under.setdefault(message, []).append((is_later, delivery.received_ns, delivery.delivery_id))
         return {message: [id for *_, id in sorted(found)] for message, found in under.items()}
 
-    def find_place(self, delivery: HookDelivery) -> tuple[str, int | None]:
+    def find_place(self, delivery: HookFact) -> tuple[str, int | None]:
         """Return the chapter and the message that a delivery stands under."""
         found = [(each.source, *place) for each in self.chapters for place in self._place(delivery, each)]
         return found[0][:2]
 
-    def list_actions(self, where: ActionFilter, slowest: bool = False) -> list[tuple[ActionOutline, str]]:
-        """Return the wanted actions in order; of deliveries with their ids in place of their numbers."""
-        found = [each for each in self._list_all() if _is_wanted(each[0], where)]
+    def list_actions(self, where: ActionFilter, slowest: bool = False) -> list[Action]:
+        """Return the wanted actions in order."""
+        found = [each for each in self._list_all() if _is_wanted(each, where)]
         if slowest:
-            timed = [each for each in found if each[0].duration_ms is not None]
-            return sorted(timed, key=lambda each: (-(each[0].duration_ms or 0), each[0].point))
-        return sorted(found, key=lambda each: each[0].point)
+            timed = [each for each in found if each.duration_ms is not None]
+            return sorted(timed, key=lambda each: (-(each.duration_ms or 0), each.point))
+        return sorted(found, key=lambda each: each.point)
 
     def tally(self, where: ActionFilter, spans: int) -> ActionTally:
         """Return all actions at a glance."""
-        actions = [each for each, _ in self._list_all()]
+        actions = [*self._list_all()]
         times = [at for at in self._list_times() if at > 0]
         first, last = min(times, default=0), max(times, default=0)
         width = max(-(-(last - first + 1) // spans), 1)
@@ -109,29 +91,30 @@ class ScannedSession:
             ),
         )
 
-    def _place(self, delivery: HookDelivery, chapter: _Chapter) -> Iterator[tuple[int | None, bool]]:
+    def _place(self, delivery: HookFact, chapter: _Chapter) -> Iterator[tuple[int | None, bool]]:
         asked = delivery.tool_use_id
         callers = [
             (each.source, call.message)
             for each in self.chapters
-            for call in each.calls
+            for call in each.records.calls
             if asked is not None and call.id == asked and call.message is not None
         ]
         if callers:
             yield from [(message, True) for source, message in callers if source == chapter.source][:1]
         elif self._find_speaker(delivery) == chapter.source:
             at = delivery.received_ns // 1000
-            above = [each.index for each in chapter.messages if (each.reached or 0) <= at]
+            above = [each.index for each in chapter.records.messages if (each.reached or 0) <= at]
             yield (max(above) if above else None), False
 
-    def _find_speaker(self, delivery: HookDelivery) -> str:
+    def _find_speaker(self, delivery: HookFact) -> str:
         agent = None if delivery.event_name in PARENTS_EVENTS else delivery.agent_id
         own = [each.source for each in self.chapters if agent is not None and each.agent_id == agent]
         return own[0] if own else self.chapters[0].source
 
-    def _match(self) -> dict[tuple[str, int], HookDelivery]:
+    def match(self) -> dict[tuple[str, int], HookFact]:
+        """Return the deliveries that lines tell of, by the chapters and numbers of the lines."""
         lines = [
-            (each.source, row) for each in self.chapters for row in each.placements if row.hook is not None
+            (each.source, row) for each in self.chapters for row in each.records.events if row.hook is not None
         ]
         told = [Told(row.hook or "", row.tool_use_id, row.time) for _, row in lines]
         deliveries = [
@@ -139,35 +122,35 @@ class ScannedSession:
             for each in self.deliveries
         ]
         found = match_lines(told, deliveries)
-        return {(lines[at][0], lines[at][1].index): self.deliveries[number] for at, number in found.items()}
+        return {(lines[at][0], lines[at][1].line): self.deliveries[number] for at, number in found.items()}
 
     def _list_times(self) -> Iterator[int]:
         for chapter in self.chapters:
-            yield from (call.reached or 0 for call in chapter.calls)
-            yield from (row.reached or 0 for row in chapter.placements if row.category is not None)
+            yield from (call.reached or 0 for call in chapter.records.calls)
+            yield from (row.reached or 0 for row in chapter.records.events)
         yield from (each.received_ns // 1000 for each in self.deliveries)
 
-    def _list_all(self) -> Iterator[tuple[ActionOutline, str]]:
-        told = self._match()
+    def _list_all(self) -> Iterator[Action]:
+        told = self.match()
         for chapter in self.chapters:
             rank = 0 if chapter.is_main else 1
-            for call in chapter.calls:
+            for call in chapter.records.calls:
                 point = ActionPoint(call.reached or 0, rank, chapter.source, call.line, call.block + 1)
-                yield self._build_call(call, point), ""
-            for row in chapter.placements:
-                if row.category is not None and (chapter.source, row.index) not in told:
-                    point = ActionPoint(row.reached or 0, rank, chapter.source, row.index, 0)
-                    yield _build_event(row, point), ""
-        rows = {(each.source, row.index): row for each in self.chapters for row in each.placements}
+                yield self._build_call(call, point)
+            for row in chapter.records.events:
+                if (chapter.source, row.line) not in told:
+                    point = ActionPoint(row.reached or 0, rank, chapter.source, row.line, 0)
+                    yield _build_event(row, point)
+        rows = {(each.source, row.line): row for each in self.chapters for row in each.records.events}
         for delivery in self.deliveries:
             lines = [rows[place] for place, owner in told.items() if owner is delivery]
-            yield _build_hook(delivery, lines), delivery.delivery_id
+            yield _build_hook(delivery, lines)
 
-    def _build_call(self, call: CallRow, point: ActionPoint) -> ActionOutline:
+    def _build_call(self, call: CallRecord, point: ActionPoint) -> Action:
         took = None
         if call.started is not None and call.ended is not None and call.ended >= call.started:
             took = (call.ended - call.started) // 1000
-        return ActionOutline(
+        return Action(
             kind=ActionKind.CALL,
             point=point,
             number=call.index,
@@ -177,7 +160,7 @@ class ScannedSession:
             duration_ms=took,
         )
 
-    def _tell_state(self, call: CallRow) -> ActionState:
+    def _tell_state(self, call: CallRecord) -> ActionState:
         own = [each for each in self.deliveries if call.id is not None and each.tool_use_id == call.id]
         if call.state != CallState.UNRESOLVED or not own or own[-1].event_name not in FIRST_EVENTS:
             return CALL_STATES[CallState(call.state)]
@@ -186,25 +169,25 @@ class ScannedSession:
         return ActionState.WAITING if own[-1].event_name == "PermissionRequest" else ActionState.RUNNING
 
 
-def _build_event(row: PlacementRow, point: ActionPoint) -> ActionOutline:
-    return ActionOutline(
+def _build_event(row: EventRecord, point: ActionPoint) -> Action:
+    return Action(
         kind=ActionKind.EVENT,
         point=point,
-        number=row.index,
-        category=row.category or "",
-        state=row.state or "",
-        name=row.name or "",
+        number=row.line,
+        category=row.category,
+        state=row.state,
+        name=row.name,
         duration_ms=row.duration_ms,
     )
 
 
-def _build_hook(delivery: HookDelivery, lines: Sequence[PlacementRow]) -> ActionOutline:
+def _build_hook(delivery: HookFact, lines: Sequence[EventRecord]) -> Action:
     failed = delivery.event_name in FAILED_HOOKS or any(line.state == ActionState.FAILED for line in lines)
     name = f"{delivery.received_ns % 1000:03}{delivery.delivery_id}"
-    return ActionOutline(
+    return Action(
         kind=ActionKind.HOOK,
         point=ActionPoint(delivery.received_ns // 1000, 2, name),
-        number=0,
+        number=delivery.id,
         category=(Category.ERROR if delivery.event_name in TOLD_FAILURES else Category.HOOK).value,
         state=(ActionState.FAILED if failed else ActionState.NOTE).value,
         name=delivery.event_name,
@@ -212,7 +195,7 @@ def _build_hook(delivery: HookDelivery, lines: Sequence[PlacementRow]) -> Action
     )
 
 
-def _is_wanted(action: ActionOutline, where: ActionFilter) -> bool:
+def _is_wanted(action: Action, where: ActionFilter) -> bool:
     took = action.duration_ms
     return (
         (where.categories is None or action.category in where.categories)

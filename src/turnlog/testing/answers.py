@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, Store
-from turnlog.store.lists import SessionOrder
+from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.parsing import parse_query
 from turnlog.store.usage.cells import merge_cells
 
-__all__ = ["Answers", "collect_answers", "read_bytes", "sort_sources"]
+__all__ = ["Answers", "collect_answers", "list_records", "read_bytes", "sort_sources"]
 
 Answers = dict[str, list[object]]
 """By the name of the query, what it found; a query that finds nothing has an empty list."""
@@ -24,6 +24,8 @@ _ANYTHING = parse_query("*e* OR *o*")
 _MANY = 10_000
 _BEGINNINGS = ("session-1-main-0", "session-1-main-1", "session-2-main-0")
 """The uuids of first lines, as `make_lines` makes them."""
+_ANSWERS = ("msg-session-1-main-1", "msg-session-1-main-3", "msg-session-2-main-1")
+"""The ids of answers, as it makes them."""
 
 
 def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession] | None = None) -> Answers:
@@ -41,7 +43,20 @@ def collect_answers(store: Store, scope: Scope, sessions: Iterable[KnownSession]
             for generation in range(source.generation + 1)
         ],
     )
-    return asking.ask_lists() | asking.ask_rows() | asking.ask_usage() | asking.ask_archive()
+    opened = {"open_session": [found for each in known for found in list_records(store, scope, each)]}
+    return asking.ask_lists() | opened | asking.ask_usage() | asking.ask_archive()
+
+
+def list_records(store: Store, scope: Scope, known: KnownSession) -> list[object]:
+    """Return all that is kept of one session, and the bytes of its lines."""
+    with store.open_session(scope, known.key) as session:
+        found: list[object] = []
+        for file in session.files:
+            lines = [*file.list_lines()]
+            found += [file.facts, *file.heads, *lines, *file.list_messages(), *file.list_calls()]
+            found += [*file.list_events(), *file.list_sightings(), *file.list_branches()]
+            found += [*file.read_raw(line.number for line in lines).items()]
+        return [*found, *session.list_turns(), *session.list_agents()]
 
 
 class _Asking(Struct, frozen=True):
@@ -59,12 +74,16 @@ class _Asking(Struct, frozen=True):
         return {
             "find_known": [sort_sources(found) for key in keys if (found := store.find_known(scope, key))],
             "list_known": [sort_sources(found) for found in store.list_known(scope)],
-            "list_twins": [found for uuid in _BEGINNINGS for found in store.list_twins(scope, uuid)],
             "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
             "list_sessions": [
                 (order, found)
                 for order in SessionOrder
                 for found in store.list_sessions(scope, order=order).sessions
+            ]
+            + [
+                (uuid, found.key)
+                for uuid in _BEGINNINGS
+                for found in store.list_sessions(scope, SessionFilter(head=uuid)).sessions
             ],
             "list_facets": _list_facets(store, scope),
             "list_projects": [*store.list_projects(scope)],
@@ -75,51 +94,11 @@ class _Asking(Struct, frozen=True):
             "find_last_change": [seq for seq in (store.find_last_change(scope),) if seq],
         }
 
-    def ask_rows(self) -> Answers:
-        """Ask for what sessions are made of."""
-        store, scope, keys, sources = self.store, self.scope, self.keys, self.sources
-        return {
-            "list_lines": [
-                (source, generation, fact)
-                for source, generation in self.generations
-                for fact in store.list_lines(scope, source, generation)
-            ],
-            "list_messages": [
-                (key, source, row)
-                for key in keys
-                for source in (None, *sources)
-                for row in store.list_messages(scope, key, source=source)
-            ],
-            "list_placements": [
-                (key, row)
-                for key in keys
-                for source in sources
-                for row in store.list_placements(scope, key, source)
-            ],
-            "list_calls": [
-                (key, source, row)
-                for key in keys
-                for source in (None, *sources)
-                for row in store.list_calls(scope, key, source=source)
-            ],
-            "list_turns": [(key, row) for key in keys for row in store.list_turns(scope, key)],
-            "list_agents": [(key, row) for key in keys for row in store.list_agents(scope, key)],
-        }
-
     def ask_usage(self) -> Answers:
         """Ask for what was used."""
         store, scope, usage = self.store, self.scope, self.store.read_usage(self.scope)
-        of_sessions = (
-            (key, source, row)
-            for key in self.keys
-            for source in (None, *self.sources)
-            for row in store.list_sightings(scope, key, source=source)
-        )
         return {
-            "list_sightings": [
-                *of_sessions,
-                *sorted(store.list_sightings(scope), key=lambda row: (row.source, row.index)),
-            ],
+            "find_answers": [*store.find_answers(scope, _ANSWERS)],
             "read_usage": [
                 *merge_cells(usage.list_cells()),
                 *sorted(usage.list_answers(), key=lambda answer: answer.message),

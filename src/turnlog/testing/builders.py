@@ -13,14 +13,12 @@ from types import MappingProxyType
 import msgspec
 
 from turnlog.ingest.contents import Content
-from turnlog.ingest.facts import build_fact
 from turnlog.messages import Line
-from turnlog.store.batch import DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.frames import cut_frames
 from turnlog.store.identity import SourceKind, name_source
 from turnlog.store.interface import KnownSession, KnownSource
-from turnlog.store.rows import LineFact
-from turnlog.testing.row_builders import TIME, SourceLines, make_rows
+from turnlog.testing.row_builders import TIME, FileLines, make_derived
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.files.records import LineSplitter
 
@@ -93,7 +91,7 @@ def make_batch(
     session_id: str = "session-1",
     known: KnownSession | None = None,
     moved: Mapping[str, str] = _NONE,
-    rows: DerivedRows | None = None,
+    derived: Derived | None = None,
     owner: str = OWNER,
     origin: str = ORIGIN,
     project_folder: str = _FOLDER,
@@ -103,7 +101,7 @@ def make_batch(
 
     Of the files that are `known`, those that are not among them have vanished; those that go on as they were
     are appended to, all others start a new generation. `moved` tells by new paths under which ones files were
-    first seen. Without `rows`, they are made of the files that are there.
+    first seen. Without `derived`, records are made of the files that are there.
     """
     before = {source.source: source for source in known.sources} if known else {}
     looks: list[_Look] = []
@@ -112,9 +110,9 @@ def make_batch(
         kind = _tell_kind(path, session_id)
         looks.append(_Look(source, kind, _full_path(project_folder, path), data, before.pop(source, None)))
     gone = [_vanish(source) for source in before.values() if source.present]
-    if rows is None and any(look.is_new for look in looks):
+    if derived is None and any(look.is_new for look in looks):
         emptied = tuple(source.source for source in before.values() if source.kind.has_lines)
-        rows = make_rows(
+        derived = make_derived(
             session_id, tuple(look.lines() for look in looks), folder=project_folder, emptied=emptied
         )
     return SessionBatch(
@@ -125,7 +123,7 @@ def make_batch(
         project_folder=project_folder,
         seen_ns=seen_ns,
         sources=(*(look.batch() for look in looks if look.is_new or look.is_elsewhere), *gone),
-        derived=rows,
+        derived=derived,
     )
 
 
@@ -155,7 +153,7 @@ class _Look:
 
     def batch(self) -> SourceBatch:
         start = self.base.length if self.base else 0
-        facts, consumed, in_array = self._read(self.base)
+        lines, consumed, in_array = self._read(self.base)
         content = Content(self.source, self.kind, self.base)
         content.add(self.data)
         content.finish()
@@ -174,14 +172,14 @@ class _Look:
             consumed=consumed,
             in_array=in_array,
             checkpoint=self._checkpoint(consumed, in_array),
-            lines=facts,
+            lines=len(lines),
             texts=content.texts,
             texts_from=content.texts_from,
             agent_id=agent if self.kind in (SourceKind.AGENT, SourceKind.AGENT_META) else None,
         )
 
-    def lines(self) -> SourceLines:
-        return SourceLines(self.source, self.kind, self.generation, self._read(None)[0])
+    def lines(self) -> FileLines:
+        return FileLines(self.source, self.kind, self._read(None)[0])
 
     def _compare(self) -> Change:
         if self.known is None:
@@ -195,14 +193,13 @@ class _Look:
             return Change.REWRITTEN
         return Change.APPENDED if len(self.data) > self.known.length else Change.UNCHANGED
 
-    def _read(self, base: KnownSource | None) -> tuple[tuple[LineFact, ...], int, bool]:
+    def _read(self, base: KnownSource | None) -> tuple[tuple[Line, ...], int, bool]:
         if not self.kind.has_lines:
             return (), 0, False
-        start, in_array, number = (base.consumed, base.in_array, base.lines) if base else (0, False, 0)
+        start, in_array = (base.consumed, base.in_array) if base else (0, False)
         splitter = LineSplitter(self.source, start, in_array)
-        lines: list[Line] = [*splitter.feed(self.data[start:]), *splitter.finish()]
-        facts = tuple(build_fact(line, index) for index, line in enumerate(lines, number))
-        return facts, splitter.consumed, splitter.in_array
+        lines = (*splitter.feed(self.data[start:]), *splitter.finish())
+        return lines, splitter.consumed, splitter.in_array
 
     def _checkpoint(self, consumed: int, in_array: bool) -> Checkpoint:
         return Checkpoint(

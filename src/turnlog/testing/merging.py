@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TypeVar
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import ChapterRows, DerivedRows
-from turnlog.store.rows import DerivedRow
+from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
 
-__all__ = ["merge_rows"]
+__all__ = ["merge_derived"]
 
-R = TypeVar("R", bound=DerivedRow)
+P = TypeVar("P")
 
 
-def merge_rows(before: DerivedRows | None, new: DerivedRows) -> DerivedRows:
-    """Return all rows of a session: those that are new, and of what there was before all that stays.
+def merge_derived(before: Derived | None, new: Derived) -> Derived:
+    """Return all that is kept of a session: what is new, and of what there was before all that stays.
 
-    Raises `StoreError` if rows would be missing.
+    Raises `StoreError` if segments or parts would be missing.
     """
-    turns, agents = new.sizes or (None, None)
     chapters = {} if before is None else {chapter.source: chapter for chapter in before.chapters}
     for chapter in new.chapters:
-        chapters[chapter.source] = _merge_chapter(chapters.get(chapter.source), chapter)
-    return DerivedRows(
-        session=new.session,
-        turns=_merge(() if before is None else before.turns, new.turns, turns),
-        agents=_merge(() if before is None else before.agents, new.agents, agents),
-        chapters=tuple(chapters.values()),
+        known = chapters.get(chapter.source, ChapterBatch(chapter.source, 0))
+        held = {each.head.number: each for each in (*known.segments, *chapter.segments)}
+        chapters[chapter.source] = ChapterBatch(chapter.source, chapter.count, _take(held, chapter.count))
+    outline = {} if before is None else {each.kind: each for each in before.outline}
+    for each in new.outline:
+        parts = dict((*outline.get(each.kind, OutlineBatch(each.kind, 0)).parts, *each.parts))
+        numbered = {number: (number, data) for number, data in parts.items()}
+        outline[each.kind] = OutlineBatch(each.kind, each.count, _take(numbered, each.count))
+    usage = new.usage
+    if before is not None and new.is_partial:
+        named = {record.message_id for _, record in new.usage}
+        usage = (*(each for each in before.usage if each[1].message_id not in named), *new.usage)
+    return Derived(
+        session=new.session, outline=tuple(outline.values()), chapters=tuple(chapters.values()), usage=usage
     )
 
 
-def _merge_chapter(before: ChapterRows | None, new: ChapterRows) -> ChapterRows:
-    old = before or ChapterRows(new.source)
-    messages, calls, placements, sightings = new.sizes or (None, None, None, None)
-    return ChapterRows(
-        new.source,
-        _merge(old.messages, new.messages, messages),
-        _merge(old.calls, new.calls, calls),
-        _merge(old.placements, new.placements, placements),
-        _merge(old.sightings, new.sightings, sightings),
-    )
-
-
-def _merge(before: Sequence[R], new: Sequence[R], size: int | None) -> tuple[R, ...]:
-    if size is None:
-        return tuple(new)
-    rows = {row.index: row for row in (*before, *new)}
-    missing = [index for index in range(size) if index not in rows]
+def _take(held: Mapping[int, P], count: int) -> tuple[P, ...]:
+    missing = [number for number in range(count) if number not in held]
     if missing:
-        raise StoreError(f"Expected {size} rows without gaps, row {missing[0]} is missing")
-    return tuple(rows[index] for index in range(size))
+        raise StoreError(f"Expected {count} parts without gaps, part {missing[0]} is missing")
+    return tuple(held[number] for number in range(count))

@@ -16,7 +16,6 @@ from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource, Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.rows import CallRow, LineFact, MessageRow
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher
@@ -25,6 +24,7 @@ from turnlog.store.search.paging import NO_SNIPPET
 from turnlog.store.search.reading import read_delivery, read_line
 from turnlog.store.search.settings import Setting
 from turnlog.store.search.snippets import build_snippet
+from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
 
 __all__ = ["Scan"]
 
@@ -40,23 +40,28 @@ class _Text(Struct, frozen=True):
 
 
 class _Chapter:
-    """What rows say of the lines of one file."""
+    """What records say of the lines of one file."""
 
     def __init__(self, store: Store, scope: Scope, session: KnownSession, source: KnownSource) -> None:
-        key, name = session.key, source.source
-        messages = store.list_messages(scope, key, source=name)
-        placements = store.list_placements(scope, key, name)
         self.source = source
         self.session = session
-        self.message_of: dict[int, MessageRow] = {
-            row.index: messages[row.message] for row in placements if row.message is not None
-        }
-        self.calls: dict[tuple[str, Place, int], CallRow] = {}
-        for call in store.list_calls(scope, key):
-            self.calls.setdefault(("tool-input", call.at, call.block), call)
-            if call.result_at is not None and call.result_block is not None:
-                self.calls.setdefault(("tool-output", call.result_at, call.result_block), call)
-        self.agent_types = {agent.id: agent.type for agent in store.list_agents(scope, key)}
+        self.lines: list[LineRecord] = []
+        self.message_of: dict[int, MessageRecord] = {}
+        self.calls: dict[tuple[str, int, int], CallRecord] = {}
+        key = session.key
+        with store.open_session(scope, key) as records:
+            chapter = records.find_chapter(source.source)
+            if chapter is not None:
+                messages = [*chapter.list_messages()]
+                self.lines = [*chapter.list_lines()]
+                self.message_of = {
+                    line.number: messages[line.message] for line in self.lines if line.message is not None
+                }
+                for call in chapter.list_calls():
+                    self.calls.setdefault(("tool-input", call.line, call.block), call)
+                    if call.result_line is not None and call.result_block is not None:
+                        self.calls.setdefault(("tool-output", call.result_line, call.result_block), call)
+            self.agent_types = {agent.id: agent.type for agent in records.list_agents()}
         machines = _Machines(store, scope)
         self.person, self.machine = machines.find_person(session.origin), machines.name(session.origin)
         found = [each for each in store.find_sessions(scope, key) if each.key == key]
@@ -139,21 +144,21 @@ def _list_texts(store: Store, scope: Scope) -> Iterator[tuple[_Text, int]]:
 def _list_of_file(store: Store, scope: Scope, chapter: _Chapter) -> Iterator[tuple[_Text, int]]:
     source = chapter.source
     time = 0
-    for fact in store.list_lines(scope, source.source, source.generation):
+    for fact in chapter.lines:
         time = time if fact.time is None else fact.time
         place = Place(source.source, source.generation, fact.offset)
         line = read_line(store.archive.read(scope, place, fact.length))
         for ordinal, passage in enumerate(line.passages):
-            call = chapter.calls.get((passage.kind, place, passage.block))
+            call = chapter.calls.get((passage.kind, fact.number, passage.block))
             text = _build(chapter, fact, place, call, passage.kind, ordinal, passage.is_error, time)
             yield _Text(passage.text, text.hit, replace(text.setting, branch=line.branch)), time
 
 
 def _build(
     chapter: _Chapter,
-    fact: LineFact,
+    fact: LineRecord,
     place: Place,
-    call: CallRow | None,
+    call: CallRecord | None,
     kind: str,
     ordinal: int,
     is_error: bool,

@@ -34,9 +34,7 @@ from turnlog.testing.contracts.people_care import PeopledCareContract
 from turnlog.testing.contracts.queries import QueryContract
 from turnlog.testing.contracts.search import SearchContract
 from turnlog.testing.contracts.searched_care import SearchedCareContract
-from turnlog.testing.contracts.timeline import TimelineContract
 from turnlog.testing.contracts.values import ValueContract
-from turnlog.testing.contracts.windows import WindowContract
 
 __all__ = ["CaredStoreContract", "PeopleContract", "StoreContract"]
 
@@ -47,7 +45,6 @@ class StoreContract(
     ChapterContract,
     NewsContract,
     QueryContract,
-    WindowContract,
     ListContract,
     MarkContract,
     FeedContract,
@@ -63,7 +60,6 @@ class CaredStoreContract(
     MendContract,
     ForgetContract,
     HookContract,
-    TimelineContract,
     PeopledCareContract,
     PeopleContract,
     StoreContract,

@@ -13,6 +13,7 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
@@ -23,6 +24,7 @@ from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.segments import pack_segment, unpack_segment
 
 
 class Archive:
@@ -167,7 +169,12 @@ def test_a_clean_archive_is_verified_beside_the_server(archive: Archive) -> None
 
 def test_what_disagrees_is_found(archive: Archive) -> None:
     connection = apsw.Connection(str(archive.place))
-    connection.execute("UPDATE calls SET started = started + 1")
+    rows: list[Any] = connection.execute("SELECT id, data FROM segments WHERE calls > 0").fetchall()
+    for number, data in rows:
+        was = unpack_segment(data)
+        calls = [replace(call, started=call.started and call.started + 1) for call in was.calls]
+        packed = pack_segment(was.lines, was.messages, calls, was.events, was.sightings)
+        connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
     connection.execute("UPDATE tail_frames SET data = zeroblob(length(data)) WHERE id = 1")
     connection.close()
     archive.post("/api/archive/verify")

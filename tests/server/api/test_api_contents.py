@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, Writer, say
+from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, Writer, picture, say
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
@@ -79,6 +79,34 @@ def test_images_are_only_where_they_are(api: Served) -> None:
         f"{base}/{source}/{generation}/99999999999999999999/0",
     ):
         assert api.get(path).status in (404, 422), path
+
+
+def test_an_image_outlives_the_rewriting_of_its_file(tmp_path: Path) -> None:
+    session = "10119000-0000-4000-8000-000000000008"
+    to = Writer(session)
+    to.user("Hello")
+    to.user([say("What is this?"), picture(PIXEL)])
+    path = tmp_path / "claude" / "projects" / "p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True)
+    store = open_store(tmp_path / "turnlog.db")
+    with serving(tmp_path / "home", store=store) as api:
+        path.write_bytes(to.data)
+        sync(store, tmp_path / "turnlog.db", locate_sessions([tmp_path / "claude"]).sessions, origin="test")
+        [image] = list_shown(api, session)
+        path.write_bytes(b"\n" + to.data.replace(b"Hello", b"Hi"))
+        sync(store, tmp_path / "turnlog.db", locate_sessions([tmp_path / "claude"]).sessions, origin="test")
+        [again] = list_shown(api, session)
+        assert image != again
+        assert [api.get(each).body for each in (image, again)] == [PIXEL, PIXEL]
+        base, offset, number = image.rsplit("/", 2)
+        for missing in (f"{base}/{int(offset) + 1}/{number}", f"{base}/99999/{number}", f"{base}/0/{number}"):
+            assert api.get(missing).status == 404
+    store.close()
+
+
+def list_shown(api: Served, session: str) -> list[str]:
+    blocks = api.get(f"/api/sessions/{session}/messages").json["items"][1]["blocks"]
+    return [block["image"]["href"] for block in blocks if "image" in block]
 
 
 def test_a_result_in_a_file_is_given_back_byte_for_byte(api: Served) -> None:

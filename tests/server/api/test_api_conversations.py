@@ -9,7 +9,7 @@ import pytest
 from api_archive import BRANCHES, INLINE, ODD, TOOLS
 from server_app import Served
 from turnlog.server.views.turns import build_strip
-from turnlog.store.windows import TurnCall
+from turnlog.transcripts.records import CallRecord
 
 DEMO = "aa072ad4-31f7-5518-8b2f-9a742d0ad317"
 
@@ -87,9 +87,14 @@ def test_prompts_that_were_typed_in_the_same_place_are_edited(api: Served) -> No
     assert [(turn["prompt"], turn["edited"]) for turn in turns] == [(0, False), (2, True), (4, True)]
 
 
+def make_call(category: str, state: str, started: int, ended: int | None) -> CallRecord:
+    place = {"index": 0, "id": None, "name": "Tool", "line": 0, "block": 0}
+    return CallRecord(**place, category=category, state=state, started=started, ended=ended)  # type: ignore[arg-type]
+
+
 def test_a_strip_has_few_bars_and_loses_no_failure() -> None:
     calls = [
-        TurnCall(0, "mcp" if at == 150 else "builtin", "failed" if at == 77 else "resolved", 0, at * 1000)
+        make_call("mcp" if at == 150 else "builtin", "failed" if at == 77 else "resolved", 0, at * 1000)
         for at in range(151)
     ]
     bars = build_strip(calls)
@@ -97,7 +102,7 @@ def test_a_strip_has_few_bars_and_loses_no_failure() -> None:
     assert [bar.ms for bar in bars][-1] == 150 == max(bar.ms or 0 for bar in bars)
     assert bars[-1].category == "mcp"
     assert [bar.ms for bar in build_strip(calls[:3])] == [0, 1, 2]
-    assert build_strip([TurnCall(0, "agent", "unresolved", 5, None)])[0].ms is None
+    assert build_strip([make_call("agent", "unresolved", 5, None)])[0].ms is None
     assert build_strip([]) == ()
 
 

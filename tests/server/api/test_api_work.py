@@ -2,213 +2,234 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
-from msgspec.structs import replace
 
-from server_app import Served, serving
-from turnlog.store.actions import ActionPoint
-from turnlog.store.batch import SessionBatch
+from turnlog.ingest.pipeline import sync
+from turnlog.server.views.lines import read_lines
+from turnlog.server.views.timeline import list_notes, view_timeline
+from turnlog.server.views.windows import Asked, ask_window, read_titles, view_window
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
+from turnlog.store.lists import StoredSession
 from turnlog.store.opening import open_store
-from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.queries.actions import ActionPoint, SessionActions
+from turnlog.transcripts.queries.chapters import EVERY_MESSAGE, MessageFilter
+from turnlog.transcripts.segments import SEGMENT
 
-LONG, SHORT = 60_000, 1_000
-BEGIN = 1_767_312_000_000_000
-"""When sessions begin, in microseconds; there is a line each second."""
-FRAME = "SELECT CAST(data AS BLOB)"
-"""How a frame of the archive is read; windows may be in one or across two."""
-POLL = "SELECT seq FROM changes"
-"""How the server looks for changes every now and then, whoever asks for what."""
+LONG, SHORT = 40 * SEGMENT, 2 * SEGMENT
+"""Lines; four are three messages."""
+BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
+"""When sessions begin; there is a line each second."""
+FRAME = "SELECT CAST(data AS BLOB) FROM frames"
+TAIL = "SELECT CAST(data AS BLOB) FROM tail_frames"
+SEGMENTS = "SELECT CAST(data AS BLOB) FROM segments"
+NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
+
+Ask = Callable[[CaredStore, StoredSession, SessionActions], Any]
 
 
 class Work:
-    """What SQLite did: statements, and the steps that they took."""
-
-    store: CaredStore
+    """What SQLite did."""
 
     def __init__(self) -> None:
         self.statements: Counter[str] = Counter()
-        self.steps = 0
 
     def watch(self, connection: apsw.Connection) -> None:
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._count)
 
     def _count(self, event: dict[str, Any]) -> None:
-        text = " ".join(event["sql"].split())
-        if text.startswith(POLL):
-            return
-        self.statements[text] += 1
-        if not text.startswith(FRAME):
-            self.steps += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+        self.statements[" ".join(event["sql"].split())] += 1
 
-    @contextmanager
-    def counted(self) -> Iterator[Work]:
-        """Count anew."""
-        done = Work()
-        self.statements, self.steps = done.statements, 0
-        yield done
-        done.steps = self.steps
-
-    @property
-    def frames(self) -> int:
-        return sum(count for text, count in self.statements.items() if text.startswith(FRAME))
+    def count(self, *beginnings: str) -> int:
+        """Return how many statements began so."""
+        return sum(count for text, count in self.statements.items() if text.startswith(beginnings))
 
 
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Work]]:
-    """A server whose connections are watched, with a long session and a short one."""
-    home = tmp_path_factory.mktemp("long")
-    work = Work()
+@contextmanager
+def watched(work: Work) -> Iterator[None]:
     apsw.connection_hooks.append(work.watch)
     try:
-        store = work.store = open_store(home / "turnlog.db")
-        for name, count in (("long", LONG), ("short", SHORT)):
-            lines = make_lines(count, session_id=name)
-            store.apply([tell_time(make_batch({f"{name}.jsonl": lines}, session_id=name))])
-            store.add_deliveries(LOCAL, list(make_deliveries(name, count)))
-        assert store.count_messages(LOCAL, make_key("long")) == LONG
-        with serving(home / "home", store=store) as running:
-            yield running, work
-        store.close()
+        yield
     finally:
         apsw.connection_hooks.remove(work.watch)
 
 
-def tell_time(batch: SessionBatch) -> SessionBatch:
-    """Return a batch whose rows say when they are: the clock of the lines begins anew each day."""
-    assert batch.derived is not None
-    [rows] = batch.derived.chapters
-    told = replace(
-        rows,
-        messages=tuple(replace(row, reached=BEGIN + row.index * 1_000_000) for row in rows.messages),
-        calls=tuple(replace(row, reached=BEGIN + row.line * 1_000_000) for row in rows.calls),
-        placements=tuple(
-            row if row.category is None else replace(row, reached=BEGIN + row.index * 1_000_000)
-            for row in rows.placements
-        ),
-    )
-    return replace(batch, derived=replace(batch.derived, chapters=(told,)))
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with a long session and a short one."""
+    home = tmp_path_factory.mktemp("long")
+    place = home / "turnlog.db"
+    store = open_store(place)
+    for name, count in (("long", LONG), ("short", SHORT)):
+        path = home / "claude" / "projects" / "p" / f"{NAMES[name]}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in make_lines(name, count)))
+        store.add_deliveries(LOCAL, list(make_deliveries(name, count)))
+    sync(store, place, locate_sessions([home / "claude"]).sessions, origin="test")
+    store.close()
+    return place
+
+
+def make_lines(name: str, count: int) -> Iterator[dict[str, Any]]:
+    """Yield a prompt, a call, its result and an answer, again and again."""
+    parent = None
+    for number in range(count):
+        call, uuid = f"{name}-call-{number - number % 4}", f"{name}-{number}"
+        content: Any = f"line {number}"
+        if number % 4 == 1:
+            content = [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"ls {number}"}}]
+        elif number % 4 == 2:
+            content = [{"type": "tool_result", "tool_use_id": call, "content": f"line {number}"}]
+        message = {"id": f"{name}-answer-{number}", "role": "assistant", "model": "claude", "content": content}
+        yield {
+            "parentUuid": parent,
+            "isSidechain": False,
+            "sessionId": NAMES[name],
+            "type": "assistant" if number % 2 else "user",
+            "message": message if number % 2 else {"role": "user", "content": content},
+            "uuid": uuid,
+            "timestamp": (BEGIN + timedelta(seconds=number)).isoformat(),
+        }
+        parent = uuid
 
 
 def make_deliveries(name: str, count: int) -> Iterator[HookDelivery]:
-    """Yield what hooks told of every fourth call, and every two minutes of none."""
-    for number in range(1, count, 8):
-        at = (BEGIN + number * 1_000_000) * 1000
-        for event, more in (("PreToolUse", 1000), ("PostToolUse", 3000)):
+    """Yield what hooks told of every other call, and every two minutes of none."""
+    begin = int(BEGIN.timestamp()) * 1_000_000_000
+    for number in range(0, count, 8):
+        told: list[tuple[str, str | None]]
+        told = [("PreToolUse", f"{name}-call-{number}"), ("PostToolUse", f"{name}-call-{number}")]
+        told += [("Stop", None)] if number % 120 == 0 else []
+        for event, call in told:
             yield HookDelivery(
                 delivery_id=f"{name}-{number}-{event}",
-                received_ns=at + more,
+                received_ns=begin + number * 1_000_000_000 + 1_500_000_000,
                 payload=b"{}",
-                session_id=name,
+                session_id=NAMES[name],
                 event_name=event,
-                tool_use_id=f"call-{name}-main-{number}",
-            )
-        if number % 120 == 1:
-            yield HookDelivery(
-                delivery_id=f"{name}-{number}",
-                received_ns=at,
-                payload=b"{}",
-                session_id=name,
-                event_name="Stop",
+                tool_use_id=call,
             )
 
 
-def measure(
-    watched: tuple[Served, Work], name: str, query: str, part: str = "messages"
-) -> tuple[int, int, int]:
-    """Return how many statements a window took, how many steps, and how many frames were opened."""
-    served, work = watched
-    path = f"/api/sessions/{make_key(name)}/{part}"
-    where = query.partition("&")[2]
-    # Words are learned once; elsewhere, so that what is counted has its frames still to open.
-    served.get(f"{path}?around={LONG // 4 if name == 'long' else 0}&{where}")
-    with work.counted() as done:
-        window = served.get(f"{path}?{query}").json
-    assert sum(item.get("kind") != "hook" for item in window["items"]) == 100
-    return sum(done.statements.values()) - done.frames, done.steps, done.frames
+def measure(place: Path, name: str, ask: Ask) -> tuple[int, int, int]:
+    """Return how many statements a question took, how many segments were loaded, and how many frames."""
+    work = Work()
+    with watched(work):
+        store = open_store(place)  # which remembers nothing
+        [stored] = store.find_sessions(LOCAL, NAMES[name])
+        work.statements.clear()
+        with store.open_session(LOCAL, stored.key, hooks=NAMES[name]) as session:
+            ask(store, stored, session)
+        counts = work.count(""), work.count(SEGMENTS), work.count(FRAME, TAIL)
+        store.close()
+    return counts[0] - counts[1] - counts[2], counts[1], counts[2]
 
 
-def measure_often(
-    watched: tuple[Served, Work], name: str, query: str, part: str = "messages"
-) -> tuple[int, int, int]:
-    """Return what a window takes for itself: a thread that opens its connection meanwhile adds statements."""
-    return min(measure(watched, name, query, part) for _ in range(3))
+def ask_messages(where: MessageFilter = EVERY_MESSAGE, **asked: Any) -> Ask:
+    wanted = {
+        "source": None,
+        "agent": None,
+        "around": None,
+        "before": None,
+        "after": None,
+        "limit": 100,
+    } | asked
+
+    def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+        found = ask_window(session, Asked(**wanted), where)
+        shown = view_window(store, LOCAL, stored, found)
+        assert len(shown) == 100
+        return found, shown
+
+    return ask
 
 
-FILTERS = ["", "&role=user&role=assistant", "&role=user", "&lane=main", "&category=builtin"]
+PLACES: dict[str, dict[str, Any]] = {
+    "the start": {"after": -1},
+    "the middle": {"after": LONG // 3},
+    "around the middle": {"around": str(LONG // 3)},
+    "the end": {"around": "end"},
+    "above the middle": {"before": LONG // 3},
+}
+FILTERS = [
+    EVERY_MESSAGE,
+    MessageFilter(roles=("user", "assistant")),
+    MessageFilter(roles=("user",)),
+    MessageFilter(lanes=("main",), active=True),
+]
 
 
 @pytest.mark.parametrize("where", FILTERS)
 def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
-    watched: tuple[Served, Work], where: str
+    place: Path, where: MessageFilter
 ) -> None:
-    places = [
-        "after=-1",
-        f"after={LONG // 2}",
-        f"around={LONG // 2}",
-        f"before={LONG}",
-        "around=end",
-        f"before={LONG // 2}",
-    ]
-    found = {place: measure(watched, "long", f"{place}{where}") for place in places}
-    # By now all words of these windows are known, whichever test came first.
-    again = {place: measure_often(watched, "long", f"{place}{where}") for place in places}
-    short = measure_often(watched, "short", f"around={SHORT // 2}{where}")
-    statements = [statements for statements, _, _ in (*again.values(), short)]
-    steps = [steps for _, steps, _ in (*again.values(), short)]
-    assert max(statements) <= min(statements) * 1.1, again
-    assert max(steps) <= min(steps) * 1.25, again
-    opened = [frames for _, _, frames in found.values()]
-    assert max(opened) <= 2, found
-    assert where or max(opened) >= 1, "the first windows are read, not remembered"
+    found = {name: measure(place, "long", ask_messages(where, **asked)) for name, asked in PLACES.items()}
+    found["short"] = measure(place, "short", ask_messages(where, around="300"))
+    counts = [statements for statements, _, _ in found.values()]
+    assert max(counts) <= min(counts) + 4, found
+    assert max(segments for _, segments, _ in found.values()) <= 3, found
+    assert all(1 <= frames <= 2 for _, _, frames in found.values()), found
 
 
-def test_a_window_of_the_timeline_costs_the_same_everywhere(watched: tuple[Served, Work]) -> None:
-    places = ["after=-1", f"after={LONG // 2}", f"around={LONG // 2}", "around=end", f"before={LONG // 2}"]
-    found = {place: measure_often(watched, "long", place, "timeline") for place in places}
-    short = measure_often(watched, "short", f"around={SHORT // 2}", "timeline")
-    statements = [statements for statements, _, _ in (*found.values(), short)]
-    steps = [steps for _, steps, _ in (*found.values(), short)]
-    assert max(statements) <= min(statements) * 1.1, (found, short)
-    assert max(steps) <= min(steps) * 1.5, (found, short)
-    plain = measure(watched, "long", f"around={LONG // 2}")
-    assert max(steps) <= plain[1] * 4, "hook events cost no more than the messages that they stand under"
+def test_a_window_of_the_timeline_costs_the_same_everywhere(place: Path) -> None:
+    def ask_timeline(**asked: Any) -> Ask:
+        def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+            found, shown = ask_messages(**asked)(store, stored, session)
+            chapter = found.selection.chapter
+            behind = found.selection.list_after(shown[-1].index + 1, 1)
+            notes = list_notes(chapter, found.rows, behind[0] if behind else None, shown[0].index == 0)
+            items, omitted = view_timeline(session, chapter, found.rows, shown, False, notes)
+            assert (len(items) > 130, omitted) == (True, 0)
+            return items
+
+        return ask
+
+    found = {name: measure(place, "long", ask_timeline(**asked)) for name, asked in PLACES.items()}
+    found["short"] = measure(place, "short", ask_timeline(around="300"))
+    counts = [statements for statements, _, _ in found.values()]
+    assert max(counts) <= min(counts) + 4, found
+    assert max(segments for _, segments, _ in found.values()) <= 3, found
 
 
-def test_a_page_of_actions_costs_the_same_everywhere(watched: tuple[Served, Work]) -> None:
-    work = watched[1]
-    store = work.store
+def test_a_page_of_actions_costs_the_same_everywhere(place: Path) -> None:
+    def ask_actions(line: int) -> Ask:
+        def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+            at = int((BEGIN + timedelta(seconds=line)).timestamp()) * 1_000_000
+            found = session.list_actions(after=ActionPoint(at, 0, ""), count=100)
+            assert len(found) == 100
+            return found
 
-    def count(name: str, at: int) -> int:
-        key = make_key(name)
-        begin = ActionPoint(BEGIN + at * 1_000_000, 0, "")
-        store.list_actions(LOCAL, key, name, after=begin, count=100)
-        with work.counted() as done:
-            assert len(store.list_actions(LOCAL, key, name, after=begin, count=100)) == 100
-        return done.steps
+        return ask
 
-    steps = [count("long", at) for at in (0, 18_000, 36_000, 59_000)] + [count("short", 500)]
-    assert max(steps) <= min(steps) * 1.5, steps
-
-
-def test_a_window_around_a_uuid_is_found_without_looking_at_others(watched: tuple[Served, Work]) -> None:
-    known = measure(watched, "long", f"around={LONG // 2}")
-    by_uuid = measure(watched, "long", f"around=long-main-{LONG // 2}")
-    assert by_uuid[1] <= known[1] * 1.1
+    found = [measure(place, "long", ask_actions(line)) for line in (0, LONG // 3, LONG // 2, LONG - 500)]
+    found.append(measure(place, "short", ask_actions(300)))
+    assert max(segments for _, segments, _ in found) <= 3, found
+    counts = [statements for statements, _, _ in found]
+    assert max(counts) <= min(counts) + 4, found
 
 
-@pytest.mark.parametrize("part", ["turns?limit=100", "turns?limit=100&cursor=24000", "messages/59999/raw"])
-def test_other_parts_do_not_look_at_the_whole_session(watched: tuple[Served, Work], part: str) -> None:
-    served, work = watched
-    served.get(f"/api/sessions/{make_key('long')}/{part}")
-    with work.counted() as done:
-        assert served.get(f"/api/sessions/{make_key('long')}/{part}").status == 200
-    assert done.steps < LONG / 2
+def test_other_parts_do_not_look_at_the_whole_session(place: Path) -> None:
+    def ask_turns(store: CaredStore, stored: StoredSession, session: SessionActions) -> None:
+        assert session.main is not None
+        turns = session.list_turns(LONG // 8, 100)
+        assert len(read_titles(session.main, session.main.list_at(turn.prompt for turn in turns))) == 100
+        assert len(session.list_turn_calls(LONG // 8, 100)) == 100
+
+    def ask_lines(store: CaredStore, stored: StoredSession, session: SessionActions) -> None:
+        assert session.main is not None
+        [row] = session.main.list_at([LONG // 2])
+        assert read_lines(session.main, row.lines)
+
+    assert measure(place, "long", ask_turns)[1] <= 3
+    assert measure(place, "long", ask_lines)[1] <= 2

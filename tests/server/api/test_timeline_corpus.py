@@ -13,9 +13,9 @@ from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
 from turnlog.store.opening import open_store
-from turnlog.store.rows import PlacementRow
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
 from turnlog.transcripts.actions.telling import REPORTED
+from turnlog.transcripts.records import EventRecord
 
 MOST = 25
 """Sessions that are looked at."""
@@ -23,21 +23,16 @@ APART = 5_000_000
 """Microseconds between two events that are about no call."""
 
 
-def list_hook_lines(store: CaredStore, key: str) -> list[PlacementRow]:
-    known = store.find_known(LOCAL, key)
-    assert known is not None
-    rows = [
-        row
-        for source in known.sources
-        if source.kind.has_lines
-        for row in store.list_placements(LOCAL, key, source.source)
-    ]
-    return [row for row in rows if row.hook is not None and row.time is not None]
+def list_hook_lines(store: CaredStore, key: str) -> list[EventRecord]:
+    with store.open_session(LOCAL, key) as session:
+        rows = [row for chapter in session.chapters for row in chapter.list_events(hooks_only=True)]
+    return [row for row in rows if row.time is not None]
 
 
 def deliver(store: CaredStore, session: StoredSession) -> int:
     """Keep a delivery for each event that lines tell of, a moment before; return how many."""
-    ids = {call.id for call in store.list_calls(LOCAL, session.key)}
+    with store.open_session(LOCAL, session.key) as records:
+        ids = {call.id for _, call in records.list_calls()}
     events: dict[object, HookDelivery] = {}
     last: dict[str, int] = {}
     for row in sorted(list_hook_lines(store, session.key), key=lambda row: row.time or 0):

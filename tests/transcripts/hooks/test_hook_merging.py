@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnlog
-from turnlog.ingest.facts import time_of
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.actions.telling import tell_event
 from turnlog.transcripts.hooks.lines import HookLine, HookRun, read_hook_line
 from turnlog.transcripts.hooks.matching import NEAR, Told, match_lines
 from turnlog.transcripts.hooks.merging import merge_runs
+from turnlog.transcripts.segment_builder import time_of
 
 SECOND = 1_000_000
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from os.path import expanduser
 
-from msgspec import Struct, json
+from msgspec import Struct
 from msgspec.structs import astuple
 
 from turnlog.cli.clock import duration_text, local_time
@@ -105,25 +105,6 @@ class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
     """With `--grouped`, how many sessions like this there are, itself included; else 1."""
 
 
-class _Totals(Struct, frozen=True, gc=False):
-    incomplete: int = 0
-
-
-class _ModelTotals(Struct, frozen=True, gc=False):
-    cost: str | float | None = None
-
-
-class _Costs(Struct, frozen=True, gc=False):
-    """What a session's summary says about its cost; the rest of it is not looked at."""
-
-    totals: _Totals = _Totals()
-    model_totals: tuple[_ModelTotals, ...] = ()
-    unpriced_terms: tuple[str, ...] = ()
-
-
-_decode_costs = json.Decoder(_Costs).decode
-
-
 class SessionsDocument(Struct, frozen=True, gc=False):
     """What `turnlog sessions --json` prints."""
 
@@ -144,7 +125,6 @@ def build_sessions(page: SessionPage) -> SessionsDocument:
 def build_item(stored: StoredSession) -> SessionItem:
     """Return a session as a document has it."""
     row, marks = stored.row, stored.marks
-    costs = _decode_costs(row.summary)
     duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
     return SessionItem(
         id=None if row.session_id is None else path_text(row.session_id),
@@ -178,8 +158,8 @@ def build_item(stored: StoredSession) -> SessionItem:
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
         cost_usd=None if row.cost is None else Decimal(row.cost),
-        is_floor=bool(costs.totals.incomplete) or any(each.cost is None for each in costs.model_totals),
-        is_estimate=bool(costs.unpriced_terms),
+        is_floor=row.is_floor,
+        is_estimate=row.is_estimate,
         series=row.series,
         alike=stored.alike,
     )

@@ -29,8 +29,7 @@ from turnlog.server.shapes.messages import Message as Shown
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import dollars, moment
-from turnlog.server.views.walks import Asked, ask_window, build_filter
-from turnlog.server.views.windows import view_window
+from turnlog.server.views.windows import Asked, ask_window, view_window
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -42,6 +41,7 @@ from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.periods import Span
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 
 __all__ = ["ArchiveTools"]
 
@@ -186,21 +186,23 @@ class ArchiveTools:
 
     def _read(self, name: str, asked: Asked, length: int) -> Conversation:
         session = find_session(self._store, self._scope, name)
-        where = build_filter(None, None, None, None, None)
-        found = ask_window(self._store, self._scope, session.key, asked, where)
-        shown = view_window(self._store, self._scope, session, found.rows, found.anchor)
-        wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
-        above = shown[0].index if shown else found.at
-        below = shown[-1].index if shown else found.at
-        return Conversation(
-            session_id=name_session(session),
-            messages=tuple(
-                _tell_message(each, length) for each in shown if each.rule != Rule.META or each.index == wanted
-            ),
-            total=found.chapter.count(),
-            before=above if found.chapter.list_before(above, 1) else None,
-            after=below if found.chapter.list_after(below + 1, 1) else None,
-        )
+        with self._store.open_session(self._scope, session.key) as opened:
+            found = ask_window(opened, asked, EVERY_MESSAGE)
+            shown = view_window(self._store, self._scope, session, found)
+            wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
+            above = shown[0].index if shown else found.at
+            below = shown[-1].index if shown else found.at
+            return Conversation(
+                session_id=name_session(session),
+                messages=tuple(
+                    _tell_message(each, length)
+                    for each in shown
+                    if each.rule != Rule.META or each.index == wanted
+                ),
+                total=found.selection.total,
+                before=above if found.selection.list_before(above, 1) else None,
+                after=below if found.selection.list_after(below + 1, 1) else None,
+            )
 
 
 def _answer(ask: Any) -> str:

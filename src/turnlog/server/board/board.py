@@ -11,18 +11,22 @@ from msgspec import Struct
 from turnlog.server.board.cards import view_card, view_hook_card
 from turnlog.server.board.columns import Column, SessionState
 from turnlog.server.board.spans import Interval, Moment, build_intervals, clip, sum_waits
-from turnlog.server.board.turn_spans import list_moments
 from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.shapes.board import BoardCard, BoardSpan, MissionControl, SpanInterval
 from turnlog.server.views.lists import name_session
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.transcripts.queries.chapters import CallFilter
+from turnlog.transcripts.queries.sessions import SessionRecords
 
 __all__ = ["MOST_CARDS", "build_board", "count_columns"]
 
 MOST_CARDS = 200
 _SPAN_NS = 3 * 3600 * 1_000_000_000
+_ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
+_MOST_TURNS = 100
+_MOST_CALLS = 100
 _ORDER = (Column.NEEDS_YOU, Column.WORKING, Column.DONE)
 
 
@@ -105,16 +109,41 @@ def _view_kept(
     fold = watch.find_fold(name, watch.find_scope(session))
     machine = watch.find_machine(session.origin)
     shown = session.marks, session.person, session.origin, None if machine is None else machine.host
+
+    def build() -> tuple[list[Moment], BoardCard]:
+        with store.open_session(LOCAL, session.key) as records:
+            moments = _list_moments(records, state.column) if fold is None else list(fold.moments)
+            return moments, view_card(store, watch, session, records, state)
+
     moments, card = watch.recall(
         session.key,
         (session.revision, shown, state, watch.find_process(name), fold and (fold.last_ns, fold.count)),
-        lambda: (
-            list_moments(store, session.key, state.column) if fold is None else list(fold.moments),
-            view_card(store, watch, session, state),
-        ),
+        build,
     )
     intervals = build_intervals([*moments, *_end_with(moments, state)], now)
     return _Entry(card, intervals, state.since_ns or 0)
+
+
+def _list_moments(session: SessionRecords, now: Column) -> list[Moment]:
+    """Return from when on a session without hooks stood in which column, by its turns and its questions.
+
+    Since its last turn began it stands in `now`.
+    """
+    count = session.count_turns()
+    found: list[Moment] = []
+    for turn in session.list_turns(max(count - _MOST_TURNS, 0)):
+        if turn.started is None:
+            continue
+        found.append(Moment(turn.started * 1000, Column.WORKING))
+        is_last = turn.index == count - 1
+        if turn.ended is not None and not (is_last and now is Column.WORKING):
+            found.append(Moment(turn.ended * 1000, now if is_last else Column.DONE))
+    for name in _ASKING_TOOLS:
+        for _, call in [*session.list_calls(CallFilter(name=name))][-_MOST_CALLS:]:
+            if call.started is not None:
+                found.append(Moment(call.started * 1000, Column.NEEDS_YOU))
+                found += [Moment(call.ended * 1000, Column.WORKING)] if call.ended is not None else []
+    return sorted(found, key=lambda each: each.at_ns)
 
 
 def _view_told(store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, now: int) -> _Entry | None:

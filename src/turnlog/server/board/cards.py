@@ -6,30 +6,35 @@ from datetime import datetime
 
 from msgspec import Raw
 
-from turnlog.server.board.agents import list_running
 from turnlog.server.board.columns import Column, SessionState
 from turnlog.server.board.context import find_compaction, find_limit
 from turnlog.server.board.facts import TranscriptFacts
 from turnlog.server.board.folds import HookFold
 from turnlog.server.board.questions import read_question
 from turnlog.server.board.watching import StateWatch
-from turnlog.server.shapes.board import BoardCard, BoardStep
+from turnlog.server.shapes.board import BoardAgent, BoardCard, BoardStep
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.resuming import build_resume
 from turnlog.server.views.turns import build_strip
 from turnlog.store.care import CaredStore
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.identity import Scope
 from turnlog.store.lists import StoredSession
+from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.details import read_fields
 from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.queries.sessions import SessionRecords
 
 __all__ = ["view_card", "view_hook_card"]
 
+_MOST_AGENTS = 20
 
-def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, state: SessionState) -> BoardCard:
+
+def view_card(
+    store: CaredStore, watch: StateWatch, session: StoredSession, records: SessionRecords, state: SessionState
+) -> BoardCard:
     """Return the card of a session that has a transcript."""
     row, name, facts = session.row, name_session(session), watch.read_facts(session)
     title = session.marks.name or row.title
@@ -37,8 +42,8 @@ def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, stat
     machine = watch.find_machine(session.origin)
     limit = find_limit(facts.model, facts.context_tokens)
     working = state.phase is not AgentPhase.ENDED
-    turns = store.count_turns(LOCAL, session.key)
-    calls = store.list_turn_calls(LOCAL, session.key, first=turns - 1, count=1) if turns else []
+    turns = records.count_turns()
+    calls = records.list_turn_calls(turns - 1, 1) if turns else []
     return BoardCard(
         session_id=name,
         key=session.key,
@@ -53,7 +58,7 @@ def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, stat
         detail=None if state.detail is None else head_of(state.detail),
         options=_list_options(state, given, facts),
         step=_view_step(state, given, facts, row.project),
-        agents=list_running(store, session.key, row.agents) if working else (),
+        agents=_list_running(records) if working and row.agents else (),
         turns=turns,
         started_at=moment(row.first_time),
         last_at=_moment(max((row.last_time or 0) * 1000, state.seen_ns)),
@@ -61,7 +66,7 @@ def view_card(store: CaredStore, watch: StateWatch, session: StoredSession, stat
         context_tokens=facts.context_tokens,
         context_limit=limit,
         compacts_at=find_compaction(limit),
-        strip=build_strip(calls),
+        strip=build_strip([each.call for each in calls]),
         process=watch.find_process(name),
         evidence=state.evidence,
         stopped_by=_find_error(state),
@@ -110,6 +115,24 @@ def view_hook_card(
         host="" if machine is None else machine.host,
         resume=build_resume(name, fold.cwd),
     )
+
+
+def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
+    """Return the agents of a session that were begun and have not ended, at most 20."""
+    running = [agent for agent in records.list_agents() if agent.state == AgentState.RUNNING][-_MOST_AGENTS:]
+    found: list[BoardAgent] = []
+    for agent in running:
+        chapter = None if agent.call_source is None else records.find_chapter(agent.call_source)
+        calls = [] if chapter is None or agent.call is None else chapter.list_calls_at([agent.call])
+        found.append(
+            BoardAgent(
+                id=sayable(agent.id),
+                type=say(agent.type),
+                title=None if agent.description is None else head_of(agent.description),
+                since=moment(calls[0].started if calls else None),
+            )
+        )
+    return tuple(found)
 
 
 def _find_input(store: CaredStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:

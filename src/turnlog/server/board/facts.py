@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Raw, Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.facts import time_of
-from turnlog.messages import Line, decode
+from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
 from turnlog.server.board.questions import read_question
 from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript
 from turnlog.server.views.limits import head_of
-from turnlog.server.views.messages import tell
-from turnlog.store.identity import LOCAL, Place
+from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.rows import CallRow, MessageRow
-from turnlog.store.windows import CallFilter, MessageFilter
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.details import read_fields
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import list_blocks
+from turnlog.transcripts.queries.bodies import build_message, decode_lines
+from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFilter
+from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.segment_builder import time_of
 
 __all__ = ["TranscriptFacts", "read_transcript"]
 
@@ -52,24 +52,23 @@ class TranscriptFacts(Struct, frozen=True, gc=False, kw_only=True):
 
 def read_transcript(store: Store, session: StoredSession) -> TranscriptFacts:
     """Return what is known of a session's transcript; only its end is looked at."""
-    rows = store.list_before(
-        LOCAL,
-        session.key,
-        last=session.row.messages,
-        count=_LOOKED_AT,
-        where=MessageFilter(lanes=("main", "tool"), active=True),
-    )
-    spoken = [row for row in rows if _kind_of(row) is not None]
-    calls = _list_open(store, session, rows)
-    answer = next((row for row in reversed(spoken) if _is_answer_of_model(row)), None)
-    told = [*spoken[-1:], *([] if answer is None else [answer])]
-    lines = _read(store, [*(place for row in told for place in _own(row)), *(call.at for call in calls)])
-    own = [] if answer is None else [lines[place] for place in _own(answer) if place in lines]
+    with store.open_session(LOCAL, session.key) as opened:
+        main = opened.main
+        where = MessageFilter(lanes=("main", "tool"), active=True)
+        rows = [] if main is None else main.list_before(session.row.messages, _LOOKED_AT, where)
+        spoken = [row for row in rows if _kind_of(row) is not None]
+        calls = [] if main is None or not rows else _list_open(main, rows)
+        answer = next((row for row in reversed(spoken) if _is_answer_of_model(row)), None)
+        told = [*spoken[-1:], *([] if answer is None else [answer])]
+        wanted = {*(number for row in told for number in _own(row)), *(call.line for call in calls)}
+        lines = {} if main is None else _read(main, wanted)
+        made = {} if main is None else main.list_calls_of(spoken[-1:])
+    own = [] if answer is None else [lines[number] for number in _own(answer) if number in lines]
     inputs = {call.id: _find_input(call, lines) for call in calls if call.id is not None}
     project = session.row.project
     return TranscriptFacts(
         transcript=Transcript(
-            last=_view_last(store, session, spoken[-1], lines) if spoken else None,
+            last=_view_last(spoken[-1], made.get(spoken[-1].index, ()), lines) if spoken else None,
             calls=tuple(_view_open(call, inputs.get(call.id or "")) for call in calls),
             seen_ns=_ns(session.row.last_time) or 0,
         ),
@@ -84,11 +83,11 @@ def read_transcript(store: Store, session: StoredSession) -> TranscriptFacts:
     )
 
 
-def _own(row: MessageRow) -> Sequence[Place]:
+def _own(row: MessageRecord) -> Sequence[int]:
     return row.lines[: row.own_lines]
 
 
-def _kind_of(row: MessageRow) -> LastKind | None:
+def _kind_of(row: MessageRecord) -> LastKind | None:
     if row.rule == Rule.INTERRUPTION:
         return LastKind.INTERRUPTION
     if row.rule in _ANSWERS:
@@ -98,53 +97,41 @@ def _kind_of(row: MessageRow) -> LastKind | None:
     return LastKind.PROMPT if row.rule in _PROMPTS else None
 
 
-def _is_answer_of_model(row: MessageRow) -> bool:
+def _is_answer_of_model(row: MessageRecord) -> bool:
     return row.rule == Rule.ANSWER and row.author == Author.CLAUDE and row.model is not None
 
 
-def _list_open(store: Store, session: StoredSession, rows: Sequence[MessageRow]) -> list[CallRow]:
+def _list_open(main: Chapter, rows: Sequence[MessageRecord]) -> list[CallRecord]:
     """Return the calls of the last turn that have no result, in order."""
-    if not rows:
-        return []
     begins = (row.index for row in rows if _kind_of(row) in (LastKind.PROMPT, LastKind.INTERRUPTION))
     since = max(begins, default=0)
-    where = CallFilter(states=(CallState.UNRESOLVED,))
-    found = store.find_calls(LOCAL, session.key, where, source=rows[-1].source, count=_MOST_OPEN)
-    if found.total > _MOST_OPEN:
-        first = found.total - _MOST_OPEN
-        found = store.find_calls(
-            LOCAL, session.key, where, source=rows[-1].source, first=first, count=_MOST_OPEN
-        )
-    calls = [call for call in found.calls if call.message is not None and call.message >= since]
-    made = store.list_at(LOCAL, session.key, [call.message or 0 for call in calls], source=rows[-1].source)
+    found = [*main.list_calls(CallFilter(states=(CallState.UNRESOLVED,)), since=since)][-_MOST_OPEN:]
+    calls = [call for call in found if call.message is not None and call.message >= since]
+    made = main.list_at(call.message or 0 for call in calls)
     own = {row.index for row in made if row.lane != "agent" and row.active}
     return [call for call in calls if call.message in own]
 
 
-def _read(store: Store, places: Sequence[Place]) -> dict[Place, Line]:
-    """Return lines that are not too long; none if they were forgotten meanwhile, or are damaged."""
-    wanted = list(dict.fromkeys(places))
+def _read(main: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
+    """Return lines that are not too long; none if they were deleted meanwhile, or are damaged."""
     try:
-        sizes = store.measure_lines(LOCAL, wanted)
-        short = [place for place, size in zip(wanted, sizes, strict=True) if size <= _LARGEST]
-        return {place: decode(data) for place, data in zip(short, store.read_lines(LOCAL, short), strict=True)}
+        return decode_lines(main, (each for each in numbers if main.get_line(each).length <= _LARGEST))
     except (KeyError, TurnlogError):
         return {}
 
 
-def _view_last(
-    store: Store, session: StoredSession, row: MessageRow, lines: Mapping[Place, Line]
-) -> LastMessage:
+def _view_last(row: MessageRecord, calls: Sequence[CallRecord], lines: Mapping[int, Line]) -> LastMessage:
     last = lines.get(_own(row)[-1]) if row.own_lines else None
     kind = _kind_of(row)
     assert kind is not None
     failed = kind is LastKind.ANSWER and row.author == Author.SYSTEM
-    words = head_of(tell(row, lines)) if all(place in lines for place in _own(row)) else None
+    words = head_of(build_message(row, lines).text) if all(number in lines for number in _own(row)) else None
+    results = (call.ended for call in calls if call.ended is not None)
     return LastMessage(
         kind=kind,
         at_ns=_ns((None if last is None else time_of(last)) or row.time),
         calls=row.calls,
-        results_ns=_find_results(store, session, row),
+        results_ns=_ns(max(results, default=None)),
         complete=None if last is None else _says_complete(last),
         aborted=row.aborted,
         error=(words or "The request failed") if failed else None,
@@ -152,27 +139,19 @@ def _view_last(
     )
 
 
-def _find_results(store: Store, session: StoredSession, row: MessageRow) -> int | None:
-    """Return when the last result of a message's calls came."""
-    if not row.calls:
-        return None
-    calls = store.list_calls_of(LOCAL, session.key, [row.index], source=row.source)
-    return _ns(max((call.ended for call in calls if call.ended is not None), default=None))
-
-
 def _says_complete(line: Line) -> bool | None:
     reason = getattr(getattr(line.entry, "message", None), "stop_reason", None)
     return None if reason is None or reason is UNSET else str(reason) not in ("tool_use", "pause_turn")
 
 
-def _find_input(call: CallRow, lines: Mapping[Place, Line]) -> Raw | None:
-    line = lines.get(call.at)
+def _find_input(call: CallRecord, lines: Mapping[int, Line]) -> Raw | None:
+    line = lines.get(call.line)
     blocks = [] if line is None else list_blocks(line.entry)
     given = getattr(blocks[call.block], "input", None) if call.block < len(blocks) else None
     return given if isinstance(given, Raw) else None
 
 
-def _view_open(call: CallRow, given: Raw | None) -> OpenCall:
+def _view_open(call: CallRecord, given: Raw | None) -> OpenCall:
     question = read_question(given).question
     plan = read_fields(given or b"").get(_PLAN)
     said = question or (None if plan is None else bytes(plan).decode("utf-8", "replace").strip('"'))

@@ -15,17 +15,17 @@ from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.etags import check_unchanged
+from turnlog.server.finding import get_heard
 from turnlog.server.parameters import FROM_ZERO, LARGEST, Categories, NamedSession
 from turnlog.server.security.policies import LINKED
-from turnlog.server.shapes.actions import Action, ActionPage, ActionsOrder, ActionSpan
-from turnlog.server.views.actions import view_actions
-from turnlog.server.views.heard import find_heard
+from turnlog.server.shapes.actions import Action as Shown
+from turnlog.server.shapes.actions import ActionPage, ActionsOrder, ActionSpan
+from turnlog.server.views.actions import TALLIES, view_actions
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import moment
-from turnlog.server.views.tallies import find_tally
-from turnlog.store.actions import ActionFilter, ActionOutline, ActionPoint, TimeSpan
 from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionPoint, TimeSpan
 
 __all__ = ["HANDLERS", "list_actions"]
 
@@ -80,10 +80,9 @@ def list_actions(
     Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
     actions with a known duration are listed. This also works for sessions known only from hooks.
     """
-    asked, session = find_heard(store, visible, id, visit)
+    heard = get_heard(store, visible, id, visit)
     last_change = store.find_last_change(visible)
-    revision = 0 if session is None else session.revision
-    check_unchanged(request, asked.key, revision, last_change)
+    check_unchanged(request, heard.key, heard.revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if outcome is None else tuple(each.value for each in outcome),
@@ -91,28 +90,30 @@ def list_actions(
         min_ms=0 if min_ms is None and sort is ActionsOrder.SLOWEST else min_ms,
     )
     begin = None if cursor is None else _read_cursor(cursor)
-    outlines = store.list_actions(
-        visible,
-        asked.key,
-        asked.id,
-        where,
-        after=None if begin is None else begin.point,
-        after_ms=None if begin is None else begin.duration_ms,
-        slowest=sort is ActionsOrder.SLOWEST,
-        count=limit + 1,
-    )
-    project = None if session is None else session.row.project
-    items = view_actions(asked, project, outlines[:limit], 0 if begin is None else begin.index)
-    tally = find_tally(asked, where, _MOST_SPANS, last_change)
+    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+        actions = session.list_actions(
+            where,
+            after=None if begin is None else begin.point,
+            after_ms=None if begin is None else begin.duration_ms,
+            slowest=sort is ActionsOrder.SLOWEST,
+            count=limit + 1,
+        )
+        project = None if heard.stored is None else heard.stored.row.project
+        items = view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
+        tally = TALLIES.recall(
+            store,
+            (visible, heard.key, last_change, where),
+            lambda: session.tally_actions(where, spans=_MOST_SPANS),
+        )
     return ActionPage(
         items=items,
         total=tally.total,
-        next=_write_cursor(items, outlines) if len(items) < len(outlines) else None,
+        next=_write_cursor(items, actions) if len(items) < len(actions) else None,
         counts={Category(name): count for name, count in tally.counts.items()},
         names={sayable(name): count for name, count in tally.names.items()},
         failed=tally.failed,
         overview=tuple(_view_spans(tally.spans)),
-        revision=revision,
+        revision=heard.revision,
     )
 
 
@@ -127,8 +128,8 @@ def _read_cursor(text: str) -> _Cursor:
     return found
 
 
-def _write_cursor(items: Sequence[Action], outlines: Sequence[ActionOutline]) -> str:
-    last = outlines[len(items) - 1]
+def _write_cursor(items: Sequence[Shown], actions: Sequence[Action]) -> str:
+    last = actions[len(items) - 1]
     cursor = _Cursor(items[-1].index + 1, last.point, last.duration_ms)
     return b64encode(msgspec.json.encode(cursor), altchars=b"-_").decode()
 

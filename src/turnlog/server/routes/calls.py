@@ -14,11 +14,10 @@ from turnlog.server.finding import get_session
 from turnlog.server.parameters import Cursor, NamedSession, find_next
 from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.calls import CallPage
-from turnlog.server.views.call_bodies import view_calls
-from turnlog.server.views.calls import view_row
-from turnlog.store.windows import CallFilter
+from turnlog.server.views.calls import CallViewer, view_call
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.queries.chapters import CallFilter
 
 __all__ = ["HANDLERS", "list_calls"]
 
@@ -52,8 +51,12 @@ def list_calls(
         states=None if call_state is None else tuple(each.value for each in call_state),
         name=name,
     )
-    found = store.find_calls(visible, session.key, where, source=source, first=cursor, count=limit)
-    items = view_calls(store, visible, session, found.calls) if bodies else tuple(map(view_row, found.calls))
+    with store.open_session(visible, session.key) as opened:
+        found = opened.find_calls(where, source=source, first=cursor, count=limit)
+        if bodies:
+            items = CallViewer(store, visible, session).list_calls(found.calls)
+        else:
+            items = tuple(view_call(*each) for each in found.calls)
     return CallPage(items=items, total=found.total, next=find_next(cursor, items, found.total))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Request, Response, get
+from msgspec.structs import replace
 
-from turnlog.server.auditing import GivenVisit, Visit
+from turnlog.messages import Line, decode
+from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError
 from turnlog.server.etags import check_unchanged
@@ -15,11 +17,14 @@ from turnlog.server.parameters import Counted, NamedSession, NamedSource
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.sending import send_pieces
 from turnlog.server.views.images import find_picture
-from turnlog.server.views.windows import read_places
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import KnownSource, Store
+from turnlog.transcripts.queries.bodies import decode_lines
 
 __all__ = ["HANDLERS", "get_image", "get_tool_result"]
+
+_AT_ONCE = 256 << 10
+"""Bytes that are read first of a line whose end is not known."""
 
 
 @get(
@@ -41,9 +46,13 @@ def get_image(
 
     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
     """
-    _get_source(store, visible, id, source, visit)
-    place = Place(source, generation, offset)
-    picture = find_picture(read_places(store, visible, [place])[place], number)
+    key = get_session(store, visible, id, visit).key
+    _get_source(store, visible, key, source)
+    try:
+        line = _read_line(store, visible, key, Place(source, generation, offset))
+    except KeyError:
+        raise NotFoundError("Those lines no longer exist") from None
+    picture = find_picture(line, number)
     if picture is None:
         raise NotFoundError("There is no such image")
     # A line never changes, and its place names it for good; but where there are people, who sees it may.
@@ -62,7 +71,7 @@ def get_tool_result(
     visit: GivenVisit,
 ) -> Response[Any]:
     """Return a result that Claude Code wrote to a separate file, byte for byte."""
-    known = _get_source(store, visible, id, source, visit)
+    known = _get_source(store, visible, get_session(store, visible, id, visit).key, source)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
     check_unchanged(request, known.generation, known.length)
@@ -70,13 +79,37 @@ def get_tool_result(
     return send_pieces(pieces, known.length, "text/plain")
 
 
-def _get_source(store: Store, scope: Scope, id: str, source: str, visit: Visit) -> KnownSource:
+def _get_source(store: Store, scope: Scope, key: str, source: str) -> KnownSource:
     """Return a file of a session: nothing else can be reached from its address."""
-    known = store.find_known(scope, get_session(store, scope, id, visit).key)
+    known = store.find_known(scope, key)
     for each in () if known is None else known.sources:
         if each.source == source:
             return each
     raise NotFoundError("There is no such file")
+
+
+def _read_line(store: Store, scope: Scope, key: str, at: Place) -> Line:
+    """Return the line at a place; raises `KeyError` where none begins.
+
+    A file that was rewritten has another generation. Of the ones before there is nothing but bytes, so there a
+    line goes as far as its newline.
+    """
+    with store.open_session(scope, key) as session:
+        for file in session.files:
+            if (file.source, file.facts.generation) == (at.source, at.generation):
+                record = file.find_line(at.offset)
+                if record is None:
+                    raise KeyError(at)
+                return decode_lines(file, [record.number])[record.number]
+    end = dict(store.archive.list_generations(scope, at.source))[at.generation]
+    if at.offset and store.archive.read(scope, replace(at, offset=at.offset - 1), 1) != b"\n":
+        raise KeyError(at)
+    data, found = b"", -1
+    while found < 0 and at.offset + len(data) < end:
+        length = min(max(len(data), _AT_ONCE), end - at.offset - len(data))
+        data += store.archive.read(scope, replace(at, offset=at.offset + len(data)), length)
+        found = data.find(b"\n", len(data) - length)
+    return decode(data if found < 0 else data[:found])
 
 
 HANDLERS = (get_image, get_tool_result)

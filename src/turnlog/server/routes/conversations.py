@@ -24,12 +24,12 @@ from turnlog.server.shapes.conversations import (
     Turns,
 )
 from turnlog.server.views.limits import head_of, say, sayable
-from turnlog.server.views.stretches import fit
+from turnlog.server.views.lines import fit, read_each
 from turnlog.server.views.turns import group_turn_calls, is_edited, view_turn
-from turnlog.server.views.windows import read_places, read_titles
-from turnlog.store.rows import AgentRow
+from turnlog.server.views.windows import read_titles
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
+from turnlog.transcripts.records import AgentRecord
 
 __all__ = ["HANDLERS", "get_tree", "list_agents", "list_problems", "list_turns"]
 
@@ -51,14 +51,15 @@ def list_turns(
     """List a session's turns: each prompt with what it took to answer it."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    rows = store.list_turns(visible, session.key, first=cursor, count=limit)
-    total = store.count_turns(visible, session.key)
-    prompts = store.list_at(visible, session.key, [row.prompt for row in rows])
-    titles = read_titles(store, visible, prompts)
+    with store.open_session(visible, session.key) as opened:
+        main, total = opened.main, opened.count_turns()
+        rows = [] if main is None else opened.list_turns(cursor, limit)
+        prompts = [] if main is None else main.list_at(row.prompt for row in rows)
+        titles = {} if main is None else read_titles(main, prompts)
+        above = [] if main is None else main.list_at(row.parent for row in prompts if row.parent is not None)
+        calls = group_turn_calls(opened.list_turn_calls(cursor, limit))
     own = {row.index: row for row in prompts}
-    above = store.list_at(visible, session.key, [row.parent for row in prompts if row.parent is not None])
     parents = {row.index: row for row in above}
-    calls = group_turn_calls(store.list_turn_calls(visible, session.key, first=cursor, count=limit))
     items = tuple(
         view_turn(
             row,
@@ -97,12 +98,15 @@ def get_tree(
     """Return which message follows which, starting at one, and all branches."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    rows = store.list_outline(visible, session.key, source=source, first=first, count=limit)
-    branches = store.list_branches(visible, session.key, source=source)
+    with store.open_session(visible, session.key) as opened:
+        chapter = opened.find_chapter(source)
+        parents = () if chapter is None else tuple(row.parent for row in chapter.list_messages(first, limit))
+        branches = [] if chapter is None else chapter.list_branches()
+        total = 0 if chapter is None else chapter.count_messages
     return Tree(
-        parents=tuple(row.parent for row in rows),
+        parents=parents,
         first=first,
-        total=store.count_messages(visible, session.key, source=source),
+        total=total,
         branches=tuple(
             Branch(
                 index=branch.index,
@@ -131,7 +135,8 @@ def list_agents(
     """List a session's sub-agents, at any depth."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    rows = store.list_agents(visible, session.key)
+    with store.open_session(visible, session.key) as opened:
+        rows = opened.list_agents()
     items = tuple(map(_view_agent, rows[cursor : cursor + limit]))
     return Agents(
         items=items, total=len(rows), next=find_next(cursor, items, len(rows)), revision=session.revision
@@ -154,25 +159,28 @@ def list_problems(
     """
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    flawed = store.list_flawed(visible, session.key, first=cursor, count=limit + 1)
-    shown = fit(store, visible, flawed[:limit], lambda each: (each.place,))
-    lines = read_places(store, visible, [each.place for each in shown])
-    items = tuple(
-        LineProblem(
-            path=sayable(each.path),
-            source=each.place.source,
-            offset=each.place.offset,
-            line=each.number,
-            kind=problem.kind,
-            message=head_of(str(problem)),
+    with store.open_session(visible, session.key) as opened:
+        files = sorted(opened.files, key=lambda file: file.source)
+        every = ((file, line) for file in files for line in file.list_flawed())
+        flawed = list(islice(every, cursor, cursor + limit + 1))
+        shown = fit(flawed[:limit], lambda each: each[1].length)
+        lines = read_each((file, [line.number]) for file, line in shown)
+        items = tuple(
+            LineProblem(
+                path=sayable(file.facts.path),
+                source=file.source,
+                offset=line.offset,
+                line=line.number,
+                kind=problem.kind,
+                message=head_of(str(problem)),
+            )
+            for file, line in shown
+            for problem in islice(lines[file][line.number].problems, _MOST_PROBLEMS)
         )
-        for each in shown
-        for problem in islice(lines[each.place].problems, _MOST_PROBLEMS)
-    )
     return Problems(items=items, next=find_next(cursor, shown, cursor + len(flawed)))
 
 
-def _view_agent(row: AgentRow) -> Agent:
+def _view_agent(row: AgentRecord) -> Agent:
     return Agent(
         index=row.index,
         id=sayable(row.id),

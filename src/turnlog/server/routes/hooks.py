@@ -15,7 +15,7 @@ from msgspec import Raw
 from turnlog.ingest.spool import LARGEST
 from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.dependencies import GivenMachines, GivenScope, GivenStore
-from turnlog.server.finding import get_session
+from turnlog.server.finding import get_session, has_deliveries
 from turnlog.server.parameters import FROM_ZERO, NamedSession
 from turnlog.server.parameters import LARGEST as MOST_NUMBER
 from turnlog.server.receiving import GivenHooks, HookReceiver
@@ -23,7 +23,6 @@ from turnlog.server.security.callers import CallerKind, GivenCaller
 from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
-from turnlog.server.views.heard import find_told
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
@@ -128,7 +127,7 @@ def list_hook_events(
 
 
 def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
-    if find_told(store, visible, name, visit):
+    if has_deliveries(store, visible, name, visit):
         return name
     if visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(name):
         return name

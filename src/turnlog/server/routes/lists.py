@@ -132,7 +132,7 @@ def get_session_detail(
         path=sayable(session.path),
         resume=build_resume(item.session_id, item.project),
         summary=Raw(session.row.summary),
-        messages=store.count_messages(visible, session.key),
+        messages=session.row.messages,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from litestar import Request, Response, get
@@ -30,15 +29,10 @@ from turnlog.server.parameters import (
 from turnlog.server.security.policies import LINKED
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.messages import MessageWindow
-from turnlog.server.views.walks import Asked, ask_window, build_filter
-from turnlog.server.views.windows import view_window
-from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import Store
+from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
+from turnlog.store.identity import Place
 
 __all__ = ["HANDLERS", "get_raw_message", "list_messages"]
-
-_AT_ONCE = 100
-"""Lines of a message that are read together, when its raw lines are asked for."""
 
 
 @get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
@@ -75,17 +69,18 @@ def list_messages(
     check_unchanged(request, session.key, session.revision, counted)
     where = build_filter(lane, role, category, branch, active)
     asked = Asked(source, agent, around, before, after, limit)
-    found = ask_window(store, visible, session.key, asked, where, has_results=True)
-    items = view_window(store, visible, session, found.rows, found.anchor, found.chapter)
-    above = items[0].index if items else found.at
-    below = items[-1].index + 1 if items else found.at
-    return MessageWindow(
-        items=items,
-        total=found.chapter.count(),
-        before=str(above) if found.chapter.list_before(above, 1) else None,
-        after=str(below - 1) if found.chapter.list_after(below, 1) else None,
-        revision=session.revision,
-    )
+    with store.open_session(visible, session.key) as opened:
+        found = ask_window(opened, asked, where, has_results=True)
+        items = view_window(store, visible, session, found)
+        above = items[0].index if items else found.at
+        below = items[-1].index + 1 if items else found.at
+        return MessageWindow(
+            items=items,
+            total=found.selection.total,
+            before=str(above) if found.selection.list_before(above, 1) else None,
+            after=str(below - 1) if found.selection.list_after(below, 1) else None,
+            revision=session.revision,
+        )
 
 
 @get("/api/sessions/{id:str}/messages/{index:int}/raw", sync_to_thread=True, media_type="application/x-ndjson")
@@ -101,18 +96,16 @@ def get_raw_message(
     """Return the lines of a message, and those folded into it, byte for byte."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    rows = store.list_at(visible, session.key, [index], source=source)
-    if not rows:
-        raise NotFoundError("There is no such message")
-    places = rows[0].lines
-    size = sum(length + 1 for length in store.measure_lines(visible, places))
-    return send_pieces(_read_raw(store, visible, places), size, "application/x-ndjson")
-
-
-def _read_raw(store: Store, scope: Scope, places: tuple[Place, ...]) -> Iterator[bytes]:
-    for first in range(0, len(places), _AT_ONCE):
-        for line in store.read_lines(scope, places[first : first + _AT_ONCE]):
-            yield line + b"\n"
+    with store.open_session(visible, session.key) as opened:
+        chapter = opened.find_chapter(source)
+        rows = [] if chapter is None else chapter.list_at([index])
+        if chapter is None or not rows:
+            raise NotFoundError("There is no such message")
+        lines = [chapter.get_line(number) for number in rows[0].lines]
+        # Whoever asks may read slowly: the lines are read as they are sent, and the session is closed by then.
+        places = [(Place(chapter.source, chapter.facts.generation, line.offset), line.length) for line in lines]
+    pieces = (store.archive.read(visible, *place) + b"\n" for place in places)
+    return send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
 
 
 HANDLERS = (list_messages, get_raw_message)

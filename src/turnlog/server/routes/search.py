@@ -19,10 +19,10 @@ from turnlog.server.auditing import GivenVisit, Look, Visit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import RequestError
 from turnlog.server.filters import ME
+from turnlog.server.finding import has_deliveries
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.shapes.search import Hit, Hits, Mark
 from turnlog.server.views.escapes import strip_escapes
-from turnlog.server.views.heard import find_told
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.moments import moment
 from turnlog.store.accounts.interface import Action
@@ -105,7 +105,7 @@ def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPag
     looks = [Look(key, owners[key].person if key in owners else None) for key in keys]
     visit.note(looks, Action.FOUND)
     for session_id in dict.fromkeys(hit.session_id for hit in page.hits if hit.session is None):
-        find_told(store, visible, session_id, visit, Action.FOUND)
+        has_deliveries(store, visible, session_id, visit, Action.FOUND)
     return owners
 
 

@@ -1,11 +1,16 @@
-"""`/api/sessions/{id}/sidechains`: what was done, grouped under what was said."""
+"""`/api/sessions/{id}/sidechains`: what was done, grouped under what was said (spec 003's second column).
+
+`transcripts.build_panel` has the rule; here it is followed without reading a line.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from litestar import Request, get
 from litestar.params import PathParameter, QueryParameter
+from msgspec import Struct
 
 from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
@@ -16,16 +21,28 @@ from turnlog.server.parameters import Cursor, Limit, NamedSession, find_next
 from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.calls import CallPage
 from turnlog.server.shapes.conversations import Sidechain, Sidechains
-from turnlog.server.views.call_bodies import view_calls
+from turnlog.server.views.calls import CallViewer
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import took_ms
-from turnlog.server.views.sidechains import Group, group_calls
 from turnlog.server.views.windows import read_titles
-from turnlog.store.identity import Scope
-from turnlog.store.interface import Store
-from turnlog.store.rows import MessageRow
+from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.lines.categories import Category, Role
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.records import CallRecord, MessageRecord
 
 __all__ = ["HANDLERS", "list_sidechain_calls", "list_sidechains"]
+
+_HEADS = frozenset({Role.USER.value, Role.SUMMARY.value})
+_AGENT, _ASSISTANT, _TOOL_USE = Lane.AGENT.value, Role.ASSISTANT.value, Role.TOOL_USE.value
+
+
+class _Group(Struct, frozen=True):
+    """What was done for one message."""
+
+    head: int
+    """The index of that message."""
+    calls: list[CallRecord]
 
 
 @get("/api/sessions/{id:str}/sidechains", opt=LINKED, sync_to_thread=True)
@@ -44,11 +61,14 @@ def list_sidechains(
     """
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    groups = _list_groups(store, visible, session.key)
-    chosen = groups[cursor : cursor + limit]
-    heads = {row.index: row for row in store.list_at(visible, session.key, [each.head for each in chosen])}
-    titles = read_titles(store, visible, list(heads.values()))
-    items = tuple(_view(each, heads[each.head], titles[each.head]) for each in chosen if each.head in titles)
+    with store.open_session(visible, session.key) as opened:
+        main = opened.main
+        groups = [] if main is None else _list_groups(main)
+        chosen = groups[cursor : cursor + limit]
+        heads = [] if main is None else main.list_at(each.head for each in chosen)
+        titles = {} if main is None else read_titles(main, heads)
+    found = {row.index: row for row in heads}
+    items = tuple(_view(each, found[each.head], titles[each.head]) for each in chosen if each.head in titles)
     return Sidechains(
         items=items,
         total=len(groups),
@@ -71,30 +91,54 @@ def list_sidechain_calls(
     """List the calls of one group, with their inputs and results."""
     session = get_session(store, visible, id, visit)
     check_unchanged(request, session.key, session.revision)
-    head = store.find_message(visible, session.key, message_uuid)
-    groups = [] if head is None else _list_groups(store, visible, session.key)
-    group = next((each for each in groups if head is not None and each.head == head.index), None)
-    if head is None or group is None:
-        raise NotFoundError("There is no such sidechain")
-    chosen = [call.index for call in group.calls[cursor : cursor + limit]]
-    rows = store.list_calls_at(visible, session.key, chosen, source=head.source)
-    items = view_calls(store, visible, session, rows)
+    with store.open_session(visible, session.key) as opened:
+        main = opened.main
+        head = None if main is None else main.find_message(message_uuid)
+        groups = [] if main is None or head is None else _list_groups(main)
+        group = next((each for each in groups if head is not None and each.head == head.index), None)
+        if main is None or group is None:
+            raise NotFoundError("There is no such sidechain")
+        calls = [(main, call) for call in group.calls[cursor : cursor + limit]]
+        items = CallViewer(store, visible, session).list_calls(calls)
     return CallPage(items=items, total=len(group.calls), next=find_next(cursor, items, len(group.calls)))
 
 
-def _list_groups(store: Store, scope: Scope, key: str) -> list[Group]:
-    return group_calls(store.list_outline(scope, key), store.list_call_outline(scope, key))
+def _list_groups(main: Chapter) -> list[_Group]:
+    """Return the groups of the main conversation, in the order of what they go with."""
+    heads: dict[int, int] = {}
+    for message in main.list_messages():
+        head = _find_head(message, heads) if message.lane != _AGENT else None
+        if head is not None:
+            heads[message.index] = head
+    done: dict[int, list[CallRecord]] = {}
+    for call in main.list_calls():
+        head = None if call.message is None else heads.get(call.message)
+        if head is not None:
+            done.setdefault(head, []).append(call)
+    return [_Group(head, of_head) for head, of_head in sorted(done.items())]
 
 
-def _view(group: Group, head: MessageRow, title: str) -> Sidechain:
+def _find_head(message: MessageRecord, heads: dict[int, int]) -> int | None:
+    if message.role == _ASSISTANT:
+        return message.index
+    if message.role in _HEADS:
+        return None
+    above = None if message.parent is None else heads.get(message.parent)
+    return message.index if above is None and message.role == _TOOL_USE else above
+
+
+def _view(group: _Group, head: MessageRecord, title: str) -> Sidechain:
+    calls = group.calls
+    started = min((call.started for call in calls if call.started is not None), default=None)
+    ended = max((call.ended for call in calls if call.ended is not None), default=None)
     return Sidechain(
         message=group.head,
         message_uuid=sayable(head.id),
         title=title,
-        operations=len(group.calls),
-        failed=group.failed,
-        duration_ms=took_ms(*group.took),
-        categories=group.categories,
+        operations=len(calls),
+        failed=sum(call.state == CallState.FAILED for call in calls),
+        duration_ms=took_ms(started, ended),
+        categories=dict(sorted(Counter(Category(call.category) for call in calls).items())),
     )
 
 

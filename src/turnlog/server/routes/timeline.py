@@ -9,6 +9,7 @@ from litestar import Request, get
 from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.etags import check_unchanged
+from turnlog.server.finding import get_heard
 from turnlog.server.parameters import (
     Active,
     After,
@@ -25,11 +26,9 @@ from turnlog.server.parameters import (
 )
 from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.timeline import TimelineWindow
-from turnlog.server.views.heard import find_heard
 from turnlog.server.views.timeline import list_notes, view_timeline
-from turnlog.server.views.walks import Asked, ask_window, build_filter
-from turnlog.server.views.windows import view_window
-from turnlog.store.windows import EVERY_MESSAGE
+from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
+from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 
 __all__ = ["HANDLERS", "list_timeline"]
 
@@ -62,32 +61,31 @@ def list_timeline(
     them, unless messages are selected by filters. A session known only from hooks has hook events and no
     messages.
     """
-    hooks, session = find_heard(store, visible, id, visit)
-    revision = 0 if session is None else session.revision
-    check_unchanged(request, hooks.key, revision, store.find_last_change(visible))
-    if session is None:
-        items, omitted = view_timeline(hooks, (), (), None, above=True)
-        return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
-    where = build_filter(lane, role, category, branch, active)
-    asked = Asked(source, agent, around, before, after, limit)
-    found = ask_window(store, visible, session.key, asked, where)
-    chapter = found.chapter
-    messages = view_window(store, visible, session, found.rows, found.anchor)
-    above = messages[0].index if messages else found.at
-    below = messages[-1].index + 1 if messages else found.at
-    is_first = not chapter.list_before(above, 1)
-    behind = chapter.list_after(below, 1)
-    notes = None
-    if where == EVERY_MESSAGE and chapter.where == EVERY_MESSAGE:
-        shown = [row for row in found.rows if above <= row.index < below]
-        notes = list_notes(hooks, shown, behind[0] if behind else None, is_first)
-    items, omitted = view_timeline(hooks, found.rows, messages, chapter.source, is_first, notes)
+    heard = get_heard(store, visible, id, visit)
+    check_unchanged(request, heard.key, heard.revision, store.find_last_change(visible))
+    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+        if heard.stored is None:
+            items, omitted = view_timeline(session, None, (), (), above=True)
+            return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
+        where = build_filter(lane, role, category, branch, active)
+        found = ask_window(session, Asked(source, agent, around, before, after, limit), where)
+        selection, chapter = found.selection, found.selection.chapter
+        messages = view_window(store, visible, heard.stored, found)
+        above = messages[0].index if messages else found.at
+        below = messages[-1].index + 1 if messages else found.at
+        is_first = not selection.list_before(above, 1)
+        behind = selection.list_after(below, 1)
+        notes = None
+        if chapter is not None and selection.where == EVERY_MESSAGE:
+            shown = [row for row in found.rows if above <= row.index < below]
+            notes = list_notes(chapter, shown, behind[0] if behind else None, is_first)
+        items, omitted = view_timeline(session, chapter, found.rows, messages, is_first, notes)
     return TimelineWindow(
         items=items,
-        total=chapter.count(),
+        total=selection.total,
         before=None if is_first else str(above),
         after=str(below - 1) if behind else None,
-        revision=revision,
+        revision=heard.revision,
         omitted=omitted,
     )
 

@@ -1,3 +1,3 @@
-"""From rows of the store and lines of the archive to what the API answers."""
+"""From records and lines of sessions to what the API answers."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Actions as the API tells them: outlines, and what their lines and deliveries say."""
+"""Actions as the API tells them: what happened, what their lines and deliveries say, and all at a glance."""
 
 from __future__ import annotations
 
@@ -6,31 +6,28 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from turnlog.ingest.facts import time_of
 from turnlog.messages import Line
-from turnlog.server.shapes.actions import Action
-from turnlog.server.views.hook_items import HookSession, list_runs
+from turnlog.server.shapes.actions import Action as Shown
 from turnlog.server.views.limits import head_of, say, sayable
+from turnlog.server.views.lines import fit, read_each
+from turnlog.server.views.memos import Memo
 from turnlog.server.views.moments import moment
-from turnlog.server.views.stretches import fit
-from turnlog.server.views.windows import read_places
-from turnlog.store.actions import ActionKind, ActionOutline
-from turnlog.store.identity import Place
-from turnlog.store.rows import CallRow, MessageRow
-from turnlog.store.timeline import EventFact, HookFact, HookPlace
+from turnlog.server.views.timeline import list_runs
 from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.actions.telling import tell_event, tell_runs
-from turnlog.transcripts.calls.builder import build_calls
-from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import HookRun
 from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.queries.actions import Action, ActionKind, ActionTally, SessionActions
+from turnlog.transcripts.queries.bodies import build_call
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.timeline import HookFact, HookPlace
+from turnlog.transcripts.records import CallRecord, EventRecord
+from turnlog.transcripts.segment_builder import time_of
 
-__all__ = ["view_actions"]
+__all__ = ["TALLIES", "view_actions"]
 
-_Key = tuple[str, int]
-"""A file, and the number of a call, a line or a message in it."""
 _OUTCOMES: Mapping[str, str] = {
     CallState.RESOLVED: "ok",
     CallState.FAILED: "failed",
@@ -41,23 +38,29 @@ _OUTCOMES: Mapping[str, str] = {
 }
 _LIVE: Mapping[str, str] = {ActionState.RUNNING: "running", ActionState.WAITING: "waits for you"}
 _LONGEST_OUTCOME = 120
+TALLIES: Memo[ActionTally] = Memo(32)
+"""All actions of sessions at a glance: pages share it."""
 
 
-class _Page(Struct, frozen=True):
-    """What the actions of a page are told with."""
+class _Found(Struct, frozen=True):
+    """An action with what is kept of it: a call or an event and the file that has it, or a delivery."""
 
-    calls: Mapping[_Key, CallRow]
-    events: Mapping[_Key, EventFact]
-    hooks: Mapping[int, HookFact]
-    runs: Mapping[int, Sequence[HookRun]]
-    places: Mapping[int, HookPlace]
-    lines: Mapping[Place, Line]
-    messages: Mapping[_Key, MessageRow]
-    turns: Mapping[int, int]
-    project: str | None
+    action: Action
+    chapter: Chapter | None = None
+    record: CallRecord | EventRecord | None = None
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines that it is told from; of calls the result only where it says what went wrong."""
+        record = self.record
+        if record is None:
+            return []
+        if isinstance(record, CallRecord) and record.state == CallState.FAILED:
+            return [*{record.line, record.line if record.result_line is None else record.result_line}]
+        return [record.line]
 
 
-class _Where(Struct, frozen=True, gc=False):
+class _Told(Struct, frozen=True, gc=False):
     """Where an action stands, and what it says."""
 
     source: str | None
@@ -71,83 +74,88 @@ class _Where(Struct, frozen=True, gc=False):
 
 
 def view_actions(
-    session: HookSession, project: str | None, outlines: Sequence[ActionOutline], first: int
-) -> tuple[Action, ...]:
+    session: SessionActions, project: str | None, actions: Sequence[Action], first: int
+) -> tuple[Shown, ...]:
     """Return actions with what they are about; only the first, if their lines are very long together."""
-    calls = _list_calls(session, outlines)
-    events = _list_events(session, outlines)
-    outlines = fit(session.store, session.scope, outlines, lambda each: _list_places(each, calls, events))
-    ids = [each.number for each in outlines if each.kind is ActionKind.HOOK]
-    hooks = session.store.list_hooks_at(session.scope, session.id, ids) if ids else []
-    places = session.store.find_hook_places(session.scope, session.key, session.id, ids) if ids else {}
-    wanted = [place for each in outlines for place in _list_places(each, calls, events)]
-    page = _Page(
-        calls=calls,
-        events=events,
-        hooks={hook.id: hook for hook in hooks},
-        runs=list_runs(session, hooks),
-        places=places,
-        lines=read_places(session.store, session.scope, wanted),
-        messages=_list_messages(session, outlines, calls, events, places),
-        turns=session.store.find_turns(session.scope, session.key, [each.point.at for each in outlines]),
-        project=project,
-    )
-    return tuple(_view(outline, page, first + number) for number, outline in enumerate(outlines))
+    found = [_find(session, action) for action in actions]
+    found = [*fit(found, lambda each: 0 if each.chapter is None else each.chapter.measure(each.lines))]
+    lines = read_each((each.chapter, each.lines) for each in found if each.chapter is not None)
+    hooks = session.list_hooks_at([each.action.number for each in found if each.action.kind is ActionKind.HOOK])
+    facts, runs = {hook.id: hook for hook in hooks}, list_runs(session, hooks)
+    places = session.find_hook_places(hooks)
+    turns = session.find_turns(each.action.point.at for each in found)
+    shown: list[Shown] = []
+    for index, each in enumerate(found, first):
+        action, chapter = each.action, each.chapter
+        if action.kind is ActionKind.HOOK:
+            number = action.number
+            told = _tell_hook(facts.get(number), places.get(number), runs.get(number, ()))
+        elif chapter is None or each.record is None:
+            call = action.number if action.kind is ActionKind.CALL else None
+            told = _Told(action.point.name, None, "", "", call=call)
+        elif isinstance(each.record, CallRecord):
+            told = _tell_call(chapter, each.record, lines[chapter], action.state, project)
+        else:
+            told = _tell_event(chapter, each.record, lines[chapter][each.record.line])
+        shown.append(_view(session, action, told, index, turns))
+    return tuple(shown)
 
 
-def _view(outline: ActionOutline, page: _Page, index: int) -> Action:
-    where = _TELLERS[outline.kind](outline, page)
-    known = None if where.source is None or where.message is None else (where.source, where.message)
-    row = None if known is None else page.messages.get(known)
+def _find(session: SessionActions, action: Action) -> _Found:
+    chapter = None if action.kind is ActionKind.HOOK else session.find_chapter(action.point.name)
+    if chapter is None:
+        return _Found(action)
+    number = [action.number]
+    is_call = action.kind is ActionKind.CALL
+    records = chapter.list_calls_at(number) if is_call else chapter.list_events_at(number)
+    return _Found(action, chapter, records[0] if records else None)
+
+
+def _view(session: SessionActions, action: Action, told: _Told, index: int, turns: Mapping[int, int]) -> Shown:
+    chapter = None if told.source is None else session.find_chapter(told.source)
+    rows = [] if chapter is None or told.message is None else chapter.list_at([told.message])
+    row = rows[0] if rows else None
     turn = None if row is None else row.turn
-    agent = where.agent_id or (None if row is None else row.agent_id)
-    return Action(
+    agent = told.agent_id or (None if row is None else row.agent_id)
+    return Shown(
         index=index,
-        kind=outline.kind.value,
-        category=Category(outline.category),
-        at=moment(where.at),
-        name=sayable(outline.name),
-        title=head_of(where.title),
-        outcome=head_of(where.outcome)[:_LONGEST_OUTCOME],
-        state=ActionState(outline.state),
-        duration_ms=outline.duration_ms,
-        turn=page.turns.get(outline.point.at) if turn is None else turn,
-        message=where.message,
+        kind=action.kind.value,
+        category=Category(action.category),
+        at=moment(told.at),
+        name=sayable(action.name),
+        title=head_of(told.title),
+        outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
+        state=ActionState(action.state),
+        duration_ms=action.duration_ms,
+        turn=turns.get(action.point.at) if turn is None else turn,
+        message=told.message,
         message_uuid=None if row is None else sayable(row.id),
-        source=where.source,
-        call=where.call,
+        source=told.source,
+        call=told.call,
         agent_id=say(agent),
     )
 
 
-def _tell_call(outline: ActionOutline, page: _Page) -> _Where:
-    row = page.calls.get((outline.point.name, outline.number))
-    if row is None:
-        return _Where(outline.point.name, None, "", "", call=outline.number)
-    call = _build_call(row, page.lines)
-    given = None if call is None else call.block.input
-    title = "" if call is None else topic_of(call.name, given, page.project)
-    outcome = _LIVE.get(outline.state) or _OUTCOMES.get(row.state, row.state)
-    if row.state == CallState.FAILED and call is not None and call.result is not None:
+def _tell_call(
+    chapter: Chapter, record: CallRecord, lines: Mapping[int, Line], state: str, project: str | None
+) -> _Told:
+    call = build_call(record, lines)
+    outcome = _LIVE.get(state) or _OUTCOMES.get(record.state, record.state)
+    if record.state == CallState.FAILED and call.result is not None:
         outcome = call.result.text.strip().partition("\n")[0] or outcome
-    return _Where(row.source, row.message, title, outcome, row.started, row.index)
+    title = topic_of(call.name, call.block.input, project)
+    return _Told(chapter.source, record.message, title, outcome, record.started, record.index)
 
 
-def _tell_event(outline: ActionOutline, page: _Page) -> _Where:
-    fact = page.events.get((outline.point.name, outline.number))
-    if fact is None:
-        return _Where(outline.point.name, None, "", "")
-    line = page.lines[fact.place]
+def _tell_event(chapter: Chapter, record: EventRecord, line: Line) -> _Told:
     title, outcome = tell_event(line.entry)
-    return _Where(fact.row.source, fact.row.message, title, outcome, time_of(line))
+    return _Told(chapter.source, record.message, title, outcome, time_of(line))
 
 
-def _tell_hook(outline: ActionOutline, page: _Page) -> _Where:
-    fact, place = page.hooks.get(outline.number), page.places.get(outline.number)
-    runs = page.runs.get(outline.number, ())
+def _tell_hook(fact: HookFact | None, place: HookPlace | None, runs: Sequence[HookRun]) -> _Told:
     commands, outcome = tell_runs(tuple(runs))
     label = "" if fact is None else fact.label or ""
-    return _Where(
+    return _Told(
         None if place is None else place.source,
         None if place is None else place.message,
         commands or label,
@@ -155,69 +163,3 @@ def _tell_hook(outline: ActionOutline, page: _Page) -> _Where:
         None if fact is None else fact.received_ns // 1000,
         agent_id=None if fact is None else fact.agent_id,
     )
-
-
-_TELLERS = {ActionKind.CALL: _tell_call, ActionKind.EVENT: _tell_event, ActionKind.HOOK: _tell_hook}
-
-
-def _build_call(row: CallRow, lines: Mapping[Place, Line]) -> Call | None:
-    places = dict.fromkeys(place for place in (row.at, row.result_at) if place in lines)
-    calls = build_calls([lines[place] for place in places if place is not None]).calls
-    line = lines.get(row.at)
-    return next((call for call in calls if call.place.line is line and call.place.index == row.block), None)
-
-
-def _list_calls(session: HookSession, outlines: Sequence[ActionOutline]) -> dict[_Key, CallRow]:
-    wanted: dict[str, list[int]] = {}
-    for each in outlines:
-        if each.kind is ActionKind.CALL:
-            wanted.setdefault(each.point.name, []).append(each.number)
-    return {
-        (row.source, row.index): row
-        for source, indexes in wanted.items()
-        for row in session.store.list_calls_at(session.scope, session.key, indexes, source=source)
-    }
-
-
-def _list_events(session: HookSession, outlines: Sequence[ActionOutline]) -> dict[_Key, EventFact]:
-    wanted = [(each.point.name, each.number) for each in outlines if each.kind is ActionKind.EVENT]
-    found = session.store.list_events_at(session.scope, session.key, wanted) if wanted else []
-    return {(fact.row.source, fact.row.index): fact for fact in found}
-
-
-def _list_messages(
-    session: HookSession,
-    outlines: Sequence[ActionOutline],
-    calls: Mapping[_Key, CallRow],
-    events: Mapping[_Key, EventFact],
-    places: Mapping[int, HookPlace],
-) -> dict[_Key, MessageRow]:
-    wanted: dict[str, set[int]] = {}
-    for each in outlines:
-        key = each.point.name, each.number
-        row = calls.get(key) if each.kind is ActionKind.CALL else None
-        fact = events.get(key) if each.kind is ActionKind.EVENT else None
-        place = places.get(each.number) if each.kind is ActionKind.HOOK else None
-        source = each.point.name if place is None else place.source
-        found = row or (None if fact is None else fact.row) or place
-        if found is not None and found.message is not None and source is not None:
-            wanted.setdefault(source, set()).add(found.message)
-    return {
-        (row.source, row.index): row
-        for source, indexes in wanted.items()
-        for row in session.store.list_at(session.scope, session.key, sorted(indexes), source=source)
-    }
-
-
-def _list_places(
-    outline: ActionOutline, calls: Mapping[_Key, CallRow], events: Mapping[_Key, EventFact]
-) -> list[Place]:
-    """Return the lines that an action is told from; of calls the result only where it says what went wrong."""
-    key = outline.point.name, outline.number
-    if outline.kind is ActionKind.EVENT and key in events:
-        return [events[key].place]
-    if outline.kind is ActionKind.CALL and key in calls:
-        row = calls[key]
-        failed = row.result_at if row.state == CallState.FAILED else None
-        return [row.at, *([] if failed is None or failed == row.at else [failed])]
-    return []

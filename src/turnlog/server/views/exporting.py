@@ -137,7 +137,7 @@ def _render(
         redactor=redactor,
         name=stored.marks.name,
         camel=wanted.camel,
-        shared=list_shared(store, scope, stored.key) if wanted.form is Format.JSON else (),
+        shared=list_shared(store, scope, stored) if wanted.form is Format.JSON else (),
     )
 
 

@@ -11,8 +11,8 @@ from turnlog.messages import Line
 from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.media import Base64Source, ImageBlock
 from turnlog.server.shapes.calls import Image
-from turnlog.store.identity import Place
 from turnlog.transcripts.lines.blocks import list_blocks
+from turnlog.transcripts.queries.chapters import Chapter
 
 __all__ = ["Picture", "find_picture", "has_bytes", "list_images", "view_image"]
 
@@ -43,10 +43,11 @@ def has_bytes(image: ImageBlock) -> bool:
     return isinstance(image.source, Base64Source)
 
 
-def view_image(image: ImageBlock, line: Line, session: str, at: Place) -> Image:
-    """Return where the bytes of an image are; `session` is a key."""
+def view_image(image: ImageBlock, line: Line, session: str, chapter: Chapter) -> Image:
+    """Return where the bytes of an image are, which is in a line of a chapter; `session` is a key."""
     number = next(place for place, each in enumerate(list_images(line)) if each is image)
-    parts = (session, "images", at.source, str(at.generation), str(at.offset), str(number))
+    offset = 0 if line.at is None else line.at.offset
+    parts = (session, "images", chapter.source, str(chapter.facts.generation), str(offset), str(number))
     return Image(
         href="/api/sessions/" + "/".join(quote(part, safe="") for part in parts), media_type=_kind_of(image)
     )

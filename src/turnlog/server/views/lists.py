@@ -6,9 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-import msgspec
-from msgspec import Struct
-
 from turnlog.server.board.columns import SessionState, name_state
 from turnlog.server.shapes.lists import Facet, Marks, Project, SessionFacets, SessionItem
 from turnlog.server.views.limits import head_of, sayable
@@ -18,16 +15,9 @@ from turnlog.store.lists import Facets, StoredProject, StoredSession
 __all__ = ["name_session", "view_facets", "view_marks", "view_project", "view_session"]
 
 
-class _Prompts(Struct, frozen=True, gc=False):
-    """What of a summary is listed, and has no column of its own."""
-
-    first_prompt: str | None = None
-
-
 _MOST_FACETS = 200
 _SEPARATOR = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""
-_decode = msgspec.json.Decoder(_Prompts).decode
 
 
 def view_session(stored: StoredSession, state: SessionState | None) -> SessionItem:
@@ -35,14 +25,13 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
     row = stored.row
     name = name_session(stored)
     title = stored.marks.name or row.title
-    prompt = _decode(row.summary).first_prompt
     return SessionItem(
         key=stored.key,
         session_id=name,
         session_id_alias=name,
         revision=stored.revision,
         title=None if title is None else head_of(title),
-        first_prompt=None if prompt is None else head_of(prompt),
+        first_prompt=None if row.first_prompt is None else head_of(row.first_prompt),
         project=None if row.project is None else sayable(row.project),
         git_branch=sayable(row.branches[-1]) if row.branches else None,
         models=tuple(map(sayable, row.models)),

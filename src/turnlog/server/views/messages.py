@@ -1,8 +1,4 @@
-"""A message as the API tells it.
-
-Its row says what it is among the others; what it says stands in its lines. These alone are put together again,
-by the rules by which the whole conversation was, so a window costs what is in it, wherever it is.
-"""
+"""A message as the API tells it: its record says what it is among the others, its lines what it says."""
 
 from __future__ import annotations
 
@@ -31,27 +27,23 @@ from turnlog.server.shapes.messages import (
     TextBlock,
     ThinkingBlock,
 )
-from turnlog.server.views.calls import view_call
+from turnlog.server.views.calls import CallViewer
 from turnlog.server.views.images import has_bytes, view_image
 from turnlog.server.views.limits import LONGEST_JSON, LONGEST_SAID, cut, say, sayable
 from turnlog.server.views.moments import dollars, moment
-from turnlog.server.views.offloaded import OffloadedResults
-from turnlog.server.views.walks import name_result_lane
-from turnlog.store.identity import Place
-from turnlog.store.rows import CallRow, MessageRow
-from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.compactions import build_compactions, has_kept
-from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.authors import Author, author_of
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.usage.sightings import name_answer
 
-__all__ = ["Answer", "Window", "build_messages", "tell", "view_message", "view_results"]
+__all__ = ["Answer", "Window", "name_result_lane", "view_message", "view_results"]
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
@@ -66,12 +58,8 @@ class Window(Struct, frozen=True, kw_only=True):
 
     key: str
     session_id: str
-    project: str | None
-    lines: Mapping[Place, Line]
-    """All lines of all messages in it."""
-    built: Mapping[int, Built]
-    """The messages, by their indexes."""
-    calls: Mapping[int, Sequence[CallRow]]
+    chapter: Chapter
+    calls: Mapping[int, Sequence[CallRecord]]
     """The calls of each message."""
     ids: Mapping[int, str]
     """Of the messages in it, and of those that they follow."""
@@ -79,22 +67,20 @@ class Window(Struct, frozen=True, kw_only=True):
     """By the API's id, or what stands for it."""
     shared: Collection[str]
     """The uuids of messages that other sessions have, too."""
-    offloaded: OffloadedResults
+    viewer: CallViewer
 
 
-def view_message(row: MessageRow, window: Window) -> Message:
+def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
     """Return a message with what it says."""
-    places = {id(window.lines[place]): place for place in row.lines if place in window.lines}
-    own = [window.lines[place] for place in row.lines[: row.own_lines] if place in window.lines]
-    built = window.built.get(row.index)
-    text, _ = cut("\n\n".join(_list_texts(own)) if built is None else built.text, LONGEST_SAID)
+    own = built.lines
+    text, _ = cut(built.text, LONGEST_SAID)
     answer = _find_answer(own, window.answers)
     parent = None if row.parent is None else say(window.ids.get(row.parent))
     time = moment(row.time)
     return Message(
         document_id=_name_document(row.id, window),
         index=row.index,
-        source=row.source,
+        source=window.chapter.source,
         uuid=sayable(row.id),
         message_uuid=sayable(row.id),
         parent_uuid=parent,
@@ -120,36 +106,36 @@ def view_message(row: MessageRow, window: Window) -> Message:
         model=say(row.model),
         permission_mode=say(_told_mode(own)),
         aborted=row.aborted,
-        compaction=None if built is None else _view_compaction(built),
+        compaction=_view_compaction(built),
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
         content=text,
-        blocks=tuple(_list_blocks(built, text, row, window, places)),
+        blocks=tuple(_list_blocks(row, built, text, window)),
         lines=row.own_lines,
         folded=len(row.lines) - row.own_lines,
         problems=sum(len(line.problems) for line in own),
     )
 
 
-def view_results(row: MessageRow, window: Window) -> Iterator[Message]:
+def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[Message]:
     """Yield the results that are shown with a message, each as a message of its own (spec 003)."""
-    built = window.built.get(row.index)
-    calls = {} if built is None else _match(built.calls, window.calls.get(row.index, ()))
-    for number, (told, call) in enumerate(calls.values()):
-        result, at = call.result, told.result_at
-        if result is None or at is None or at not in row.lines:
+    for number, (record, call) in enumerate(_list_calls(row, built, window)):
+        result = call.result
+        if result is None or record.result_line not in row.lines:
             continue
         uuid = sayable(call.result_id or f"{row.id}_result_{number}")
         parent = sayable(call.extracted_id or row.id)
         line = result.place.line
         text, truncated = cut(result.text, LONGEST_SAID)
-        images = (view_image(image, line, window.key, at) for image in result.images if has_bytes(image))
+        images = (
+            view_image(each, line, window.key, window.chapter) for each in result.images if has_bytes(each)
+        )
         said = (TextBlock(text=text, truncated=truncated),) if text else ()
         time = instant(getattr(line.entry, "timestamp", None))
         yield Message(
             document_id=_name_document(uuid, window),
             index=row.index,
-            source=row.source,
+            source=window.chapter.source,
             uuid=uuid,
             message_uuid=uuid,
             parent_uuid=parent,
@@ -186,24 +172,9 @@ def view_results(row: MessageRow, window: Window) -> Iterator[Message]:
         )
 
 
-def tell(row: MessageRow, lines: Mapping[Place, Line]) -> str:
-    """Return what a message says, as plain text."""
-    built = _build(row, lines)
-    own = [lines[place] for place in row.lines[: row.own_lines] if place in lines]
-    return "\n\n".join(_list_texts(own)) if built is None else built.text
-
-
-def build_messages(rows: Sequence[MessageRow], lines: Mapping[Place, Line]) -> dict[int, Built]:
-    """Put messages together from their own lines; those of which there is nothing are left out.
-
-    All at once, which is quicker; one that comes out otherwise, as lines between it and others are missing, by
-    itself.
-    """
-    places = {place for row in rows for place in row.lines if place in lines}
-    found = sorted(places, key=lambda place: (place.offset, place))
-    together = {id(each.lines[0]): each for each in Conversation([lines[place] for place in found]).messages}
-    built = {row.index: _find_same(row, lines, together) or _build(row, lines) for row in rows}
-    return {index: message for index, message in built.items() if message is not None}
+def name_result_lane(row: MessageRecord) -> Lane:
+    """Return the lane of the results that are shown with a message."""
+    return Lane.AGENT if row.lane == Lane.AGENT else Lane.TOOL
 
 
 def _name_document(uuid: str, window: Window) -> str:
@@ -212,7 +183,7 @@ def _name_document(uuid: str, window: Window) -> str:
     return sayable(name)
 
 
-def _name_type(row: MessageRow, own: Sequence[Line]) -> str:
+def _name_type(row: MessageRecord, own: Sequence[Line]) -> str:
     stored = find_stored_type(own[0]) if own else None
     if stored is not None:
         return str(stored)
@@ -238,61 +209,31 @@ def _view_usage(usage: Usage) -> MessageUsage:
     return MessageUsage(**{name: getattr(usage, name) or 0 for name in names})
 
 
-def _find_same(row: MessageRow, lines: Mapping[Place, Line], built: Mapping[int, Built]) -> Built | None:
-    """Return the message that has exactly the lines that a row has."""
-    own = [id(lines[place]) for place in row.lines[: row.own_lines] if place in lines]
-    message = built.get(own[0]) if own else None
-    return message if message is not None and [id(line) for line in message.lines] == own else None
+def _list_calls(row: MessageRecord, built: Built, window: Window) -> Iterator[tuple[CallRecord, Call]]:
+    return zip(window.calls.get(row.index, ()), built.calls, strict=True)
 
 
-def _build(row: MessageRow, lines: Mapping[Place, Line]) -> Built | None:
-    """Put a message together from its own lines; None if there is nothing to put together."""
-    found = sorted((place.offset, place) for place in row.lines if place in lines)
-    messages = Conversation([lines[place] for _, place in found]).messages
-    first = lines.get(row.lines[0]) if row.lines else None
-    return next((each for each in messages if each.lines[0] is first), messages[0] if messages else None)
-
-
-def _list_blocks(
-    built: Built | None, text: str, row: MessageRow, window: Window, places: Mapping[int, Place]
-) -> Iterator[Block]:
-    blocks = () if built is None else _list_placed(built)
-    if built is None or built.prompt is not None or not blocks:
+def _list_blocks(row: MessageRecord, built: Built, text: str, window: Window) -> Iterator[Block]:
+    blocks = [
+        (number, index, line, block)
+        for number, line in zip(row.lines, built.lines, strict=False)
+        for index, block in enumerate(list_blocks(line.entry))
+    ]
+    if built.prompt is not None or not blocks:
         # What people typed is told without its envelopes, whatever blocks it came in.
         if text:
             yield TextBlock(text=text)
-        blocks = [each for each in blocks if not isinstance(each[1], Said)]
-    calls = {} if built is None else _match(built.calls, window.calls.get(row.index, ()))
-    for line, block, number in blocks:
-        if is_result(block):
-            continue
-        if is_call(block):
-            call = calls.get((id(line), number))
-            if call is not None:
-                yield CallBlock(call=view_call(*call, window.key, window.project, window.offloaded))
-                continue
-        yield from _view_block(line, block, window.key, places.get(id(line)))
+        blocks = [each for each in blocks if not isinstance(each[-1], Said)]
+    calls = {(record.line, record.block): (record, call) for record, call in _list_calls(row, built, window)}
+    for number, index, line, block in blocks:
+        made = calls.get((number, index)) if is_call(block) else None
+        if made is not None:
+            yield CallBlock(call=window.viewer.view(window.chapter, *made))
+        elif not is_result(block):
+            yield from _view_block(line, block, window)
 
 
-def _list_placed(built: Built) -> list[tuple[Line, ContentBlock, int]]:
-    return [
-        (line, block, number) for line in built.lines for number, block in enumerate(list_blocks(line.entry))
-    ]
-
-
-def _match(calls: Sequence[Call], rows: Sequence[CallRow]) -> dict[tuple[int, int], tuple[CallRow, Call]]:
-    """Return the calls with their rows, by the line and the block in which they stand."""
-    by_place = {(row.at.offset, row.block): row for row in rows}
-    found: dict[tuple[int, int], tuple[CallRow, Call]] = {}
-    for call in calls:
-        at = call.place.line.at
-        row = None if at is None else by_place.get((at.offset, call.place.index))
-        if row is not None:
-            found[id(call.place.line), call.place.index] = row, call
-    return found
-
-
-def _view_block(line: Line, block: ContentBlock, key: str, at: Place | None) -> Iterator[Block]:
+def _view_block(line: Line, block: ContentBlock, window: Window) -> Iterator[Block]:
     if isinstance(block, Said):
         text, truncated = cut(block.text, LONGEST_SAID)
         if text.strip():
@@ -302,8 +243,8 @@ def _view_block(line: Line, block: ContentBlock, key: str, at: Place | None) -> 
         yield ThinkingBlock(text=text, truncated=truncated)
     elif isinstance(block, RedactedThinkingBlock):
         yield ThinkingBlock(text="")
-    elif isinstance(block, Picture) and at is not None and has_bytes(block):
-        yield ImageBlock(image=view_image(block, line, key, at))
+    elif isinstance(block, Picture) and has_bytes(block):
+        yield ImageBlock(image=view_image(block, line, window.key, window.chapter))
     else:
         data = encode(block)
         yield OtherBlock(
@@ -317,10 +258,6 @@ def _view_compaction(built: Built) -> CompactionStep | None:
     [step] = build_compactions([built])
     kept: Literal["prelude", "recap"] = "prelude" if step.prelude is not None else "recap"
     return CompactionStep(state=step.state.value, kept=kept if has_kept(built) else None)
-
-
-def _list_texts(lines: Sequence[Line]) -> Iterator[str]:
-    return filter(None, (report_of(line.entry) for line in lines))
 
 
 def _told_mode(own: Sequence[Line]) -> str | None:

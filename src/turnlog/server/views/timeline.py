@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
+import msgspec
+from msgspec import Raw
+
 from turnlog.server.shapes.messages import Message
-from turnlog.server.shapes.timeline import HookEntry, MessageEntry, NoteEntry, NoteItem, TimelineEntry
-from turnlog.server.views.hook_items import HookSession, find_told, list_runs, view_hook
-from turnlog.server.views.limits import head_of
+from turnlog.server.shapes.timeline import (
+    HookCommand,
+    HookEntry,
+    HookItem,
+    MessageEntry,
+    NoteEntry,
+    NoteItem,
+    TimelineEntry,
+)
+from turnlog.server.views.limits import LONGEST_SHOWN, cut, cut_json, head_of, say, sayable
+from turnlog.server.views.lines import fit, read_each, read_lines
 from turnlog.server.views.moments import moment
-from turnlog.server.views.windows import read_places
-from turnlog.store.identity import Place
-from turnlog.store.rows import LineFact, MessageRow
 from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
+from turnlog.transcripts.hooks.matching import match_lines
+from turnlog.transcripts.hooks.merging import merge_runs
+from turnlog.transcripts.hooks.table import GROUPS
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.timeline import HookFact, SessionTimeline
+from turnlog.transcripts.records import MessageRecord
 
-__all__ = ["MOST_HOOKS", "list_notes", "view_timeline"]
+__all__ = ["MOST_HOOKS", "list_notes", "list_runs", "view_timeline"]
 
 MOST_HOOKS = 1000
 """Under the messages of one window."""
+_MOST_HOOK_LINES = 2000
+"""That tell of the hook events of one answer: those that stand first."""
 _TELLING = frozenset({Rule.HOOK.value, Rule.LONE_PROGRESS.value})
 """The rules of messages that may tell of a hook event."""
 _NOTED: Mapping[str, Literal["queue", "snapshot", "system"]] = {
@@ -32,16 +50,13 @@ _NOTED: Mapping[str, Literal["queue", "snapshot", "system"]] = {
 """The types of lines that are no messages, but say what happened; and their categories (spec 002)."""
 _MOST_LINES = 20_000
 """That are looked through for them in one window: a call's progress may be thousands of lines."""
-_AT_ONCE = 256
-_NEAR = 16
-_MOST_GUESSES = 8
 
 
 def view_timeline(
-    session: HookSession,
-    rows: Sequence[MessageRow],
+    session: SessionTimeline,
+    chapter: Chapter | None,
+    rows: Sequence[MessageRecord],
     messages: Sequence[Message],
-    source: str | None,
     above: bool,
     notes: Mapping[int | None, Sequence[NoteEntry]] | None = None,
 ) -> tuple[tuple[TimelineEntry, ...], int]:
@@ -51,14 +66,14 @@ def view_timeline(
     """
     notes = notes or {}
     shown = {message.index for message in messages}
-    under = session.store.list_hooks_under(
-        session.scope, session.key, session.id, sorted(shown), source=source, above=above, count=MOST_HOOKS
-    )
+    under = session.list_hooks_under(chapter, shown, above=above, count=MOST_HOOKS)
     runs = list_runs(session, [hook for _, hook in under.hooks])
-    told = _list_told(session, [row for row in rows if row.index in shown])
+    told = (
+        set() if chapter is None else _find_told(session, chapter, [row for row in rows if row.index in shown])
+    )
     hooks: dict[int | None, list[TimelineEntry]] = {}
     for at, fact in under.hooks:
-        hooks.setdefault(at, []).append(HookEntry(hook=view_hook(fact, at, runs.get(fact.id, ()))))
+        hooks.setdefault(at, []).append(HookEntry(hook=_view_hook(fact, at, runs.get(fact.id, ()))))
     items: list[TimelineEntry] = [*notes.get(None, ()), *hooks.get(None, ())]
     for message in messages:
         if message.index not in told:
@@ -69,7 +84,7 @@ def view_timeline(
 
 
 def list_notes(
-    session: HookSession, rows: Sequence[MessageRow], below: MessageRow | None, above: bool
+    chapter: Chapter, rows: Sequence[MessageRecord], below: MessageRecord | None, above: bool
 ) -> dict[int | None, list[NoteEntry]]:
     """Return what lines that are no messages say happened, by the message that they stand under.
 
@@ -78,66 +93,95 @@ def list_notes(
     """
     if not rows:
         return {}
-    begins = rows[0].lines[0]
-    end = None if below is None else below.lines[0].offset
-    offsets = [row.lines[0].offset for row in rows]
-    shown = {place.offset for row in rows for place in row.lines}
-    found: dict[Place, LineFact] = {}
-    number = 0 if above else _find_number(session, begins)
-    for first in range(number, number + _MOST_LINES, _AT_ONCE):
-        facts = session.store.list_lines(
-            session.scope, begins.source, begins.generation, first=first, count=_AT_ONCE
-        )
-        for fact in facts:
-            if fact.type in _NOTED and (end is None or fact.offset < end) and fact.offset not in shown:
-                found[Place(begins.source, begins.generation, fact.offset)] = fact
-        if len(facts) < _AT_ONCE or (end is not None and facts[-1].offset >= end):
-            break
+    firsts = [row.lines[0] for row in rows]
+    first, end = 0 if above else firsts[0], chapter.count_lines if below is None else below.lines[0]
+    shown = {number for row in rows for number in row.lines}
+    found = {
+        line.number: line
+        for line in chapter.list_lines(first, min(end - first, _MOST_LINES))
+        if line.type in _NOTED and line.number not in shown
+    }
     notes: dict[int | None, list[NoteEntry]] = {}
-    for place, line in read_places(session.store, session.scope, list(found)).items():
-        fact, text = found[place], head_of(report_of(line.entry))
-        at = bisect_right(offsets, place.offset) - 1
+    for number, line in read_lines(chapter, found).items():
+        text, at = head_of(report_of(line.entry)), bisect_right(firsts, number) - 1
         if text:
             message = rows[at].index if at >= 0 else None
-            time = moment(fact.time)
+            record = found[number]
             note = NoteItem(
-                line=fact.number, message=message, category=_NOTED[fact.type], text=text, created_at=time
+                line=number,
+                message=message,
+                category=_NOTED[record.type],
+                text=text,
+                created_at=moment(record.time),
             )
             notes.setdefault(message, []).append(NoteEntry(note=note))
     return notes
 
 
-def _find_number(session: HookSession, place: Place) -> int:
-    """Return which line of its file begins at a place; lines are numbered in their order.
-
-    Lines are of similar length by and large, so the place says roughly where to look; halving comes in where
-    they are not.
-    """
-    known = session.store.find_known(session.scope, session.key)
-    sources = () if known is None else known.sources
-    source = next((each for each in sources if each.source == place.source), None)
-    low, high = 0, 0 if source is None else source.lines
-    starts, ends = 0, 1 if source is None else max(source.length, 1)
-    guesses = _MOST_GUESSES
-    while low < high:
-        share = (place.offset - starts) / max(ends - starts, 1) if guesses > 0 else 0.5
-        first = min(max(low, low + int((high - low) * share) - _NEAR // 2), high - 1)
-        guesses -= 1
-        facts = session.store.list_lines(
-            session.scope, place.source, place.generation, first=first, count=_NEAR
-        )
-        if not facts or facts[0].offset > place.offset:
-            high, ends = first, facts[0].offset if facts else ends
-        elif facts[-1].offset >= place.offset:
-            return next(fact.number for fact in facts if fact.offset >= place.offset)
-        else:
-            low, starts = facts[-1].number + 1, facts[-1].offset
-    return low
+def list_runs(session: SessionTimeline, hooks: Sequence[HookFact]) -> dict[int, list[HookRun]]:
+    """Return the commands of hook events, by their numbers, as lines of the session's files tell of them."""
+    lines = list(islice(session.list_hook_lines(hooks), _MOST_HOOK_LINES))
+    told = [event.told for _, event in lines]
+    near, wanted = session.list_hooks_near(told), {hook.id for hook in hooks}
+    owners = match_lines(told, [hook.told for hook in near])
+    own = [
+        (chapter, event.line, near[owners[number]].id)
+        for number, (chapter, event) in enumerate(lines)
+        if number in owners and near[owners[number]].id in wanted
+    ]
+    own = [*fit(own, lambda each: each[0].get_line(each[1]).length)]
+    read = read_each((chapter, [line]) for chapter, line, _ in own)
+    found: dict[int, list[HookRun]] = {}
+    for chapter, line, hook in own:
+        hook_line = read_hook_line(read[chapter][line].entry)
+        if hook_line is not None:
+            found.setdefault(hook, []).extend(hook_line.runs)
+    return {number: merge_runs(runs) for number, runs in found.items()}
 
 
-def _list_told(session: HookSession, rows: Sequence[MessageRow]) -> set[int]:
-    """Return the messages that say nothing but what a hook event tells."""
-    telling = [row for row in rows if row.rule in _TELLING and row.own_lines == 1]
-    lines = read_places(session.store, session.scope, [row.lines[0] for row in telling])
-    found = find_told(session, [(lines[row.lines[0]], row.time) for row in telling])
-    return {telling[number].index for number in found}
+def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[MessageRecord]) -> set[int]:
+    """Return the messages that say nothing but what a hook event tells that was delivered."""
+    telling = [row.lines[0] for row in rows if row.rule in _TELLING and row.own_lines == 1]
+    events = [event for event in chapter.list_events_at(telling) if event.hook is not None]
+    told = [event.told for event in events]
+    found = match_lines(told, [hook.told for hook in session.list_hooks_near(told)])
+    return {message for number in found if (message := events[number].message) is not None}
+
+
+def _view_hook(fact: HookFact, message: int | None, runs: Sequence[HookRun]) -> HookItem:
+    return HookItem(
+        id=fact.id,
+        delivery_id=sayable(fact.delivery_id),
+        at=moment(fact.received_ns // 1000),
+        event_name=sayable(fact.event_name),
+        tool_name=say(fact.tool_name),
+        label=sayable(fact.label or fact.event_name),
+        group=GROUPS.get(fact.group_name),
+        context=_read_context(fact.context),
+        tool_use_id=say(fact.tool_use_id),
+        agent_id=say(fact.agent_id),
+        message=message,
+        commands=tuple(map(_view_command, runs)),
+    )
+
+
+def _view_command(run: HookRun) -> HookCommand:
+    return HookCommand(
+        name=sayable(run.name),
+        command=say(run.command),
+        outcome=say(run.outcome),
+        exit_code=run.exit_code,
+        duration_ms=run.duration_ms,
+        output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],
+    )
+
+
+def _read_context(text: str | None) -> Raw | None:
+    if text is None:
+        return None
+    try:
+        data = text.encode()
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    return cut_json(Raw(data))

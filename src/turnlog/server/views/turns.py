@@ -8,17 +8,19 @@ from itertools import groupby, pairwise
 from turnlog.server.shapes.conversations import StripBar, Turn
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import dollars, moment, took_ms
-from turnlog.store.rows import MessageRow, TurnRow
-from turnlog.store.windows import TurnCall
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.queries.sessions import TurnCall
+from turnlog.transcripts.records import CallRecord, MessageRecord, TurnRecord
 
 __all__ = ["MOST_BARS", "build_strip", "group_turn_calls", "is_edited", "view_turn"]
 
 MOST_BARS = 60
 
 
-def view_turn(row: TurnRow, prompt: MessageRow, title: str, calls: Sequence[TurnCall], edited: bool) -> Turn:
+def view_turn(
+    row: TurnRecord, prompt: MessageRecord, title: str, calls: Sequence[CallRecord], edited: bool
+) -> Turn:
     """Return a turn."""
     return Turn(
         index=row.index,
@@ -41,25 +43,25 @@ def view_turn(row: TurnRow, prompt: MessageRow, title: str, calls: Sequence[Turn
     )
 
 
-def group_turn_calls(calls: Sequence[TurnCall]) -> dict[int, list[TurnCall]]:
+def group_turn_calls(calls: Sequence[TurnCall]) -> dict[int, list[CallRecord]]:
     """Return the calls of each turn; they come by turn."""
-    return {turn: list(group) for turn, group in groupby(calls, lambda call: call.turn)}
+    return {turn: [each.call for each in group] for turn, group in groupby(calls, lambda each: each.turn)}
 
 
-def is_edited(prompt: MessageRow, parents: Mapping[int, MessageRow]) -> bool:
+def is_edited(prompt: MessageRecord, parents: Mapping[int, MessageRecord]) -> bool:
     """Tell whether a prompt opens a branch: then others were typed in the same place."""
     above = None if prompt.parent is None else parents.get(prompt.parent)
     return above is not None and above.branch != prompt.branch
 
 
-def build_strip(calls: Sequence[TurnCall], most: int = MOST_BARS) -> tuple[StripBar, ...]:
+def build_strip(calls: Sequence[CallRecord], most: int = MOST_BARS) -> tuple[StripBar, ...]:
     """Return calls as bars; where there are more than so many, runs of the same length share one."""
     bars = min(len(calls), most)
     edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
     return tuple(_merge(calls[start:end]) for start, end in pairwise(edges))
 
 
-def _merge(calls: Sequence[TurnCall]) -> StripBar:
+def _merge(calls: Sequence[CallRecord]) -> StripBar:
     times = [took_ms(call.started, call.ended) for call in calls]
     longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
     return StripBar(

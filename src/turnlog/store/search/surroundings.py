@@ -119,7 +119,7 @@ class Surroundings:
         chapter = rows.find_chapter(proposal.generation)
         if chapter is None or place is None:
             return None
-        call = rows.find_call(chapter, kind, place.offset, text.block, all_at_once=self._asks_calls)
+        call = rows.find_call(chapter, kind, text.number, text.block, all_at_once=self._asks_calls)
         tool, path, category = (None, None, None) if call is None else (call.tool, call.path, call.category)
         if self._asks_calls and self._is_out(replace(candidate.setting, tool=tool, file=path)):
             return None

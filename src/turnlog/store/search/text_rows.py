@@ -17,6 +17,8 @@ HOOKS = 0
 class Chapter(Struct, frozen=True, gc=False):
     """A file of lines, and the session that it is of."""
 
+    number: int
+    """Of its generation, for the engine."""
     generation: int
     source: int
     name: str
@@ -132,7 +134,7 @@ class TextRows(Protocol):
         """Return the message that a line belongs to."""
 
     def find_call(
-        self, chapter: Chapter, kind: str, start: int, block: int, *, all_at_once: bool
+        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
     ) -> Call | None:
         """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
 

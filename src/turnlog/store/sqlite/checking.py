@@ -9,8 +9,8 @@ import apsw
 from turnlog.store.care import Flaw
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.connection import reading
-from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 from turnlog.store.sqlite.people import list_misjudged
+from turnlog.transcripts.segments import SEGMENT
 
 __all__ = ["check_pages", "list_flaws"]
 
@@ -38,8 +38,25 @@ _OTHERS = {
     ),
 }
 _ORPHANS = {
-    "bytes belong to no file": ("frames", "tail_frames", "checkpoints", "lines"),
+    "bytes belong to no file": ("frames", "tail_frames", "checkpoints"),
 }
+
+
+_BROKEN = f"""
+SELECT e.key FROM (
+    SELECT source FROM (
+        SELECT source, number, lines, message, messages, call, calls,
+            lag(number, 1, -1) OVER file AS before, lag(lines, 1, {SEGMENT}) OVER file AS lines_before,
+            lag(message + messages, 1, 0) OVER file AS message_before,
+            lag(call + calls, 1, 0) OVER file AS call_before
+        FROM segments INDEXED BY segment_heads WINDOW file AS (PARTITION BY source ORDER BY number)
+    )
+    WHERE (number, lines_before, message, call) <> (before + 1, {SEGMENT}, message_before, call_before)
+    GROUP BY source
+) AS b JOIN sources AS s ON s.id = b.source JOIN sessions AS e ON e.id = s.session
+WHERE s.owner = ? GROUP BY e.key ORDER BY e.key
+"""
+"""Sessions with a file whose segments do not follow on each other."""
 
 
 def check_pages(connection: apsw.Connection, *, quick: bool = False) -> list[str]:
@@ -54,7 +71,9 @@ def list_flaws(connection: apsw.Connection, scope: Scope) -> list[Flaw]:
     try:
         with reading(connection):
             pages = [_describe(message) for message in check_pages(connection)]
-            found = [*_list_lost(connection, scope), *_list_miscounted(connection, scope)]
+            found = [*_list_lost(connection, scope)]
+            broken = connection.execute(_BROKEN, (scope.owner,))
+            found += [Flaw(key, "segments of a file do not follow on each other", True) for (key,) in broken]
             message = "its access does not match its machine's owner and the rules"
             return [*pages, *found, *(Flaw(key, message, True) for key in list_misjudged(connection, scope))]
     except apsw.CorruptError as error:
@@ -72,22 +91,14 @@ def _list_lost(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
             query = f"SELECT 1 FROM {table} WHERE generation NOT IN (SELECT id FROM generations) LIMIT 1"
             if connection.execute(query).fetchall():
                 yield Flaw(None, f"{what} ({table})")
-    for table in ("digests", "access", *DERIVED_TABLES):
+    if connection.execute(
+        "SELECT 1 FROM segments WHERE source NOT IN (SELECT id FROM sources) LIMIT 1"
+    ).fetchall():
+        yield Flaw(None, "segments belong to no file")
+    for table in ("access", "outlines", "summaries"):
         query = f"SELECT 1 FROM {table} WHERE session NOT IN (SELECT id FROM sessions) LIMIT 1"
         if connection.execute(query).fetchall():
             yield Flaw(None, f"rows belong to no session ({table})")
-
-
-def _list_miscounted(connection: apsw.Connection, scope: Scope) -> Iterator[Flaw]:
-    """Yield where there are not as many digests as rows: what differs could not be told from them."""
-    for table, number in DERIVED_TABLES.items():
-        query = f"""
-        SELECT e.key FROM sessions AS e WHERE e.owner = ? AND
-            (SELECT count(*) FROM {table} WHERE session = e.id) <>
-            (SELECT ifnull(sum(rows), 0) FROM digests WHERE session = e.id AND kind = {number})
-        """
-        for (key,) in connection.execute(query, (scope.owner,)):
-            yield Flaw(key, f"the number of digests and rows differs ({table})", True)
 
 
 def _describe(message: str) -> Flaw:

@@ -26,13 +26,14 @@ __all__ = [
     "open_to_write",
     "reading",
     "translate",
+    "translate_damage",
     "writing",
 ]
 
 APPLICATION_ID = 0x7475726E
 """What tells our files from other databases ("turn")."""
 
-_PAGE_SIZE = 8192
+_PAGE_SIZE = 4096
 _WAL_LIMIT = 64 << 20
 """What is left of the write-ahead log after a large write."""
 _PAUSE = 0.02
@@ -146,6 +147,19 @@ def flush_log(path: Path) -> None:
 def translate(path: Path) -> Iterator[None]:
     """Raise what goes wrong with a database as `StoreError`, in a sentence."""
     try:
+        with translate_damage(path):
+            yield
+    except OSError as error:
+        raise StoreError(f"The store {path} cannot be used: {error.strerror or error}") from error
+    except (ValueError, OverflowError) as error:
+        # Text that is none, numbers of more than 64 bits: damage when it is read, misuse when it is written.
+        raise StoreError(f"The store {path} cannot hold such a value, or it is damaged ({error})") from error
+
+
+@contextmanager
+def translate_damage(path: Path) -> Iterator[None]:
+    """Raise as `StoreError` what only a database raises: callers do things of their own meanwhile."""
+    try:
         yield
     except apsw.Error as error:
         kind, reason = next(
@@ -153,10 +167,7 @@ def translate(path: Path) -> Iterator[None]:
             (StoreError, "cannot do that"),
         )
         raise kind(f"The store {path} {reason} ({error})") from error
-    except OSError as error:
-        raise StoreError(f"The store {path} cannot be used: {error.strerror or error}") from error
-    except (ValueError, OverflowError, MsgspecError) as error:
-        # Text that is none, numbers of more than 64 bits: damage when it is read, misuse when it is written.
+    except MsgspecError as error:
         raise StoreError(f"The store {path} cannot hold such a value, or it is damaged ({error})") from error
 
 
@@ -200,7 +211,8 @@ def reading(connection: apsw.Connection) -> Iterator[None]:
         yield
     finally:
         if connection.in_transaction:
-            connection.execute("COMMIT")
+            with suppress(apsw.CorruptError):  # whoever met the damage has said so; it is over all the same
+                connection.execute("COMMIT")
 
 
 def _set_up(connection: apsw.Connection, path: Path, options: Options, pragmas: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ still in it. A tombstone has the session's key, which is a digest, and its id, b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -16,10 +16,10 @@ import apsw
 from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
 from turnlog.store.sqlite.people import find_person, list_own
 from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
+from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.store.sqlite.vocabulary import purge_index
 
@@ -37,25 +37,16 @@ __all__ = [
 _KEY, _ID = "session-key", "session-id"
 _SMALL_FILE = 64 << 20
 
-_OF_GENERATION = ("lines", "frames", "tail_frames", "checkpoints")
+_OF_GENERATION = ("frames", "tail_frames", "checkpoints")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"
-_OF_SOURCE = ("generations", "source_paths")
+_OF_SOURCE = ("segments", "generations", "source_paths")
 _SOURCES = "SELECT id FROM sources WHERE session = ?"
-_OF_SESSION = ("sources", "digests", "marks", "absent_sessions", "usage_versions", "access", *DERIVED_TABLES)
+_OF_SESSION = (
+    "sources", "outlines", "summaries", "marks", "absent_sessions", "usage_versions", "reported_costs", "access"
+)  # fmt: skip
 
-_WORDS = {
-    "lines": "dialect, type, session, agent",
-    "messages": "rule, role, types, author, lane, category, agent, model",
-    "calls": "name, category, state, agent",
-    "placements": "category, name, state, hook",
-    "agents": "state, type, linked_by",
-    "sightings": (
-        "session_id, model, service_tier, speed, inference_geo, agent, agent_id, skill, plugin, mcp_server, "
-        "mcp_tool"
-    ),
-    "usage_groups": "session_id, model, agent, skill, mcp_server",
-}
-"""The columns that refer to words."""
+_WORDS = ("session_id", "model", "agent", "skill", "mcp_server")
+"""The columns of groups of answers that refer to words."""
 
 
 def is_forgotten(connection: apsw.Connection, owner: str, key: str) -> bool:
@@ -111,16 +102,16 @@ def lift_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[st
 
 
 def forget_sessions(
-    connection: apsw.Connection, scope: Scope, keys: Sequence[str], settle: Callable[[], None]
+    connection: apsw.Connection, scope: Scope, keys: Sequence[str], usage: UsageKeeper
 ) -> Forgotten:
-    """Delete sessions and all that only they needed, in the transaction of the caller.
-
-    `settle` brings up to date what follows from the sessions together: what it lets go of is deleted, too.
-    """
+    """Delete sessions and all that only they needed, in the transaction of the caller."""
     at_ns = time.time_ns()
-    done = [_forget(connection, scope, found, at_ns) for found in _list_found(connection, scope, keys)]
+    found = _list_found(connection, scope, keys)
+    for each in found:
+        usage.note(each.number, (), is_whole=True)
+    done = [_forget(connection, scope, each, at_ns) for each in found]
     if done:
-        settle()
+        usage.settle()
         _delete_words(connection)
         purge_index(connection)
     return _add_up(done)
@@ -263,9 +254,5 @@ def _delete_deliveries(connection: apsw.Connection, numbers: Sequence[int]) -> N
 
 def _delete_words(connection: apsw.Connection) -> None:
     """Delete words that no row refers to any more: names of agents and skills are among them."""
-    used = " UNION ".join(
-        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"
-        for table, columns in _WORDS.items()
-        for column in columns.split(", ")
-    )
+    used = " UNION ".join(f"SELECT {column} FROM usage_groups" for column in _WORDS)
     connection.execute(f"DELETE FROM words WHERE id NOT IN ({used})")

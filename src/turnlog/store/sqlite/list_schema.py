@@ -6,7 +6,7 @@ looked through without reading them.
 
 from __future__ import annotations
 
-__all__ = ["LIST_TABLES", "SERIES_COLUMN"]
+__all__ = ["LISTED_COLUMNS", "LIST_TABLES", "SERIES_COLUMN"]
 
 LIST_TABLES = """
 ALTER TABLE summaries ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
@@ -38,4 +38,16 @@ CREATE INDEX summaries_listed ON summaries (
     owner, last_time, session, first_time, session_id, title_key, project, models, branches, messages, prompts,
     answers, errors, problems, input_tokens, output_tokens, cost, series
 );
+"""
+
+LISTED_COLUMNS = """
+ALTER TABLE summaries ADD COLUMN first_prompt TEXT;
+ALTER TABLE summaries ADD COLUMN forked_from TEXT;
+ALTER TABLE summaries ADD COLUMN is_floor INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE summaries ADD COLUMN is_estimate INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE summaries ADD COLUMN head_uuid TEXT;
+ALTER TABLE summaries ADD COLUMN head_type TEXT;
+ALTER TABLE summaries ADD COLUMN head_time INTEGER;
+ALTER TABLE summaries ADD COLUMN head_told TEXT;
+CREATE INDEX summaries_by_head ON summaries (head_uuid) WHERE head_uuid IS NOT NULL;
 """

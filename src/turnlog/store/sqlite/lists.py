@@ -8,13 +8,15 @@ each distinct value.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import apsw
 from msgspec import json
+from msgspec.structs import astuple
 
+from turnlog.store.frames import compress, decompress
 from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     FEWEST_ALIKE,
@@ -31,12 +33,11 @@ from turnlog.store.lists import (
     list_model_forms,
 )
 from turnlog.store.people import Visibility
-from turnlog.store.sqlite.derived_kinds import SESSIONS
-from turnlog.store.sqlite.kinds import UnpackContext
+from turnlog.store.rows import SessionHead, SessionRow
 from turnlog.store.sqlite.marks import MARK_COLUMNS, unpack_marks
 from turnlog.store.sqlite.values import Cells, pack_text, unpack_text
 
-__all__ = ["Lists", "write_presence"]
+__all__ = ["Lists", "write_presence", "write_summary"]
 
 _MARKS = "LEFT JOIN marks AS m ON m.id = (SELECT max(id) FROM marks WHERE session = t.session)"
 _ABSENT = "LEFT JOIN absent_sessions AS a ON a.session = t.session"
@@ -55,12 +56,19 @@ _RANKS = {
     SessionOrder.MESSAGES: ("t.messages", "DESC"),
     SessionOrder.TOKENS: ("t.input_tokens + t.output_tokens", "DESC"),
 }
+_COLUMNS = (
+    "session_id", "title", "project", "first_time", "last_time", "prompts", "answers", "calls", "agents",
+    "lines", "problems", "input_tokens", "output_tokens", "cost", "messages", "errors", "models", "branches",
+    "series", "first_prompt", "forked_from", "is_floor", "is_estimate", "head_uuid", "head_type", "head_time",
+    "head_told",
+)  # fmt: skip
+"""What lists show of a session, as it stands in `summaries`."""
 _STORED = ", ".join(
     (
         "e.key, e.revision, e.project_folder, p.path, p.present, a.session, s.copied_from",
         "e.origin, x.person, x.shared",
         *(f"m.{name}" for name in MARK_COLUMNS),
-        SESSIONS.cells,
+        *(f"t.{name}" for name in _COLUMNS),
     )
 )
 _HEAD = 10
@@ -83,9 +91,8 @@ t.{column} IN (
 class Lists:
     """Asks one connection for lists."""
 
-    def __init__(self, connection: apsw.Connection, context: UnpackContext) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._context = context
         connection.create_scalar_function("has_text", _has_text, 2, deterministic=True)
         connection.create_scalar_function("has_text_in_list", _has_text_in_list, 2, deterministic=True)
         connection.create_aggregate_function("sum_money", _MoneySum, 1)
@@ -93,8 +100,14 @@ class Lists:
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix, newest first."""
         where, values = _build_where(scope, SessionFilter(session=prefix, archived=None))
-        query = f"SELECT {_STORED} {_LISTED} {_PLACES} WHERE {where} ORDER BY t.last_time DESC, e.key"
-        return [self._unpack(row) for row in self._connection.execute(query, values)]
+        summary = "t.summary_length, CAST(t.summary AS BLOB)"
+        query = (
+            f"SELECT {summary}, {_STORED} {_LISTED} {_PLACES} WHERE {where} ORDER BY t.last_time DESC, e.key"
+        )
+        return [
+            self._unpack(row, summary=decompress(data, length))
+            for length, data, *row in self._connection.execute(query, values)
+        ]
 
     def list_sessions(
         self,
@@ -182,7 +195,7 @@ class Lists:
             machines=count_facets(([unpack_text(origin)], found) for _, _, origin, found in whose),
         )
 
-    def _unpack(self, cells: Cells, alike: int = 1) -> StoredSession:
+    def _unpack(self, cells: Sequence[Any], alike: int = 1, summary: bytes = b"") -> StoredSession:
         key, revision, folder, path, present, absent, copied_from, origin, person, shared = cells[:_HEAD]
         marks, row = cells[_HEAD : _HEAD + len(MARK_COLUMNS)], cells[_HEAD + len(MARK_COLUMNS) :]
         return StoredSession(
@@ -191,15 +204,65 @@ class Lists:
             project_folder=unpack_text(folder),
             path=unpack_text(path) or "",
             present=bool(present),
-            row=SESSIONS.unpack(row, self._context),
+            row=_unpack_row(row, summary),
             only_here=absent is not None,
-            marks=unpack_marks(marks),
+            marks=unpack_marks(tuple(marks)),
             copied_from=copied_from,
             origin=unpack_text(origin),
             person=person,
             visibility=Visibility.TEAM if shared else Visibility.PRIVATE,
             alike=alike,
         )
+
+
+def write_summary(connection: apsw.Connection, session: int, owner: str, row: SessionRow) -> bool:
+    """Write what lists show of a session; return whether that differs from what is there."""
+    title_key = None if row.title is None else row.title.casefold()
+    cells = (owner, title_key, len(row.summary), compress(row.summary), *_pack_row(row))
+    columns = ", ".join(("owner", "title_key", "summary_length", "summary", *_COLUMNS))
+    found = connection.execute(f"SELECT {columns} FROM summaries WHERE session = ?", (session,)).fetchone()
+    if found is None:
+        marks = ", ".join("?" * len(cells))
+        connection.execute(
+            f"INSERT INTO summaries (session, idx, revision, {columns}) VALUES (?, 0, 0, {marks})",
+            (session, *cells),
+        )
+        return True
+    # An index is written only if one of its columns is among those that are set.
+    differing = [at for at, (old, new) in enumerate(zip(found, cells, strict=True)) if old != new]
+    if differing:
+        names = columns.split(", ")
+        connection.execute(
+            f"UPDATE summaries SET {', '.join(f'{names[at]} = ?' for at in differing)} WHERE session = ?",
+            (*(cells[at] for at in differing), session),
+        )
+    return bool(differing)
+
+
+def _pack_row(row: SessionRow) -> tuple[Any, ...]:
+    head = (None, None, None, None) if row.head is None else astuple(row.head)
+    return (
+        pack_text(row.session_id), row.title, pack_text(row.project), row.first_time, row.last_time,
+        row.prompts, row.answers, row.calls, row.agents, row.lines, row.problems, row.input_tokens,
+        row.output_tokens, row.cost, row.messages, row.errors, json.encode(row.models).decode(),
+        json.encode(row.branches).decode(), row.series, pack_text(row.first_prompt),
+        pack_text(row.forked_from), int(row.is_floor), int(row.is_estimate),
+        *(pack_text(each) if isinstance(each, str) else each for each in head),
+    )  # fmt: skip
+
+
+def _unpack_row(cells: Sequence[Any], summary: bytes) -> SessionRow:
+    values = dict(zip(_COLUMNS, cells, strict=True))
+    uuid, kind, time, told = (values.pop(f"head_{name}") for name in ("uuid", "type", "time", "told"))
+    for name in ("session_id", "project", "first_prompt", "forked_from"):
+        values[name] = unpack_text(values[name])
+    for name in ("models", "branches"):
+        values[name] = tuple(_decode_list(values[name]))
+    head = None
+    if uuid is not None:
+        head = SessionHead(uuid=unpack_text(uuid), type=kind, time=time, told_id=unpack_text(told))
+    values["is_floor"], values["is_estimate"] = bool(values["is_floor"]), bool(values["is_estimate"])
+    return SessionRow(**values, summary=summary, head=head)
 
 
 def write_presence(connection: apsw.Connection, session: int, present: bool) -> None:
@@ -228,6 +291,9 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
         values["session"] = pack_text(asked.session)
         columns = ("e.key", "e.session_id", "t.session_id")
         yield f"({' OR '.join(_BEGINS.format(column=column, value=':session') for column in columns)})"
+    if asked.head is not None:
+        values["head"] = pack_text(asked.head)
+        yield "t.head_uuid = :head"
     if asked.series is not None:
         values["series"] = pack_text(asked.series)
         yield "t.series = :series"

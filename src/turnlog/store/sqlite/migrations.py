@@ -20,13 +20,14 @@ from turnlog.store.sqlite.feed_schema import FEED_TABLE
 from turnlog.store.sqlite.hook_calls import find_calls_of_hooks
 from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
 from turnlog.store.sqlite.hook_texts import index_deliveries
-from turnlog.store.sqlite.list_schema import LIST_TABLES, SERIES_COLUMN
+from turnlog.store.sqlite.list_schema import LIST_TABLES, LISTED_COLUMNS, SERIES_COLUMN
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
 from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
 from turnlog.store.sqlite.search_schema import SEARCH_TABLES
+from turnlog.store.sqlite.segments import SEGMENT_TABLES
 from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
-from turnlog.store.sqlite.usage_schema import USAGE_TABLES, USAGE_VERSIONS
+from turnlog.store.sqlite.usage_schema import SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
 from turnlog.store.sqlite.window_schema import PARENT_INDEX, WINDOW_INDEXES
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "group_by_chapter",
     "index_recent_hooks",
     "index_windows",
+    "keep_segments",
     "link_hooks_to_calls",
     "list_missing",
     "migrate",
@@ -147,6 +149,26 @@ def add_series(connection: apsw.Connection) -> None:
     connection.execute(SERIES_COLUMN)
 
 
+def keep_segments(connection: apsw.Connection) -> None:
+    """Drop the rows that were derived of sessions, and make tables of segments; a sync fills them."""
+    connection.execute(_DROP_ROWS)
+    connection.execute(SEGMENT_TABLES)
+    connection.execute(SHARED_ANSWERS)
+    connection.execute(LISTED_COLUMNS)
+    connection.execute("UPDATE sessions SET derivation = 0")
+
+
+_DROP_ROWS = """
+DROP TABLE digests;
+DROP TABLE lines;
+DROP TABLE messages;
+DROP TABLE calls;
+DROP TABLE placements;
+DROP TABLE turns;
+DROP TABLE agents;
+DROP TABLE sightings;
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     create_hook_tables,
@@ -165,6 +187,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     shorten_parents,
     separate_people,
     add_series,
+    keep_segments,
 )
 
 

@@ -5,44 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import apsw
 
 from turnlog.store.checkpoints import decode_checkpoint
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind, KnownSession, KnownSource
-from turnlog.store.rows import DerivedRow, LineFact, SightingRow
-from turnlog.store.sqlite.chapters import SESSION, Values, build_values, name_chapter
-from turnlog.store.sqlite.derived_kinds import SIGHTINGS
-from turnlog.store.sqlite.kinds import Kind, UnpackContext
 from turnlog.store.sqlite.lists import Lists
 from turnlog.store.sqlite.sources import NEWEST
-from turnlog.store.sqlite.values import (
-    Cells,
-    Names,
-    Words,
-    unpack_text,
-    unpack_uuid,
-)
+from turnlog.store.sqlite.values import unpack_text
+from turnlog.store.windows import FileCounts
 
 __all__ = ["Queries"]
 
-R = TypeVar("R", bound=DerivedRow)
-
-_ALL = -1
-"""A limit that is none, for SQLite."""
-
-_SESSION = "(SELECT id FROM sessions WHERE owner = ?1 AND key = ?2)"
-
 
 class Queries:
-    """Asks one connection; what it learns of words and names it keeps."""
+    """Asks one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self.context = UnpackContext(Words(connection), Names(connection))
-        self.lists = Lists(connection, self.context)
+        self.lists = Lists(connection)
 
     def list_known(
         self, scope: Scope, key: str | None = None, origin: str | None = None
@@ -71,57 +54,18 @@ class Queries:
                 origin=machine,
             )
 
-    def list_lines(
-        self, scope: Scope, source: str, generation: int, first: int, count: int | None
-    ) -> list[LineFact]:
-        """Return lines of a generation, in order."""
-        query = """
-        SELECT l.start, l.length, l.number, l.dialect, l.type, l.uuid, l.parent, l.session, l.agent,
-            l.message_id, l.time, l.sidechain, l.problems
-        FROM sources AS s JOIN generations AS g ON g.source = s.id JOIN lines AS l ON l.generation = g.id
-        WHERE s.owner = ? AND s.source = ? AND g.generation = ? AND l.number >= ? ORDER BY l.number LIMIT ?
-        """
-        limit = _ALL if count is None else count
-        rows = self.connection.execute(query, (scope.owner, source, generation, first, limit))
-        return [self._unpack_line(row) for row in rows]
-
-    def list_rows(self, kind: Kind[R], scope: Scope, key: str) -> list[R]:
-        """Return derived rows of a session: of all chapters, the transcript's first."""
+    def count_files(self, scope: Scope) -> FileCounts:
+        """Return how much there is."""
         query = f"""
-        {kind.select} LEFT JOIN sources AS s ON s.id = t.source WHERE t.session = {_SESSION}
-        ORDER BY s.kind <> '{SourceKind.TRANSCRIPT}', s.source, t.idx
+        SELECT count(*), ifnull(sum(present = 0), 0), ifnull(sum(files), 0), ifnull(sum(bytes), 0),
+            ifnull(sum(lines), 0)
+        FROM (
+            SELECT max(p.present) AS present, count(*) AS files, sum(c.length) AS bytes, sum(c.lines) AS lines
+            {NEWEST} WHERE s.owner = ? GROUP BY s.session
+        )
         """
-        return self._unpack(kind, query, (scope.owner, key))
-
-    def list_chapter(
-        self,
-        kind: Kind[R],
-        scope: Scope,
-        key: str,
-        source: str | None,
-        first: int = 0,
-        count: int | None = None,
-    ) -> list[R]:
-        """Return rows of one chapter, from an index on; without `source`, of the transcript."""
-        query = f"""
-        {kind.select} WHERE t.session = {SESSION} AND t.source = {name_chapter(source)} AND t.idx >= :first
-        ORDER BY t.idx LIMIT :count
-        """
-        window: Values = {"first": first, "count": _ALL if count is None else count}
-        return self._unpack(kind, query, build_values(scope, key, source) | window)
-
-    def _unpack(self, kind: Kind[R], query: str, values: tuple[str | int | None, ...] | Values) -> list[R]:
-        unpack, context = kind.unpack, self.context
-        return [unpack(row, context) for row in self.connection.execute(query, values)]
-
-    def list_sightings(self, scope: Scope) -> Iterator[SightingRow]:
-        """Yield the sightings of all sessions, by their keys."""
-        query = f"""
-        {SIGHTINGS.select} JOIN sessions AS e ON e.id = t.session WHERE e.owner = ?
-        ORDER BY e.key, t.source, t.idx
-        """
-        for row in self.connection.execute(query, (scope.owner,)):
-            yield SIGHTINGS.unpack(row, self.context)
+        [(sessions, only_here, files, size, lines)] = self.connection.execute(query, (scope.owner,))
+        return FileCounts(sessions=sessions, only_here=only_here, files=files, bytes=size, lines=lines)
 
     def list_changes(self, scope: Scope, after: int, limit: int) -> list[ChangeEntry]:
         """Return entries of the feed."""
@@ -140,19 +84,6 @@ class Queries:
         # From the end on: with one owner, the last entry is the first that is looked at.
         query = "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1"
         return next((int(seq) for (seq,) in self.connection.execute(query, (scope.owner,))), 0)
-
-    def _unpack_line(self, cells: Cells) -> LineFact:
-        (
-            offset, length, number, dialect, type, uuid, parent, session, agent, message_id, time, sidechain,
-            problems,
-        ) = cells  # fmt: skip
-        word = self.context.words
-        return LineFact(
-            offset=offset, length=length, number=number, dialect=word[dialect], type=word[type],
-            uuid=unpack_uuid(uuid), parent_uuid=unpack_uuid(parent), session_id=word[session],
-            agent_id=word[agent], message_id=message_id, time=time, is_sidechain=bool(sidechain),
-            problems=problems,
-        )  # fmt: skip
 
 
 def _unpack_known(cells: tuple[Any, ...]) -> KnownSource:

@@ -1,7 +1,4 @@
-"""Mending: what follows from the bytes is written anew, whatever is there.
-
-The digests by which differing rows are told are not asked: they may be as wrong as the rows.
-"""
+"""Mending: what follows from the bytes is written anew, whatever is there."""
 
 from __future__ import annotations
 
@@ -11,92 +8,65 @@ from collections.abc import Callable, Mapping, Sequence
 import apsw
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import DerivedRows, Frame
+from turnlog.store.batch import Derived, Frame
 from turnlog.store.frames import make_frame, open_frame
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.rows import LineFact
 from turnlog.store.search.packing import unpack_texts
-from turnlog.store.sqlite.derived import write_derived
-from turnlog.store.sqlite.derived_kinds import DERIVED_TABLES
-from turnlog.store.sqlite.kinds import PackContext
 from turnlog.store.sqlite.people import refresh_access
-from turnlog.store.sqlite.sources import write_lines
 from turnlog.store.sqlite.texts import delete_texts, write_texts
-from turnlog.store.sqlite.values import Numbers
+from turnlog.store.sqlite.usage_writing import UsageKeeper
+from turnlog.store.sqlite.writing import write_derived
 
 __all__ = ["mend_frames", "rewrite_session"]
+
+_COUNT_LINES = """
+UPDATE checkpoints SET lines = ? WHERE generation = (
+    SELECT g.id FROM sources AS s JOIN generations AS g ON g.source = s.id
+    WHERE s.owner = ? AND s.source = ? ORDER BY g.generation DESC LIMIT 1
+)
+"""
 
 
 def rewrite_session(
     connection: apsw.Connection,
-    numbers: Numbers,
+    usage: UsageKeeper,
     scope: Scope,
     key: str,
     revision: int,
-    lines: Mapping[tuple[str, int], Sequence[LineFact]],
-    derived: DerivedRows | None,
+    derived: Derived | None,
     derivation: int,
+    lines: Mapping[str, int],
     texts: Mapping[tuple[str, int], Sequence[bytes]],
-    affect: Callable[[int], None],
 ) -> int:
-    """Write facts and rows of a session anew, in the transaction of the caller; return the new revision.
-
-    `affect` is called as by `write_batch`.
-    """
+    """Write what follows from a session's bytes anew, in the caller's transaction; return the new revision."""
     query = """
-    SELECT id, owner, key, origin, session_id, project_folder, derivation FROM sessions
-    WHERE owner = ? AND key = ? AND revision = ?
+    SELECT id, derivation FROM sessions WHERE owner = ? AND key = ? AND revision = ?
     """
     found = connection.execute(query, (scope.owner, key, revision)).fetchone()
     if found is None:
         raise StoreError(f"Expected revision {revision} of the session {key}; it has changed, or is gone")
-    session, *description, former = found
-    for (source, generation), facts in lines.items():
-        _rewrite_lines(connection, numbers, scope, source, generation, facts)
+    session, former = found
+    for source, count in lines.items():
+        connection.execute(_COUNT_LINES, (count, scope.owner, source))
     for (source, generation), packed in texts.items():
         _rewrite_texts(connection, scope, source, generation, packed)
     if derived is not None:
-        for table in ("digests", *DERIVED_TABLES):
+        of_session = "source IN (SELECT id FROM sources WHERE session = ?)"
+        connection.execute(f"DELETE FROM segments WHERE {of_session}", (session,))
+        for table in ("outlines", "summaries"):
             connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
-        names = dict(connection.execute("SELECT source, id FROM sources WHERE session = ?", (session,)))
-        write_derived(connection, session, revision + 1, derived, PackContext(scope.owner, numbers, names))
-    connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
+        write_derived(connection, usage, session, scope.owner, derived)
     connection.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (session, *description, revision + 1, former if derived is None else derivation),
+        "UPDATE sessions SET revision = ?, derivation = ? WHERE id = ?",
+        (revision + 1, former if derived is None else derivation, session),
     )
     connection.execute(
         "INSERT INTO changes (owner, kind, session, revision, at_ns) VALUES (?, ?, ?, ?, ?)",
         (scope.owner, str(ChangeKind.SESSION_CHANGED), key, revision + 1, time.time_ns()),
     )
-    refresh_access(connection, session, affect)
+    refresh_access(connection, session, usage.affect)
     return revision + 1
-
-
-def _rewrite_lines(
-    connection: apsw.Connection,
-    numbers: Numbers,
-    scope: Scope,
-    source: str,
-    generation: int,
-    facts: Sequence[LineFact],
-) -> None:
-    query = """
-    SELECT c.* FROM sources AS s JOIN generations AS g ON g.source = s.id
-    JOIN checkpoints AS c ON c.generation = g.id WHERE s.owner = ? AND s.source = ? AND g.generation = ?
-    """
-    found = connection.execute(query, (scope.owner, source, generation)).fetchone()
-    if found is None:
-        raise StoreError(f"There is no generation {generation} of {source}")
-    number, length, sealed, consumed, in_array, _, checkpoint = found
-    connection.execute("DELETE FROM lines WHERE generation = ?", (number,))
-    write_lines(connection, number, facts, numbers)
-    connection.execute("DELETE FROM checkpoints WHERE generation = ?", (number,))
-    connection.execute(
-        "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, length, sealed, consumed, in_array, len(facts), checkpoint),
-    )
 
 
 def _rewrite_texts(

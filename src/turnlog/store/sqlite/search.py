@@ -21,9 +21,9 @@ from turnlog.store.search.surroundings import Surroundings
 from turnlog.store.search.text_rows import Chapter
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.directory import Directory, Run
-from turnlog.store.sqlite.kinds import UnpackContext
 from turnlog.store.sqlite.leaves import build_leaf
 from turnlog.store.sqlite.peeking import FrameReader
+from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.text_rows import SqliteTextRows
 from turnlog.store.sqlite.vocabulary import Vocabulary
 from turnlog.store.sqlite.walking import Keep, Proposal, Walk
@@ -37,9 +37,9 @@ _STEPS = 20_000
 class Searcher:
     """Searches through one connection; what it learns of the index it keeps."""
 
-    def __init__(self, connection: apsw.Connection, context: UnpackContext) -> None:
+    def __init__(self, connection: apsw.Connection, segments: SegmentCache) -> None:
         self._connection = connection
-        self._context = context
+        self._segments = segments
         self._frames = FrameReader(connection)
         self._directory = Directory(connection)
         self._vocabulary = Vocabulary(connection)
@@ -73,7 +73,7 @@ class Searcher:
         runs = self._directory.load(scope)
         self._vocabulary.load()
         leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
-        rows = SqliteTextRows(self._connection, scope, self._context.words, self._find_chapters(scope))
+        rows = SqliteTextRows(self._connection, scope, self._segments, self._find_chapters(scope))
         around = Surroundings(rows, matcher)
         walk = Walk(self._connection, query.root, leaves, around.list_states())
         reader = TextReader(self._frames.read, scope)

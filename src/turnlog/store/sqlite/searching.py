@@ -20,6 +20,7 @@ from turnlog.store.sqlite.hook_texts import index_deliveries
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.search import Searcher
 from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
+from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.text_checks import WordSums, check_texts
 from turnlog.store.sqlite.vocabulary import settle
 
@@ -32,6 +33,7 @@ class Searching:
     _path: Path
     _local: threading.local
     _write_lock: threading.Lock
+    _segments: SegmentCache
 
     def search(
         self,
@@ -77,7 +79,7 @@ class Searching:
         queries = self._ask(scope)
         searchers: dict[apsw.Connection, Searcher] = self._local.__dict__.setdefault("searchers", {})
         if queries.connection not in searchers:
-            searchers[queries.connection] = Searcher(queries.connection, queries.context)
+            searchers[queries.connection] = Searcher(queries.connection, self._segments)
         return searchers[queries.connection]
 
     def _get_writer(self) -> apsw.Connection:

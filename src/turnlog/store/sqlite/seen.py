@@ -84,7 +84,6 @@ SHADOWED = {
     "summaries": _sees("t.session"),
     "marks": _sees("t.session"),
     "access": _sees("t.session"),
-    "sightings": _sees("t.session"),
     "reported_costs": _sees("t.session"),
     "usage_groups": _GROUPS,
     "usage_prices": "EXISTS (SELECT 1 FROM temp.usage_groups)",
@@ -106,9 +105,8 @@ _INSTEAD = {("sources", "copied_from"): _COPIED, ("usage_groups", "audience"): "
 """Columns that do not show what they have to everybody."""
 UNSHADOWED = frozenset({
     "migrations", "feed", "rules", "words",
-    "source_paths", "generations", "checkpoints", "frames", "tail_frames", "lines",
-    "digests", "messages", "calls", "placements", "turns", "agents", "absent_sessions",
-    "answers", "usage_rollup", "usage_versions",
+    "source_paths", "generations", "checkpoints", "frames", "tail_frames",
+    "segments", "outlines", "absent_sessions", "answers", "usage_rollup", "usage_versions", "shared_answers",
     "cells", "text_runs", "text_repeats", "text_orphans", "text_digests", "vocabulary", "search_state",
 })  # fmt: skip
 """The other tables: everybody may know what is in them, or it is found only by a number that a view gave."""

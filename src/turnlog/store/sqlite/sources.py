@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apsw
@@ -12,16 +11,14 @@ from turnlog.store.batch import SourceBatch
 from turnlog.store.checkpoints import encode_checkpoint
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive
-from turnlog.store.rows import LineFact
 from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sequels import follows
-from turnlog.store.sqlite.derived import delete_chapter
 from turnlog.store.sqlite.tail import TailWriter
 from turnlog.store.sqlite.texts import delete_texts, write_texts
-from turnlog.store.sqlite.values import Numbers, pack_text, pack_uuid, unpack_text
+from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.transcripts.files.fingerprints import Change
 
-__all__ = ["NEWEST", "SourceWriter", "StoredSource", "write_lines"]
+__all__ = ["NEWEST", "SourceWriter", "StoredSource"]
 
 NEWEST = """
 FROM sources AS s
@@ -32,7 +29,6 @@ JOIN source_paths AS p ON p.id = (SELECT max(id) FROM source_paths WHERE source 
 """
 """Sources, each with its newest generation and the place where it was last seen."""
 
-_INSERT_LINES = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_SOURCE = "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -61,10 +57,9 @@ class StoredSource(Struct, frozen=True, gc=False):
 class SourceWriter:
     """Writes files of one owner's sessions."""
 
-    def __init__(self, connection: apsw.Connection, archive: Archive, numbers: Numbers, owner: str) -> None:
+    def __init__(self, connection: apsw.Connection, archive: Archive, owner: str) -> None:
         self._connection = connection
         self._archive = archive
-        self._numbers = numbers
         self._scope = Scope(owner)
 
     def find(self, source: str) -> StoredSource | None:
@@ -114,7 +109,7 @@ class SourceWriter:
         if (session, merged) == (known.session, known.description):
             return known.id, False
         if session != known.session:
-            delete_chapter(self._connection, known.session, known.id)
+            self._connection.execute("DELETE FROM segments WHERE source = ?", (known.id,))
         self._connection.execute("DELETE FROM sources WHERE id = ?", (known.id,))
         self._connection.execute(_INSERT_SOURCE, (known.id, self._scope.owner, batch.source, session, *merged))
         return known.id, True
@@ -132,7 +127,6 @@ class SourceWriter:
         generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
         tail = TailWriter(self._connection, generation, before[1])
         tail.append(batch.frames, batch.sealed)
-        write_lines(self._connection, generation, batch.lines, self._numbers)
         if known is not None and not goes_on:
             delete_texts(self._connection, [known.generation])  # only the newest generation is searched
         self._write_texts(generation, batch)
@@ -141,13 +135,12 @@ class SourceWriter:
             tail.sealed,
             batch.consumed,
             int(batch.in_array),
-            before[4] + len(batch.lines),
+            before[4] + batch.lines,
             encode_checkpoint(batch.checkpoint),
         )
         if after != before or not goes_on:
-            self._connection.execute("DELETE FROM checkpoints WHERE generation = ?", (generation,))
             self._connection.execute(
-                "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", (generation, *after)
+                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", (generation, *after)
             )
         return bool(batch.frames) or not goes_on
 
@@ -162,30 +155,3 @@ class SourceWriter:
             "INSERT INTO generations (source, generation) VALUES (?, ?)", (source, batch.generation)
         )
         return self._connection.last_insert_rowid()
-
-
-def write_lines(
-    connection: apsw.Connection, generation: int, lines: Iterable[LineFact], numbers: Numbers
-) -> None:
-    """Add lines to a generation."""
-    connection.executemany(_INSERT_LINES, _pack_lines(generation, lines, numbers))
-
-
-def _pack_lines(generation: int, lines: Iterable[LineFact], numbers: Numbers) -> Iterator[tuple[Any, ...]]:
-    for line in lines:
-        yield (
-            generation,
-            line.number,
-            line.offset,
-            line.length,
-            numbers[line.dialect],
-            numbers[line.type],
-            pack_uuid(line.uuid),
-            pack_uuid(line.parent_uuid),
-            numbers[line.session_id],
-            numbers[line.agent_id],
-            line.message_id,
-            line.time,
-            line.is_sidechain,
-            line.problems,
-        )

@@ -16,32 +16,39 @@ import apsw
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, KnownSession, Twin
-from turnlog.store.rows import AgentRow, CallRow, LineFact, MessageRow, PlacementRow, SightingRow
+from turnlog.store.interface import ChangeEntry, KnownSession
 from turnlog.store.sqlite.archive import SqliteArchive
-from turnlog.store.sqlite.browsing import Browsing
-from turnlog.store.sqlite.connection import Options, break_off, open_to_read, translate, writing
-from turnlog.store.sqlite.derived_kinds import AGENTS, CALLS, MESSAGES, PLACEMENTS, SIGHTINGS
+from turnlog.store.sqlite.connection import (
+    Options,
+    break_off,
+    open_to_read,
+    reading,
+    translate,
+    translate_damage,
+    writing,
+)
 from turnlog.store.sqlite.feed_schema import find_epoch
 from turnlog.store.sqlite.opening import check_current, open_migrated
+from turnlog.store.sqlite.overview import Overview
 from turnlog.store.sqlite.peopling import Peopling
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.searching import Searching
 from turnlog.store.sqlite.seen import SeenConnection
-from turnlog.store.sqlite.twins import list_twins
-from turnlog.store.sqlite.usage_queries import SqliteUsage
+from turnlog.store.sqlite.segments import SegmentCache, SqliteSession
+from turnlog.store.sqlite.usage_queries import SqliteUsage, find_answers, find_usage_version
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 from turnlog.store.sqlite.viewing import Viewing
 from turnlog.store.sqlite.writing import write_batch
 from turnlog.store.usage.recounting import RecountedUsage, recount_answers
 from turnlog.store.usage.source import UsageSource
-from turnlog.store.windows import AnswerUse
+from turnlog.store.windows import AnswerUse, FileCounts
+from turnlog.transcripts.queries.actions import SessionActions
 
 __all__ = ["SqliteStore"]
 
 
-class SqliteStore(Browsing, Searching, Peopling):
+class SqliteStore(Overview, Searching, Peopling):
     """A store in an SQLite file; `open` makes one."""
 
     def __init__(self, path: Path, options: Options, connection: apsw.Connection | None) -> None:
@@ -54,10 +61,11 @@ class SqliteStore(Browsing, Searching, Peopling):
         self._closed = False
         self._data_version: object = None
         self._archive = SqliteArchive(path, lambda scope: self._ask(scope).connection)
+        self._segments = SegmentCache()
         if connection is not None:
             self._own_archive = SqliteArchive(path, lambda _: connection)
             self._numbers = Numbers(connection)
-            self._usage = UsageKeeper(connection)
+            self._usage = UsageKeeper(connection, self._segments, self._numbers)
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False, options: Options | None = None) -> SqliteStore:
@@ -90,7 +98,7 @@ class SqliteStore(Browsing, Searching, Peopling):
         """Write batches, all or nothing, and return the last `seq` of the feed."""
         with self._writing() as connection:
             for batch in batches:
-                write_batch(connection, self._own_archive, self._numbers, batch, self._usage.affect)
+                write_batch(connection, self._own_archive, self._usage, batch)
             [(seq,)] = connection.execute("SELECT ifnull(max(seq), 0) FROM changes")
             return int(seq)
 
@@ -104,65 +112,36 @@ class SqliteStore(Browsing, Searching, Peopling):
         with translate(self._path):
             yield from self._ask(scope).list_known(scope, origin=origin)
 
-    def list_twins(self, scope: Scope, uuid: str) -> list[Twin]:
-        """Return the sessions whose transcripts begin with a message, by key."""
-        with translate(self._path):
-            return list_twins(self._ask(scope).connection, scope, uuid)
-
-    def list_lines(
-        self, scope: Scope, source: str, generation: int, *, first: int = 0, count: int | None = None
-    ) -> list[LineFact]:
-        """Return lines of a generation, in order."""
-        with translate(self._path):
-            return self._ask(scope).list_lines(scope, source, generation, first, count)
-
-    def list_messages(
-        self, scope: Scope, key: str, *, source: str | None = None, first: int = 0, count: int | None = None
-    ) -> list[MessageRow]:
-        """Return a window of the messages of a chapter: without `source`, of the transcript."""
-        with translate(self._path):
-            return self._ask(scope).list_chapter(MESSAGES, scope, key, source, first, count)
-
-    def list_placements(
-        self, scope: Scope, key: str, source: str, *, first: int = 0, count: int | None = None
-    ) -> list[PlacementRow]:
-        """Return where lines of a chapter went, from a line's number on."""
-        with translate(self._path):
-            return self._ask(scope).list_chapter(PLACEMENTS, scope, key, source, first, count)
-
-    def list_calls(self, scope: Scope, key: str, *, source: str | None = None) -> list[CallRow]:
-        """Return the calls of a chapter; without `source`, of all."""
-        with translate(self._path):
-            if source is None:
-                return self._ask(scope).list_rows(CALLS, scope, key)
-            return self._ask(scope).list_chapter(CALLS, scope, key, source)
-
-    def list_agents(self, scope: Scope, key: str) -> list[AgentRow]:
-        """Return a session's agents."""
-        with translate(self._path):
-            return self._ask(scope).list_rows(AGENTS, scope, key)
-
-    def list_sightings(
-        self, scope: Scope, key: str | None = None, *, source: str | None = None
-    ) -> Iterator[SightingRow]:
-        """Yield what files say about usage: of a chapter, of one session, or of all."""
-        with translate(self._path):
-            if key is None:
-                yield from self._ask(scope).list_sightings(scope)
-            elif source is not None:
-                yield from self._ask(scope).list_chapter(SIGHTINGS, scope, key, source)
-            else:
-                yield from self._ask(scope).list_rows(SIGHTINGS, scope, key)
+    @contextmanager
+    def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
+        """Return all that is kept of one session, as it is now; it stays so until it is closed."""
+        connection = self._ask(scope).connection
+        with translate_damage(self._path), reading(connection):
+            reader = SqliteSession(connection, self._archive, self._segments, scope, key, hooks)
+            yield SessionActions(reader)
 
     def read_usage(self, scope: Scope) -> UsageSource:
         """Return what sessions used and cost."""
         if _is_of_one(scope):
             return RecountedUsage(self, scope)
-        return SqliteUsage(self._path, lambda: self._ask(scope).connection, scope)
+        return SqliteUsage(self._path, lambda: self._ask(scope).connection, self._segments, scope)
 
     def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
         """Return what answers used, those that are known, in the order of their ids."""
-        return recount_answers(self, scope, ids) if _is_of_one(scope) else super().find_answers(scope, ids)
+        if _is_of_one(scope):
+            return recount_answers(self, scope, ids)
+        with translate(self._path):
+            return find_answers(self._ask(scope).connection, scope, ids)
+
+    def find_usage_version(self, scope: Scope, key: str) -> int:
+        """Return a number that changes when another session changes what is told of this one's answers."""
+        with translate(self._path):
+            return find_usage_version(self._ask(scope).connection, scope, key)
+
+    def count_files(self, scope: Scope) -> FileCounts:
+        """Return how much there is of all sessions."""
+        with translate(self._path):
+            return self._ask(scope).count_files(scope)
 
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
@@ -204,7 +183,6 @@ class SqliteStore(Browsing, Searching, Peopling):
                         self._numbers.reset()
                         self._usage.reset()
                         self._data_version = version
-                    self._usage.watch()
                     yield connection
                     self._usage.settle()
             except BaseException:

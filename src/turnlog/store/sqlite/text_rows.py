@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,12 @@ from msgspec.structs import replace
 
 from turnlog.store.identity import Scope
 from turnlog.store.search.text_rows import HOOKS, Call, Chapter, Delivery, Message
-from turnlog.store.sqlite.values import Cells, unpack_text, unpack_uuid
+from turnlog.store.sqlite.segments import SegmentCache, SourceReader
+from turnlog.store.sqlite.values import Cells, unpack_text
+from turnlog.transcripts.queries.chapters import Chapter as Records
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.segments import AGENTS
 
 __all__ = ["SqliteTextRows"]
 
@@ -25,25 +30,8 @@ FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON
 LEFT JOIN summaries AS t ON t.session = e.id LEFT JOIN access AS x ON x.session = e.id WHERE s.owner = ?
 """
 _ONE = " AND g.id = ?"
-_LINE = "SELECT start, length, sidechain FROM lines WHERE generation = ? AND number = ?"
-_MESSAGE = """
-SELECT m.idx, m.id, m.role, m.category, m.model, m.agent, m.sidechain
-FROM placements AS p JOIN messages AS m ON m.session = p.session AND m.source = p.source AND m.idx = p.message
-WHERE p.session = ? AND p.source = ? AND p.idx = ?
-"""
-_CALL = """
-SELECT start AS at, block AS inner, idx, name, category, path FROM calls INDEXED BY calls_by_place
-WHERE session = ? AND source = ? AND generation = ? AND at_source IS NULL
-"""
-_RESULT = """
-SELECT result_start AS at, result_block AS inner, idx, name, category, path
-FROM calls INDEXED BY calls_by_result
-WHERE session = ? AND result_source = ? AND result_generation = ? AND result_start IS NOT NULL
-"""
 _ALL = -1
 """The number of no generation: all are there."""
-_AT = " AND at = ? AND inner = ?"
-_CALLS = {"tool-input": _CALL, "tool-output": _RESULT}
 _PAYLOAD = "SELECT payload FROM hook_deliveries WHERE id = ? AND owner = ?"
 _DELIVERY = """
 SELECT d.delivery_id, d.session_id, d.tool_name, d.origin, e.key, t.project, t.title, x.person
@@ -54,84 +42,91 @@ WHERE d.id = ? AND d.owner = ? ORDER BY e.key
 _MACHINES = "SELECT origin, person, host FROM machines WHERE owner = ?"
 
 
-_Place = tuple[int, int, int]
+_CALLS: Mapping[str, Callable[[CallRecord], tuple[int | None, int | None]]] = {
+    "tool-input": lambda call: (call.line, call.block),
+    "tool-output": lambda call: (call.result_line, call.result_block),
+}
+"""Where the texts of calls stand."""
 
 
 class SqliteTextRows:
-    """Looks up rows of one owner; what it has learned it keeps."""
+    """Looks up what is around texts of one owner; what it has learned it keeps."""
 
     def __init__(
         self,
         connection: apsw.Connection,
         scope: Scope,
-        words: Mapping[int | None, Any],
+        segments: SegmentCache,
         chapters: dict[int, Chapter | None],
     ) -> None:
         """Begin with nothing looked up but some `chapters`, by the numbers of their generations."""
         self._connection = connection
         self._scope = scope
-        self._words = words
+        self._reader = SourceReader(connection, segments)
         self._chapters = chapters
-        self._calls: dict[tuple[str, _Place], dict[tuple[int, int], Call]] = {}
-        self._agent_types: dict[tuple[int, str], str | None] = {}
+        self._records: dict[int, Records] = {}
+        self._calls: dict[tuple[str, int], dict[tuple[int | None, int | None], Call]] = {}
+        self._agent_types: dict[int, dict[str, str | None]] = {}
 
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""
         if generation not in self._chapters:
             rows = self._connection.execute(_CHAPTER + _ONE, (self._scope.owner, generation))
-            self._chapters[generation] = next((_unpack_chapter(row[1:]) for row in rows), None)
+            self._chapters[generation] = next((_unpack_chapter(row[0], row[1:]) for row in rows), None)
         return self._chapters[generation]
 
     def load_chapters(self) -> None:
         """Look up all files at once, for a query that asks for each where it is."""
         if _ALL not in self._chapters:
             for number, *row in self._connection.execute(_CHAPTER, (self._scope.owner,)):
-                chapter = _unpack_chapter(tuple(row))
+                chapter = _unpack_chapter(number, tuple(row))
                 self._chapters[number] = replace(chapter, machine=self._name_machine(*chapter.machine))
             self._chapters[_ALL] = None
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
-        for start, length, is_sidechain in self._connection.execute(_LINE, (generation, number)):
-            return start, length, bool(is_sidechain)
-        return None
+        try:
+            line = self._find_records(generation).get_line(number)
+        except KeyError:
+            return None
+        return line.offset, line.length, line.is_sidechain
 
     def find_message(self, chapter: Chapter, number: int) -> Message | None:
         """Return the message that a line belongs to."""
-        rows = self._connection.execute(_MESSAGE, (chapter.session, chapter.source, number))
-        for index, id, role, category, model, agent, sidechain in rows:
-            word = self._words
-            return Message(
-                index, unpack_uuid(id), word[role], word[category], word[model], word[agent], bool(sidechain)
-            )
-        return None
+        records = self._find_records(chapter.number)
+        at = records.get_line(number).message
+        return next((_build_message(found) for found in records.list_at(() if at is None else (at,))), None)
 
     def find_call(
-        self, chapter: Chapter, kind: str, start: int, block: int, *, all_at_once: bool
+        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
     ) -> Call | None:
         """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
-        query = _CALLS.get(kind)
-        if query is None:
+        if kind not in _CALLS:
             return None
-        place = (chapter.session, chapter.source, chapter.generation)
-        if not all_at_once:
-            rows = self._connection.execute(query + _AT, (*place, start, block))
-            return next((self._unpack_call(*row) for _, _, *row in rows), None)
-        if (kind, place) not in self._calls:
-            rows = self._connection.execute(query, place)
-            self._calls[kind, place] = {(at, inner): self._unpack_call(*row) for at, inner, *row in rows}
-        return self._calls[kind, place].get((start, block))
+        records = self._find_records(chapter.number)
+        at = records.get_line(number).message
+        if not all_at_once and at is not None:
+            made = records.list_calls_of(records.list_at((at,))).get(at, ())
+            found = next((call for call in made if _CALLS[kind](call) == (number, block)), None)
+            if found is not None:
+                return _build_call(found)
+        key = kind, chapter.number
+        if key not in self._calls:
+            self._calls[key] = {}
+            for call in records.list_calls():
+                self._calls[key].setdefault(_CALLS[kind](call), _build_call(call))
+        return self._calls[key].get((number, block))
 
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""
         if agent_id is None:
             return ()
-        key = chapter.session, agent_id
-        if key not in self._agent_types:
-            query = "SELECT type FROM agents WHERE session = ? AND id = ?"
-            names = [self._words[name] for (name,) in self._connection.execute(query, key)]
-            self._agent_types[key] = names[0] if names else None
-        name = self._agent_types[key]
+        if chapter.session not in self._agent_types:
+            query = "SELECT CAST(data AS BLOB) FROM outlines WHERE session = ? AND kind = ? ORDER BY number"
+            rows = self._connection.execute(query, (chapter.session, AGENTS.name))
+            agents = [agent for (data,) in rows for agent in AGENTS.unpack(data)]
+            self._agent_types[chapter.session] = {agent.id: agent.type for agent in reversed(agents)}
+        name = self._agent_types[chapter.session].get(agent_id)
         return (agent_id,) if name is None else (agent_id, name)
 
     def is_seen(self, generation: int, number: int) -> bool:
@@ -172,17 +167,37 @@ class SqliteTextRows:
         _, host = self._machines.get(origin, (None, ""))
         return (origin, host) if host else (origin,)
 
-    def _unpack_call(self, index: int, name: int, category: int | None, path: Any) -> Call:
-        return Call(index, self._words[name], self._words[category], unpack_text(path))
+    def _find_records(self, generation: int) -> Records:
+        """Return the records of a file; raises `KeyError` for one that is not there."""
+        if generation not in self._records:
+            chapter = self.find_chapter(generation)
+            if chapter is None:
+                raise KeyError(generation)
+            self._reader.sources[chapter.name] = chapter.source
+            facts = ChapterFacts(source=chapter.name, generation=chapter.generation, is_main=False)
+            self._records[generation] = Records(facts, self._reader)
+        return self._records[generation]
 
 
-def _unpack_chapter(cells: tuple[Any, ...]) -> Chapter:
+def _build_message(message: MessageRecord) -> Message:
+    return Message(
+        message.index, message.id, message.role, message.category, message.model, message.agent_id,
+        message.is_sidechain,
+    )  # fmt: skip
+
+
+def _build_call(call: CallRecord) -> Call:
+    return Call(call.index, call.name, call.category, call.path)
+
+
+def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:
     (
         generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches, origin,
         person,
     ) = cells  # fmt: skip
     names = [unpack_text(file_id), own_id, key]
     return Chapter(
+        number,
         generation,
         source,
         name,

@@ -10,11 +10,10 @@ from pathlib import Path
 import apsw
 from msgspec.structs import replace
 
-from turnlog.store.batch import DerivedRows
-from turnlog.store.care import NO_TEXTS, Backup, Flaw, Forgotten, Tombstone
+from turnlog.store.batch import Derived
+from turnlog.store.care import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
-from turnlog.store.rows import LineFact
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
 from turnlog.store.sqlite.connection import flush_log, translate
@@ -58,16 +57,16 @@ class Upkeep:
         scope: Scope,
         key: str,
         revision: int,
-        lines: Mapping[tuple[str, int], Sequence[LineFact]],
-        derived: DerivedRows | None,
+        derived: Derived | None,
         derivation: int = 0,
+        *,
+        lines: Mapping[str, int] = NOTHING,
         texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
     ) -> int:
-        """Write facts and derived rows of a session anew, whatever is there, and return its new revision."""
+        """Write what follows from a session's bytes anew, whatever is there, and return its new revision."""
         with self._writing() as connection:
-            affect = self._usage.affect
             return rewrite_session(
-                connection, self._numbers, scope, key, revision, lines, derived, derivation, texts, affect
+                connection, self._usage, scope, key, revision, derived, derivation, lines, texts
             )
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
@@ -91,7 +90,7 @@ class Upkeep:
             # In a transaction, the pragma counts for what it deletes.
             connection.execute("PRAGMA secure_delete=ON")
             try:
-                forgotten = forget_sessions(connection, scope, keys, self._usage.settle)
+                forgotten = forget_sessions(connection, scope, keys, self._usage)
             finally:
                 connection.execute("PRAGMA secure_delete=OFF")
         self._numbers.reset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from msgspec import json
 
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.connection import reading, translate
-from turnlog.store.sqlite.values import unpack_text, unpack_uuid
+from turnlog.store.sqlite.segments import SegmentCache
+from turnlog.store.sqlite.values import unpack_text
 from turnlog.store.usage.cells import Home, UsageCell
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.stored import (
@@ -21,12 +23,12 @@ from turnlog.store.usage.stored import (
     build_answer,
     build_stored_cell,
     choose_reported,
-    name_answer,
 )
-from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
+from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
+from turnlog.store.windows import AnswerUse
 from turnlog.transcripts.usage.price_list import PriceTable
 
-__all__ = ["SqliteUsage"]
+__all__ = ["SqliteUsage", "find_answers", "find_usage_version"]
 
 _GROUPS = """
 SELECT g.id, e.key, e.origin, x.person, t.project, t.title, w.word, m.word, a.word, k.word, c.word, g.terms
@@ -51,17 +53,9 @@ SELECT grp, message_id, time, flags, input, output, cache_read, cache_write_5m, 
 FROM answers
 """
 _CALLS = """
-SELECT s.source, c.idx, c.id, n.word, z.word, c.started, c.ended, ifnull(c.at_source, c.source), c.generation,
-    c.start, x.person
-FROM calls AS c JOIN sessions AS e ON e.id = c.session JOIN sources AS s ON s.id = c.source
-JOIN words AS n ON n.id = c.name JOIN words AS z ON z.id = c.state
-LEFT JOIN access AS x ON x.session = c.session
-WHERE e.owner = ? ORDER BY s.source, c.idx
-"""
-_LINES = """
-SELECT g.source, g.generation, l.start, l.message_id, l.uuid, s.source
-FROM lines AS l JOIN generations AS g ON g.id = l.generation JOIN sources AS s ON s.id = g.source
-WHERE l.type = (SELECT id FROM words WHERE word = 'assistant') AND s.owner = ?
+SELECT s.source, g.id, x.person FROM sources AS s
+JOIN segments AS g INDEXED BY segment_heads ON g.source = s.id LEFT JOIN access AS x ON x.session = s.session
+WHERE s.owner = ? AND g.calls > 0 ORDER BY s.source, g.number
 """
 _REPORTED = """
 SELECT r.session_id, r.kind, r.cost, r.computed FROM reported_costs AS r JOIN sessions AS e ON e.id = r.session
@@ -73,8 +67,11 @@ _FILES = "SELECT count(*) FROM sources WHERE owner = ? AND kind IN ('transcript'
 class SqliteUsage:
     """The usage of one owner's sessions."""
 
-    def __init__(self, path: Path, connect: Callable[[], apsw.Connection], scope: Scope) -> None:
+    def __init__(
+        self, path: Path, connect: Callable[[], apsw.Connection], segments: SegmentCache, scope: Scope
+    ) -> None:
         """Ask for a connection each time: one for viewers is used for others meanwhile."""
+        self._segments = segments
         self._path = path
         self._connect = connect
         self._scope = scope
@@ -104,23 +101,13 @@ class SqliteUsage:
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
         with self._reading():
-            answers = dict(self._list_places())
+            connection = self._connect()
+            rows: list[tuple[Any, ...]] = connection.execute(_CALLS, (self._scope.owner,)).fetchall()
             return [
-                CallUse(
-                    message=answers.get((at_source, generation, start)),
-                    id=call_id,
-                    name=unpack_text(name),
-                    failed=state in FAILED,
-                    started=started,
-                    ended=ended,
-                    source=source,
-                    order=index,
-                    person=person,
-                )
-                for (
-                    source, index, call_id, name, state, started, ended, at_source, generation, start, person,
-                ) in self._connect().execute(_CALLS, (self._scope.owner,))
-            ]  # fmt: skip
+                build_call_use(source, call, person)
+                for source, number, person in rows
+                for call in self._segments.load(connection, number).calls
+            ]
 
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost; of copies, the one that has run furthest."""
@@ -164,9 +151,33 @@ class SqliteUsage:
             groups[number] = UsageGroup(home, session, model, agent, skill, server, terms)
         return groups
 
-    def _list_places(self) -> Iterator[tuple[tuple[int, int, int], str]]:
-        """Yield where lines of answers are, each with its answer as `transcripts.find_sighting` names it."""
-        for source, generation, start, message, uuid, name in self._connect().execute(
-            _LINES, (self._scope.owner,)
-        ):
-            yield (source, generation, start), name_answer(message, unpack_uuid(uuid), start, name)
+
+def find_answers(connection: apsw.Connection, scope: Scope, ids: Iterable[str]) -> list[AnswerUse]:
+    """Return what answers used, those that are known, in the order of their ids."""
+    query = """
+    SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write_5m + a.cache_write_1h,
+        iif(a.flags & 2, NULL, a.cost)
+    FROM json_each(?1) AS w CROSS JOIN answers AS a
+    ON substr(a.message_id, -10) = substr(w.value, -10) AND a.message_id = w.value
+    JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
+    WHERE e.owner = ?2 AND g.audience <> 2 ORDER BY a.message_id, a.output, e.key DESC
+    """
+    wanted = json.encode(sorted(set(ids))).decode()
+    # Several people may have it: what has the most output is nearest to the truth.
+    answers = {
+        found: AnswerUse(
+            message_id=found, input=input, output=output, cache_read=read, cache_write=write, cost=cost
+        )
+        for found, input, output, read, write, cost in connection.execute(query, (wanted, scope.owner))
+    }
+    return [*answers.values()]
+
+
+def find_usage_version(connection: apsw.Connection, scope: Scope, key: str) -> int:
+    """Return how often answers of a session were counted in another way, alone or with all others."""
+    query = """
+    SELECT ifnull(sum(version), 0) FROM usage_versions
+    WHERE session IN (0, (SELECT id FROM sessions WHERE owner = ? AND key = ?))
+    """
+    [(version,)] = connection.execute(query, (scope.owner, key))
+    return int(version)

@@ -1,12 +1,12 @@
 """The tables of usage: each answer once, and what answers come to in quarters of an hour.
 
-They follow from `sightings` and the price list, and are kept up with them. A group says what answers are
-counted by; 0 stands for what is not said, other numbers are words.
+They follow from what segments say about usage and the price list, and are kept up with them. A group says what
+answers are counted by; 0 stands for what is not said, other numbers are words.
 """
 
 from __future__ import annotations
 
-__all__ = ["USAGE_TABLES", "USAGE_VERSIONS", "USAGE_WATCH"]
+__all__ = ["SHARED_ANSWERS", "USAGE_TABLES", "USAGE_VERSIONS"]
 
 USAGE_TABLES = """
 CREATE INDEX sightings_by_message ON sightings (substr(message_id, -10));  -- the end tells most apart
@@ -78,20 +78,11 @@ CREATE TABLE usage_versions (          -- how often answers of a session were co
 );
 """
 
-USAGE_WATCH = """
-CREATE TEMP TABLE IF NOT EXISTS stale_answers (message_id TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TEMP TABLE IF NOT EXISTS stale_sessions (session INTEGER PRIMARY KEY);
-CREATE TEMP TRIGGER IF NOT EXISTS sighting_added AFTER INSERT ON main.sightings BEGIN
-    INSERT OR IGNORE INTO stale_answers VALUES (new.message_id);
-END;
-CREATE TEMP TRIGGER IF NOT EXISTS sighting_deleted AFTER DELETE ON main.sightings BEGIN
-    INSERT OR IGNORE INTO stale_answers VALUES (old.message_id);
-END;
-CREATE TEMP TRIGGER IF NOT EXISTS summary_added AFTER INSERT ON main.summaries BEGIN
-    INSERT OR IGNORE INTO stale_sessions VALUES (new.session);
-END;
-CREATE TEMP TRIGGER IF NOT EXISTS summary_deleted AFTER DELETE ON main.summaries BEGIN
-    INSERT OR IGNORE INTO stale_sessions VALUES (old.session);
-END;
+SHARED_ANSWERS = """
+CREATE TABLE shared_answers (          -- those that several sessions tell of
+    message_id  TEXT NOT NULL,
+    session     INTEGER NOT NULL,
+    PRIMARY KEY (message_id, session)
+) WITHOUT ROWID;
+CREATE INDEX shared_answers_by_session ON shared_answers (session);
 """
-"""What a connection that writes notes, whichever way rows come and go: it has to be counted anew."""

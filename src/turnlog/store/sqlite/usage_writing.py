@@ -1,56 +1,51 @@
-"""Keeping usage up: whatever became of sightings in a transaction, its answers are elected anew at its end.
+"""Keeping usage up: whatever a transaction changes, the answers that it concerns are elected anew at its end.
 
-Which messages are concerned is noted by triggers, so no way of writing sightings can forget it. Of these all
-sightings are read, the answer is made of them as `transcripts.usage.election` does, and where it differs from
-what is there, it is replaced, and the quarters of an hour that it was or is in are added up again.
+What files say about answers is in their segments. An answer that stands in one session alone, as nearly all do,
+is told by that session's batch; `shared_answers` has those that stand in several, and what the other sessions
+say is read from their segments. Where the answer differs from what is there, it is replaced, and the quarters
+of an hour that it was or is in are added up again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
-from msgspec import Struct
+from msgspec import Struct, json
+from msgspec.structs import astuple
 
-from turnlog.store.sqlite.usage_election import Answer, Elector
-from turnlog.store.sqlite.usage_reported import write_reported
-from turnlog.store.sqlite.usage_schema import USAGE_WATCH
-from turnlog.store.usage.cells import QUARTER
+from turnlog.instants import to_microseconds
+from turnlog.store.frames import decompress
+from turnlog.store.sqlite.segments import SegmentCache
+from turnlog.store.sqlite.values import Numbers, pack_text
+from turnlog.store.usage.cells import QUARTER, join_terms
+from turnlog.store.usage.recounting import unpack_sighting
+from turnlog.store.usage.reported import read_reported
 from turnlog.store.usage.stored import NO_SLOT
+from turnlog.transcripts.records import SightingRecord
+from turnlog.transcripts.usage.charges import Charger
+from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import identify_list
 from turnlog.transcripts.usage.pricing import find_table
+from turnlog.transcripts.usage.tokens import Terms, Tokens
 
-__all__ = ["UsageKeeper", "sum_cell"]
+__all__ = ["UsageKeeper"]
 
 _MOST = (1 << 63) - 1
 _ALL = 0
 """Stands for all sessions."""
-
-_STALE_SIGHTINGS = """
-SELECT k.message_id, e.owner, a.person, a.shared, t.session, t.source, t.session_id, t.start, t.time, t.model,
-    t.input, t.output,
-    t.cache_read, t.cache_write_5m, t.cache_write_1h, t.web_searches, t.ended, t.service_tier, t.speed,
-    t.inference_geo, t.agent, t.agent_id, t.skill, t.mcp_server
-FROM stale_answers AS k
-CROSS JOIN sightings AS t
-    ON substr(t.message_id, -10) = substr(k.message_id, -10) AND t.message_id = k.message_id
-CROSS JOIN sessions AS e ON e.id = t.session
-LEFT JOIN access AS a ON a.session = t.session
-ORDER BY k.message_id, e.owner, a.person
+_FOR_ALL, _FOR_WHOLE, _FOR_OTHERS = 0, 1, 2
+"""For whom an answer counts: all who see its session, those who see all of the person's, only others."""
+_KEPT = """
+SELECT a.*, g.session FROM json_each(?) AS k
+CROSS JOIN answers AS a ON substr(a.message_id, -10) = substr(k.value, -10) AND a.message_id = k.value
+CROSS JOIN usage_groups AS g ON g.id = a.grp
 """
-_STALE_ANSWERS = """
-SELECT a.* FROM stale_answers AS k
-CROSS JOIN answers AS a ON substr(a.message_id, -10) = substr(k.message_id, -10) AND a.message_id = k.message_id
-"""
-_SHARED_ANSWERS = """
-INSERT OR IGNORE INTO stale_answers SELECT t.message_id FROM sightings AS t WHERE t.session = ?1 AND EXISTS (
-    SELECT 1 FROM sightings AS o
-    WHERE substr(o.message_id, -10) = substr(t.message_id, -10) AND o.message_id = t.message_id
-        AND o.session <> t.session
-)
+_SHARED = "SELECT s.* FROM json_each(?) AS k CROSS JOIN shared_answers AS s ON s.message_id = k.value"
+_OF_SESSION = """
+SELECT a.message_id FROM usage_groups AS g JOIN answers AS a ON a.grp = g.id WHERE g.session = ?1
+UNION SELECT message_id FROM shared_answers WHERE session = ?1
 """
 _INSERT_ANSWER = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_CELL = "INSERT INTO usage_rollup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -58,13 +53,13 @@ _GROUP = (
     "session = ? AND session_id = ? AND model = ? AND agent = ? AND skill = ? AND mcp_server = ? AND terms = ? "
     "AND audience = ?"
 )
-
 _SUMMED = (
     "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches", "cost", "saved"
 )  # fmt: skip
-
 _Place = tuple[int, int]
 """A group and a quarter of an hour."""
+_Said = tuple[str, SightingRecord]
+"""What a source says about an answer."""
 
 
 class _Kept(Struct, frozen=True, gc=False):
@@ -77,72 +72,123 @@ class _Kept(Struct, frozen=True, gc=False):
     values: tuple[int, ...]
 
 
+class _Seen(Struct, frozen=True, gc=False):
+    """What a source says about an answer, and whose its session is."""
+
+    session: int
+    owner: str
+    person: str | None
+    shared: bool
+    source: str
+    record: SightingRecord
+
+
+class _Answer(Struct, frozen=True, gc=False):
+    """An answer, as it stands in the tables."""
+
+    message: str
+    group: tuple[Any, ...]
+    """Session, session's id, model, agent, skill, server, terms without a price, and for whom it counts."""
+    time: int | None
+    values: tuple[int, ...]
+    """Flags, tokens by kind, searches, cost, savings."""
+
+    def count_for(self, audience: int) -> _Answer:
+        """Return it as it counts for some."""
+        return _Answer(self.message, (*self.group[:-1], audience), self.time, self.values)
+
+
 class UsageKeeper:
     """Keeps the tables of usage of one writing connection up."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, segments: SegmentCache, numbers: Numbers) -> None:
         self._connection = connection
-        self._elector = Elector(connection)
+        self._segments = segments
+        self._numbers = numbers
+        self._charger = Charger()
         self._groups: dict[tuple[Any, ...], int] = {}
-
-    def watch(self) -> None:
-        """Note what has to be counted anew. Again in each transaction: a changed pragma drops what notes it."""
-        query = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'summary_deleted'"
-        if not self._connection.execute(query).fetchall():
-            self._connection.execute(USAGE_WATCH)
+        self._stale: dict[str, dict[int, list[_Said]]] = {}
+        """Answers that have to be elected anew, with all that some sessions say of them by now."""
 
     def reset(self) -> None:
         """Forget what was learned: it may have been rolled back."""
-        self._elector.reset()
         self._groups.clear()
+        self._stale.clear()
 
-    def settle(self) -> None:
-        """Count anew what the transaction concerns, before its end."""
-        connection = self._connection
-        if connection.execute("SELECT 1 FROM stale_sessions LIMIT 1").fetchall():
-            write_reported(connection)
-            connection.execute("DELETE FROM stale_sessions")
-        if connection.execute("SELECT 1 FROM stale_answers LIMIT 1").fetchall():
-            self._settle_answers()
-            connection.execute("DELETE FROM stale_answers")
+    def note(self, session: int, usage: Iterable[_Said], *, is_whole: bool) -> None:
+        """Note what all files of a session say about some answers; if it is whole, there are no others."""
+        found: dict[str, list[_Said]] = {}
+        for source, record in usage:
+            found.setdefault(record.message_id, []).append((source, record))
+        if is_whole:
+            for (message,) in self._connection.execute(_OF_SESSION, (session,)):
+                found.setdefault(message, [])
+        for message, said in found.items():
+            self._stale.setdefault(message, {})[session] = said
 
     def affect(self, session: int) -> None:
         """Note that a session is somebody else's, or shared with others: what it has in common may move."""
-        self._connection.execute(_SHARED_ANSWERS, (session,))
+        query = "SELECT message_id FROM shared_answers WHERE session = ?"
+        for (message,) in self._connection.execute(query, (session,)):
+            self._stale.setdefault(message, {})
+
+    def report(self, session: int, summary: bytes | None) -> None:
+        """Keep what the program itself says that a session cost, which stands in its summary."""
+        self._connection.execute("DELETE FROM reported_costs WHERE session = ?", (session,))
+        found = None if summary is None else read_reported(summary)
+        if found is not None:
+            amounts = format(found.cost_usd, "f"), format(found.computed_usd, "f")
+            cells = session, pack_text(found.session), found.source, *amounts
+            self._connection.execute("INSERT INTO reported_costs VALUES (?, ?, ?, ?, ?)", cells)
 
     def recount(self) -> None:
         """Throw away what is there, and count everything anew, by the price list that is installed."""
-        for table in ("answers", "usage_rollup", "usage_groups", "usage_prices", "reported_costs"):
+        tables = ("answers", "usage_rollup", "usage_groups", "usage_prices", "reported_costs", "shared_answers")
+        for table in tables:
             self._connection.execute(f"DELETE FROM {table}")
         self.reset()
         self._count_versions({_ALL})
-        self._connection.execute("INSERT OR IGNORE INTO stale_answers SELECT message_id FROM sightings")
-        self._connection.execute("INSERT OR IGNORE INTO stale_sessions SELECT session FROM summaries")
-        self.settle()
+        summaries = "SELECT session, summary_length, CAST(summary AS BLOB) FROM summaries"
+        rows: list[tuple[Any, ...]] = self._connection.execute(summaries).fetchall()
+        for session, length, data in rows:
+            self.report(session, decompress(data, length))
+        rows = self._connection.execute("SELECT id FROM sessions ORDER BY id").fetchall()
+        for (session,) in rows:
+            self.note(session, self._list_said(session), is_whole=False)
+            self.settle()
 
     def is_outdated(self) -> bool:
         """Tell whether the costs are by another price list than the one that is installed, or missing."""
         found = self._connection.execute("SELECT list, version FROM usage_prices").fetchone()
         if found is None:
-            return bool(self._connection.execute("SELECT 1 FROM sightings LIMIT 1").fetchall())
+            query = "SELECT 1 FROM segments INDEXED BY segment_heads WHERE sightings > 0 LIMIT 1"
+            return bool(self._connection.execute(query).fetchall())
         return bool(found[0] != identify_list() and found[1] != find_table().version)
 
-    def _settle_answers(self) -> None:
-        kept = self._list_kept()
+    def settle(self) -> None:
+        """Elect anew what the transaction concerns, before its end."""
+        if not self._stale:
+            return
+        stale, self._stale = self._stale, {}
+        kept, homes = self._list_kept(stale)
+        self._read_others(stale, homes)
+        owners = self._find_owners({session for said in stale.values() for session in said})
         new: list[tuple[Any, ...]] = []
         gone: list[_Kept] = []
         concerned: set[int] = set()
-        for message, answers, sessions in self._list_elected():
-            before = kept.pop(message, [])
-            after = [self._pack(answer) for answer in answers]
+        for message, said in stale.items():
+            seen = [_Seen(session, *owners[session], *each) for session, some in said.items() for each in some]
+            before = kept.get(message, [])
+            after = [self._pack(answer) for answer in self._elect_all(message, seen)]
             gone += [
                 each for each in before if (each.message, each.group, each.time, *each.values) not in after
             ]
             there = {(each.message, each.group, each.time, *each.values) for each in before}
             new += [cells for cells in after if cells not in there]
+            sessions = {each.session for each in seen}
             if there and there != set(after):
                 concerned |= sessions
-        gone += [each for before in kept.values() for each in before]
+            self._note_shared(message, homes.get(message, set()), sessions)
         self._connection.executemany("DELETE FROM answers WHERE id = ?", ((each.id,) for each in gone))
         self._connection.executemany(_INSERT_ANSWER, new)
         self._add_up({(each.group, _slot_of(each.time)) for each in gone}, new)
@@ -151,21 +197,132 @@ class UsageKeeper:
         if new:
             self._record_prices()
 
-    def _list_kept(self) -> dict[str, list[_Kept]]:
+    def _list_kept(self, messages: Collection[str]) -> tuple[dict[str, list[_Kept]], dict[str, set[int]]]:
+        """Return the answers that are there, and the sessions that are known to tell of each."""
+        wanted = json.encode([*messages]).decode()
         kept: dict[str, list[_Kept]] = {}
-        for number, message, group, time, *values in self._connection.execute(_STALE_ANSWERS):
+        homes: dict[str, set[int]] = {}
+        for number, message, group, time, *values, session in self._connection.execute(_KEPT, (wanted,)):
             kept.setdefault(message, []).append(_Kept(number, message, group, time, tuple(values)))
-        return kept
+            homes.setdefault(message, set()).add(session)
+        for message, session in self._connection.execute(_SHARED, (wanted,)):
+            homes.setdefault(message, set()).add(session)
+        return kept, homes
 
-    def _list_elected(self) -> Iterator[tuple[str, list[Answer], set[int]]]:
-        """Yield messages with their answers, for each person, and the sessions that they were seen in."""
-        rows = self._connection.execute(_STALE_SIGHTINGS)
-        for message, of_message in groupby(rows, itemgetter(0)):
-            of_persons = [list(of_person) for _, of_person in groupby(of_message, itemgetter(1, 2))]
-            sessions = {row[4] for seen in of_persons for row in seen}
-            yield message, [answer for seen in of_persons for answer in self._elector.elect(seen)], sessions
+    def _read_others(self, stale: dict[str, dict[int, list[_Said]]], homes: dict[str, set[int]]) -> None:
+        """Add what sessions say that nothing is new of."""
+        wanted: dict[int, set[str]] = {}
+        for message, said in stale.items():
+            for session in homes.get(message, set()) - said.keys():
+                wanted.setdefault(session, set()).add(message)
+        for session, messages in wanted.items():
+            for source, record in self._list_said(session):
+                if record.message_id in messages:
+                    stale[record.message_id].setdefault(session, []).append((source, record))
 
-    def _pack(self, answer: Answer) -> tuple[Any, ...]:
+    def _list_said(self, session: int) -> Iterator[_Said]:
+        """Yield what the files of a session say about usage, as their segments have it."""
+        query = """
+        SELECT s.source, g.id FROM sources AS s JOIN segments AS g INDEXED BY segment_heads ON g.source = s.id
+        WHERE s.session = ? AND g.sightings > 0 ORDER BY s.source, g.number
+        """
+        rows: list[tuple[Any, ...]] = self._connection.execute(query, (session,)).fetchall()
+        for source, number in rows:
+            for record in self._segments.load(self._connection, number).sightings:
+                yield source, record
+
+    def _find_owners(self, sessions: Collection[int]) -> dict[int, tuple[str, str | None, bool]]:
+        query = """
+        SELECT e.id, e.owner, a.person, a.shared FROM json_each(?) AS k
+        CROSS JOIN sessions AS e ON e.id = k.value
+        LEFT JOIN access AS a ON a.session = e.id
+        """
+        rows = self._connection.execute(query, (json.encode([*sessions]).decode(),))
+        return {session: (owner, person, bool(shared)) for session, owner, person, shared in rows}
+
+    def _note_shared(self, message: str, before: Collection[int], sessions: set[int]) -> None:
+        """Keep which sessions tell of an answer, if they are several."""
+        if len(sessions) > 1:
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO shared_answers VALUES (?, ?)", ((message, each) for each in sessions)
+            )
+        left = before if len(sessions) < 2 else set(before) - sessions
+        self._connection.executemany(
+            "DELETE FROM shared_answers WHERE message_id = ? AND session = ?",
+            ((message, each) for each in left),
+        )
+
+    def _elect_all(self, message: str, seen: Sequence[_Seen]) -> list[_Answer]:
+        """Return the answers of all persons who have a message."""
+        persons: dict[tuple[str, str | None], list[_Seen]] = {}
+        for each in seen:
+            persons.setdefault((each.owner, each.person), []).append(each)
+        return [answer for own in persons.values() for answer in self._elect_of_person(message, own)]
+
+    def _elect_of_person(self, message: str, seen: Sequence[_Seen]) -> list[_Answer]:
+        """Return the answer of all that one person's sessions say of a message.
+
+        Others see only what is shared. So there is one more of those sessions alone, if it is another one.
+        """
+        whole = self._elect(message, seen)
+        others = [each for each in seen if each.shared]
+        if len(others) in (0, len(seen)):
+            return [whole]
+        told = self._elect(message, others)
+        if told == whole:
+            return [whole]
+        is_told = any(each.session == whole.group[0] for each in others)
+        return [whole.count_for(_FOR_WHOLE) if is_told else whole, told.count_for(_FOR_OTHERS)]
+
+    def _elect(self, message: str, seen: Sequence[_Seen]) -> _Answer:
+        if len(seen) == 1:  # as nearly always: what is said once needs no election
+            [only] = seen
+            said = only.record
+            tokens = Tokens(
+                said.input,
+                said.output,
+                said.cache_read,
+                said.cache_write_5m,
+                said.cache_write_1h,
+                said.web_searches,
+            )
+            terms = Terms(said.service_tier, said.speed, said.inference_geo)
+            behalf = said.agent or said.agent_id, said.skill, said.mcp_server
+            return self._build(message, only, said.time, said.model, tokens, terms, behalf, said.ended)
+        fold = SightingFold()
+        for each in seen:
+            fold.add_sighting(unpack_sighting(each.source, each.record))
+        [found] = fold.list_messages()
+        home = found.source, found.session
+        owner = next(each for each in seen if (each.source, each.record.session_id) == home)
+        on = found.attribution
+        time = None if found.time is None else to_microseconds(found.time)
+        behalf = on.agent or on.agent_id, on.skill, on.mcp_server
+        return self._build(message, owner, time, found.model, found.tokens, found.terms, behalf, found.complete)
+
+    def _build(
+        self,
+        message: str,
+        owner: _Seen,
+        time: int | None,
+        model: str | None,
+        tokens: Tokens,
+        terms: Terms,
+        behalf: tuple[str | None, ...],
+        complete: bool,
+    ) -> _Answer:
+        charge = self._charger.find_charge(model, time, tokens, terms)
+        cost, saved, lacking = 0, 0, ""
+        if charge is not None:
+            cost, saved = (max(-_MOST, min(each, _MOST)) for each in (charge.cost, charge.saved))
+            lacking = join_terms(charge.unpriced_terms)
+        flags = (0 if complete else 1) | (2 if charge is None else 0)
+        words = [self._numbers[word] or 0 for word in (owner.record.session_id, model, *behalf)]
+        return _Answer(
+            message, (owner.session, *words, lacking, _FOR_ALL), time, (flags, *astuple(tokens), cost, saved)
+        )
+
+    def _pack(self, answer: _Answer) -> tuple[Any, ...]:
         group = self._groups.get(answer.group)
         if group is None:
             group = self._groups[answer.group] = self._find_group(answer.group)
@@ -188,7 +345,7 @@ class UsageKeeper:
             self._connection.execute("DELETE FROM usage_rollup WHERE grp = ? AND slot = ?", place)
             # A cell that was not there has no other answers than the new ones.
             is_known = place in left or bool(self._connection.changes())
-            cell = self._sum_kept(*place) if is_known else sum_cell(come[place])
+            cell = self._sum_kept(*place) if is_known else _sum_cell(come[place])
             if cell[0]:
                 sums.append((*place, *cell))
         self._connection.executemany(_INSERT_CELL, sums)
@@ -200,7 +357,7 @@ class UsageKeeper:
         try:
             [row] = self._list_cell(group, slot, f"{counts}, {sums}, min(time), max(time)")
         except apsw.SQLError:  # a sum that no cell can hold
-            return sum_cell(self._list_cell(group, slot, f"time, flags, {', '.join(_SUMMED)}"))
+            return _sum_cell(self._list_cell(group, slot, f"time, flags, {', '.join(_SUMMED)}"))
         return row
 
     def _list_cell(self, group: int, slot: int, columns: str) -> list[tuple[Any, ...]]:
@@ -233,7 +390,7 @@ class UsageKeeper:
             self._connection.execute("INSERT INTO usage_prices VALUES (?, ?, ?, ?)", cells)
 
 
-def sum_cell(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+def _sum_cell(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Return what answers of one cell come to; what is beyond all reason becomes the most that can be kept."""
     sums = [sum(row[at] for row in rows) for at in range(2, 10)]
     times = [row[0] for row in rows if row[0] is not None]

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import apsw
 from msgspec import Struct
 
-from turnlog.store.batch import SessionBatch
+from turnlog.store.batch import Derived, SessionBatch
 from turnlog.store.interface import Archive, ChangeKind
 from turnlog.store.sequels import check_base, is_nothing
-from turnlog.store.sqlite.derived import write_derived
 from turnlog.store.sqlite.forgetting import is_forgotten
-from turnlog.store.sqlite.kinds import PackContext
-from turnlog.store.sqlite.lists import write_presence
+from turnlog.store.sqlite.lists import write_presence, write_summary
 from turnlog.store.sqlite.people import add_machine, refresh_access
+from turnlog.store.sqlite.segments import write_outline, write_segments
 from turnlog.store.sqlite.sources import NEWEST, SourceWriter
-from turnlog.store.sqlite.values import Numbers, pack_text
+from turnlog.store.sqlite.usage_writing import UsageKeeper
+from turnlog.store.sqlite.values import pack_text
 from turnlog.transcripts.files.fingerprints import Change
 
-__all__ = ["write_batch"]
+__all__ = ["write_batch", "write_derived"]
 
 
 class _Session(Struct, frozen=True, gc=False):
@@ -32,22 +30,15 @@ class _Session(Struct, frozen=True, gc=False):
     derivation: int
 
 
-def write_batch(
-    connection: apsw.Connection,
-    archive: Archive,
-    numbers: Numbers,
-    batch: SessionBatch,
-    affect: Callable[[int], None],
-) -> None:
+def write_batch(connection: apsw.Connection, archive: Archive, usage: UsageKeeper, batch: SessionBatch) -> None:
     """Write a batch, in the transaction of the caller, with its entry in the feed.
 
-    Of a session that was forgotten nothing is written: it may have been looked at before. `affect` is called
-    if it is somebody else's than before, or shared with others than before.
+    Of a session that was forgotten nothing is written: it may have been looked at before.
     Raises `StoreError` if it does not follow on what is there.
     """
     if is_forgotten(connection, batch.owner, batch.key):
         return
-    writer = SourceWriter(connection, archive, numbers, batch.owner)
+    writer = SourceWriter(connection, archive, batch.owner)
     files = [(source, writer.find(source.source)) for source in batch.sources]
     files = [(source, known) for source, known in files if writer.follows(source, known)]
     if batch.sources and not files:
@@ -66,9 +57,7 @@ def write_batch(
     for source, known in files:
         changed = writer.write(session.id, source, known, batch.seen_ns) or changed
     if batch.derived is not None:
-        found = connection.execute("SELECT source, id FROM sources WHERE session = ?", (session.id,))
-        to = PackContext(batch.owner, numbers, dict(found))
-        changed = write_derived(connection, session.id, session.revision + 1, batch.derived, to) or changed
+        changed = write_derived(connection, usage, session.id, batch.owner, batch.derived) or changed
     derivation = session.derivation if batch.derived is None else batch.derivation
     if changed:
         # A batch that changes nothing was applied before, whatever it is based on.
@@ -80,9 +69,25 @@ def write_batch(
         _finish(connection, batch, session, derivation, vanished and not present)
         if session.revision == 0:
             add_machine(connection, batch.owner, batch.origin, batch.seen_ns)
-        refresh_access(connection, session.id, affect)
+        refresh_access(connection, session.id, usage.affect)
     elif derivation != session.derivation:
-        _replace_session(connection, batch, session, session.revision, derivation)
+        _update_session(connection, batch, session, session.revision, derivation)
+
+
+def write_derived(
+    connection: apsw.Connection, usage: UsageKeeper, session: int, owner: str, derived: Derived
+) -> bool:
+    """Replace what differs of what follows from a session's lines; return whether anything does."""
+    sources = dict(connection.execute("SELECT source, id FROM sources WHERE session = ?", (session,)))
+    wrote = [
+        write_summary(connection, session, owner, derived.session),
+        *(write_outline(connection, session, outline) for outline in derived.outline),
+        *(write_segments(connection, sources, chapter) for chapter in derived.chapters),
+    ]
+    if any(wrote):
+        usage.note(session, derived.usage, is_whole=not derived.is_partial)
+        usage.report(session, derived.session.summary)
+    return any(wrote)
 
 
 def _names(batch: SessionBatch) -> tuple[object, object]:
@@ -99,24 +104,23 @@ def _find_session(connection: apsw.Connection, batch: SessionBatch) -> _Session 
 
 
 def _add_session(connection: apsw.Connection, batch: SessionBatch) -> _Session:
-    _insert_session(connection, batch, None, 0, 0)
+    connection.execute(
+        "INSERT INTO sessions VALUES (NULL, ?, ?, ?, ?, ?, 0, 0)",
+        (batch.owner, batch.key, batch.origin, *_names(batch)),
+    )
     return _Session(connection.last_insert_rowid(), 0, _names(batch), 0)
 
 
-def _insert_session(
-    connection: apsw.Connection, batch: SessionBatch, number: int | None, revision: int, derivation: int
-) -> None:
-    connection.execute(
-        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, batch.owner, batch.key, batch.origin, *_names(batch), revision, derivation),
-    )
-
-
-def _replace_session(
+def _update_session(
     connection: apsw.Connection, batch: SessionBatch, session: _Session, revision: int, derivation: int
 ) -> None:
-    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
-    _insert_session(connection, batch, session.id, revision, derivation)
+    connection.execute(
+        "UPDATE sessions SET origin = ?, revision = ?, derivation = ? WHERE id = ?",
+        (batch.origin, revision, derivation, session.id),
+    )
+    if session.names != _names(batch):
+        query = "UPDATE sessions SET session_id = ?, project_folder = ? WHERE id = ?"
+        connection.execute(query, (*_names(batch), session.id))
 
 
 def _is_present(connection: apsw.Connection, session: int) -> bool:
@@ -129,7 +133,7 @@ def _finish(
 ) -> None:
     """Give the session its new revision, and the feed its entry."""
     revision = session.revision + 1
-    _replace_session(connection, batch, session, revision, derivation)
+    _update_session(connection, batch, session, revision, derivation)
     if session.revision == 0:
         kind = ChangeKind.SESSION_ADDED
     else:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from decimal import Decimal
 
 from turnlog.instants import from_microseconds
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.rows import LineFact, SightingRow
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
 from turnlog.store.usage.source import UsageSource
-from turnlog.store.usage.tools import FAILED, AnswerCell, CallUse
+from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
 from turnlog.store.windows import AnswerUse
+from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
@@ -27,8 +26,6 @@ from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
 __all__ = ["RecountedUsage", "list_differences", "recount_answers", "unpack_sighting"]
-
-_ANSWER = "assistant"
 
 
 class RecountedUsage:
@@ -47,9 +44,10 @@ class RecountedUsage:
         """Return what each answer used, or only some of them."""
         charger, homes = Charger(self._prices), dict(self._list_homes())
         folds: dict[str | None, SightingFold] = {}
-        for row in self._store.list_sightings(self._scope):
-            if wanted is None or row.message_id in wanted:
-                folds.setdefault(homes[row.source].person, SightingFold()).add_sighting(unpack_sighting(row))
+        for source, record in self._list_sightings():
+            if wanted is None or record.message_id in wanted:
+                fold = folds.setdefault(homes[source].person, SightingFold())
+                fold.add_sighting(unpack_sighting(source, record))
         return [
             AnswerCell(message.message, build_cell(message, charger, homes[message.source]))
             for fold in folds.values()
@@ -59,22 +57,11 @@ class RecountedUsage:
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
         found: list[CallUse] = []
-        lines, homes = _Lines(self._store, self._scope), dict(self._list_homes())
+        homes = dict(self._list_homes())
         for session in self._store.list_known(self._scope):
-            for call in self._store.list_calls(self._scope, session.key):
-                found.append(
-                    CallUse(
-                        message=lines.find_answer(call.at.source, call.at.generation, call.at.offset),
-                        id=call.id,
-                        name=call.name,
-                        failed=call.state in FAILED,
-                        started=call.started,
-                        ended=call.ended,
-                        source=call.source,
-                        order=call.index,
-                        person=homes[call.source].person,
-                    )
-                )
+            with self._store.open_session(self._scope, session.key) as records:
+                for chapter, call in records.list_calls():
+                    found.append(build_call_use(chapter.source, call, homes[chapter.source].person))
         return sorted(found, key=lambda call: (call.source, call.order))
 
     def list_reported(self) -> list[ReportedCost]:
@@ -99,6 +86,12 @@ class RecountedUsage:
         kinds = (SourceKind.TRANSCRIPT, SourceKind.AGENT)
         known = self._store.list_known(self._scope)
         return sum(source.kind in kinds for session in known for source in session.sources)
+
+    def _list_sightings(self) -> Iterator[tuple[str, SightingRecord]]:
+        for session in self._store.list_known(self._scope):
+            with self._store.open_session(self._scope, session.key) as records:
+                for chapter in records.chapters:
+                    yield from ((chapter.source, record) for record in chapter.list_sightings())
 
     def _list_homes(self) -> Iterator[tuple[str, Home]]:
         for session in self._store.list_known(self._scope):
@@ -134,36 +127,12 @@ def _build_home(session: KnownSession, stored: StoredSession | None) -> Home:
     return Home(session.key, row.project, row.title, stored.person, session.origin)
 
 
-class _Lines:
-    """Which answer the lines of files belong to."""
-
-    def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
-        self._known: dict[tuple[str, int], dict[int, LineFact]] = {}
-
-    def find_answer(self, source: str, generation: int, offset: int) -> str | None:
-        """Return the answer of the line at a place, as `transcripts.find_sighting` names it; None if none."""
-        place = source, generation
-        if place not in self._known:
-            facts = self._store.list_lines(self._scope, source, generation)
-            self._known[place] = {fact.offset: fact for fact in facts if fact.type == _ANSWER}
-        fact = self._known[place].get(offset)
-        if fact is None:
-            return None
-        return fact.message_id or (f"uuid:{fact.uuid}" if fact.uuid else f"at:{offset}:{source}")
-
-
-def _by_amount(reported: ReportedCost) -> tuple[Decimal, Decimal]:
-    return reported.cost_usd, reported.computed_usd
-
-
-def unpack_sighting(row: SightingRow) -> Sighting:
+def unpack_sighting(source: str, row: SightingRecord) -> Sighting:
     """Return what one file says about an answer, as `transcripts` has it."""
     return Sighting(
         message=row.message_id,
         session=row.session_id,
-        source=row.source,
+        source=source,
         offset=row.offset,
         time=None if row.time is None else from_microseconds(row.time),
         model=row.model,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from turnlog.store.usage.cells import Home, UsageCell, slot_of
 from turnlog.store.usage.report import ReportedCost
 
-__all__ = ["NO_SLOT", "UsageGroup", "build_answer", "build_stored_cell", "choose_reported", "name_answer"]
+__all__ = ["NO_SLOT", "UsageGroup", "build_answer", "build_stored_cell", "choose_reported"]
 
 NO_SLOT = -(1 << 62)
 """Stands for the quarter of an hour of answers without a time."""
@@ -52,11 +52,6 @@ def build_answer(group: UsageGroup, time: int | None, flags: int, counts: Sequen
     slot = slot_of(time)
     amounts = (1, flags & 1, flags >> 1, *counts, time, time)
     return build_stored_cell(group, NO_SLOT if slot is None else slot, amounts)
-
-
-def name_answer(message: str | None, uuid: str | None, offset: int, source: str) -> str:
-    """Return by what the answer of a line is known, as `transcripts.find_sighting` names it."""
-    return message or (f"uuid:{uuid}" if uuid else f"at:{offset}:{source}")
 
 
 def choose_reported(found: Iterable[ReportedCost]) -> list[ReportedCost]:

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from turnlog.store.usage.cells import UsageCell
 from turnlog.store.usage.report import CallTally, UsageRow
 from turnlog.store.usage.tallies import Tally
+from turnlog.transcripts.records import CallRecord
 
 __all__ = [
     "FAILED",
     "AnswerCell",
     "CallUse",
+    "build_call_use",
     "build_tool_rows",
     "choose_calls",
     "split_cell",
@@ -58,6 +60,21 @@ class CallUse(Struct, frozen=True, gc=False, kw_only=True):
     """Which call of its file it is."""
     person: str | None = None
     """Whose file it is."""
+
+
+def build_call_use(source: str, call: CallRecord, person: str | None) -> CallUse:
+    """Return a call as its file tells it."""
+    return CallUse(
+        message=call.answer,
+        id=call.id,
+        name=call.name,
+        failed=call.state in FAILED,
+        started=call.started,
+        ended=call.ended,
+        source=source,
+        order=call.index,
+        person=person,
+    )
 
 
 def build_tool_rows(answers: Iterable[AnswerCell], calls: Iterable[CallUse]) -> tuple[UsageRow, ...]:

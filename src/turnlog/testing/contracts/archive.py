@@ -13,7 +13,7 @@ from turnlog.store.identity import LOCAL, Place
 from turnlog.store.interface import Store
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
-from turnlog.testing.contracts.base import ContractBase, find_source, keep
+from turnlog.testing.contracts.base import ContractBase, find_source, keep, read_records
 
 __all__ = ["ArchiveContract"]
 
@@ -80,14 +80,14 @@ class ArchiveContract(ContractBase):
             assert _read(store, batch.key, known.consumed, len(torn)) == torn
             keep(store, {_TRANSCRIPT: whole + make_line(2)})
             assert read_bytes(store, LOCAL, batch.key, 0) == make_lines(2) + make_line(2)
-            assert [fact.number for fact in store.list_lines(LOCAL, batch.key, 0)] == [0, 1, 2]
+            assert [line.number for line in read_records(store, batch.key).lines] == [0, 1, 2]
 
     def test_appended_bytes_extend_a_generation(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(2)})
             batch = keep(store, {_TRANSCRIPT: make_lines(5)})
             assert store.archive.list_generations(LOCAL, batch.key) == [(0, len(make_lines(5)))]
-            facts = store.list_lines(LOCAL, batch.key, 0)
+            facts = read_records(store, batch.key).lines
             assert [fact.number for fact in facts] == [0, 1, 2, 3, 4]
             lines = make_lines(5).splitlines()
             assert [_read(store, batch.key, fact.offset, fact.length) for fact in facts] == lines
@@ -96,15 +96,13 @@ class ArchiveContract(ContractBase):
         old, new = make_lines(4), make_lines(3, first=7)
         with self.opened(tmp_path) as store:
             before = keep(store, {_TRANSCRIPT: old})
-            facts = store.list_lines(LOCAL, before.key, 0)
             keep(store, {_TRANSCRIPT: new})
             known = find_source(store.find_known(LOCAL, before.key), _TRANSCRIPT)
             assert (known.generation, known.length, known.lines) == (1, len(new), 3)
             assert store.archive.list_generations(LOCAL, before.key) == [(0, len(old)), (1, len(new))]
             assert read_bytes(store, LOCAL, before.key, 0) == old
             assert read_bytes(store, LOCAL, before.key, 1) == new
-            assert store.list_lines(LOCAL, before.key, 0) == facts
-            assert len(store.list_lines(LOCAL, before.key, 1)) == 3
+            assert len(read_records(store, before.key).lines) == 3
 
     def test_a_generation_may_be_empty(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -126,14 +124,14 @@ class ArchiveContract(ContractBase):
             for source in store.find_known(LOCAL, batch.key).sources:  # type: ignore[union-attr]
                 [data] = [files[path] for path in files if source.path.endswith(f"/{path}")]
                 assert read_bytes(store, LOCAL, source.source, 0) == data
-                assert bool(store.list_lines(LOCAL, source.source, 0)) == source.kind.has_lines
+                assert bool(read_records(store, batch.key, source.source).lines) == source.kind.has_lines
 
     def test_vanished_files_are_marked_and_their_bytes_stay(self, tmp_path: Path) -> None:
         agent = "session-1/subagents/agent-a1.jsonl"
         files = {_TRANSCRIPT: make_lines(3), agent: make_lines(2, agent_id="a1")}
         with self.opened(tmp_path) as store:
             batch = keep(store, files)
-            rows = store.list_messages(LOCAL, batch.key)
+            records = read_records(store, batch.key)
             keep(store, {_TRANSCRIPT: files[_TRANSCRIPT]})
             known = find_source(store.find_known(LOCAL, batch.key), agent)
             assert not known.present
@@ -143,8 +141,8 @@ class ArchiveContract(ContractBase):
             assert not session.present
             assert read_bytes(store, LOCAL, known.source, 0) == files[agent]
             assert read_bytes(store, LOCAL, batch.key, 0) == files[_TRANSCRIPT]
-            assert store.list_messages(LOCAL, batch.key) == rows
-            assert len(store.list_lines(LOCAL, known.source, 0)) == 2
+            assert read_records(store, batch.key) == records
+            assert len(read_records(store, batch.key, known.source).lines) == 2
 
     def test_a_file_that_is_back_is_marked_as_there(self, tmp_path: Path) -> None:
         files = {_TRANSCRIPT: make_lines(3)}

@@ -10,12 +10,28 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch, SourceBatch
+from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
+from turnlog.testing.memory_session import FileRecords, unpack_records
+from turnlog.testing.row_builders import list_usage, make_chapter
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.segments import AGENTS, TURNS
 
-__all__ = ["ContractBase", "expect_rows", "find_source", "keep", "refused", "shift_source"]
+__all__ = [
+    "ContractBase",
+    "expect_derived",
+    "find_source",
+    "get_derived",
+    "keep",
+    "read_file",
+    "read_records",
+    "refused",
+    "replace_records",
+    "shift_source",
+    "unpack_files",
+]
 
 
 class ContractBase(ABC):
@@ -49,16 +65,40 @@ def keep(
     session_id: str = "session-1",
     owner: str = LOCAL.owner,
     origin: str = ORIGIN,
-    rows: DerivedRows | None = None,
+    derived: Derived | None = None,
     moved: Mapping[str, str] | None = None,
 ) -> SessionBatch:
     """Bring a store up to date with the files of a session, and return the batch that did it."""
     known = store.find_known(Scope(owner), make_key(session_id, origin=origin))
     batch = make_batch(
-        files, session_id=session_id, known=known, owner=owner, origin=origin, rows=rows, moved=moved or {}
+        files,
+        session_id=session_id,
+        known=known,
+        owner=owner,
+        origin=origin,
+        derived=derived,
+        moved=moved or {},
     )
     store.apply([batch])
     return batch
+
+
+def get_derived(batch: SessionBatch) -> Derived:
+    """Return what follows from the lines of a batch that has any."""
+    assert batch.derived is not None
+    return batch.derived
+
+
+def unpack_files(derived: Derived) -> dict[str, FileRecords]:
+    """Return the records of all files that are named, by source."""
+    return {chapter.source: unpack_records(chapter.segments) for chapter in derived.chapters}
+
+
+def replace_records(derived: Derived, files: Mapping[str, FileRecords]) -> Derived:
+    """Return the same with other records of some files."""
+    records = unpack_files(derived) | {**files}
+    chapters = tuple(make_chapter(source, each) for source, each in records.items())
+    return replace(derived, chapters=chapters, usage=list_usage(records))
 
 
 def find_source(session: KnownSession | None, path: str) -> KnownSource:
@@ -68,26 +108,47 @@ def find_source(session: KnownSession | None, path: str) -> KnownSource:
     return found
 
 
-def expect_rows(store: Store, key: str, rows: DerivedRows) -> None:
-    """Expect exactly these derived rows, if every chapter is among them."""
-    assert store.list_turns(LOCAL, key) == [*rows.turns]
-    assert store.list_agents(LOCAL, key) == [*rows.agents]
-    for chapter in rows.chapters:
-        source = chapter.source
-        assert store.list_messages(LOCAL, key, source=source) == [*chapter.messages]
-        assert store.list_calls(LOCAL, key, source=source) == [*chapter.calls]
-        assert store.list_placements(LOCAL, key, source) == [*chapter.placements]
-        assert [*store.list_sightings(LOCAL, key, source=source)] == [*chapter.sightings]
-    calls = sorted(store.list_calls(LOCAL, key), key=lambda row: (row.source, row.index))
-    assert calls == [row for chapter in _by_source(rows) for row in chapter.calls]
-    sightings = sorted(store.list_sightings(LOCAL, key), key=lambda row: (row.source, row.index))
-    assert sightings == [row for chapter in _by_source(rows) for row in chapter.sightings]
-    [session] = [found for found in store.find_sessions(LOCAL, key) if found.key == key]
-    assert session.row == rows.session
+def expect_derived(store: Store, key: str, derived: Derived) -> None:
+    """Expect exactly these records, if every chapter is among them."""
+    with store.open_session(LOCAL, key) as session:
+        parts = {each.kind: [data for _, data in each.parts] for each in derived.outline}
+        turns = [turn for data in parts.get(TURNS.name, ()) for turn in TURNS.unpack(data)]
+        agents = [agent for data in parts.get(AGENTS.name, ()) for agent in AGENTS.unpack(data)]
+        assert session.list_turns() == turns
+        assert session.count_turns() == len(turns)
+        assert session.list_agents() == agents
+        assert {file.source for file in session.files} >= {chapter.source for chapter in derived.chapters}
+        for file in session.files:
+            segments = [
+                each
+                for chapter in derived.chapters
+                if chapter.source == file.source
+                for each in chapter.segments
+            ]
+            assert [*file.heads] == [each.head for each in segments]
+            assert read_file(file) == unpack_records(segments)
+    [found] = [found for found in store.find_sessions(LOCAL, key) if found.key == key]
+    assert found.row == derived.session
 
 
-def _by_source(rows: DerivedRows) -> list[ChapterRows]:
-    return sorted(rows.chapters, key=lambda chapter: chapter.source)
+def read_records(store: Store, key: str, source: str | None = None, scope: Scope = LOCAL) -> FileRecords:
+    """Return all records of a session's file: of its transcript, if none is named."""
+    with store.open_session(scope, key) as session:
+        files = {file.source: file for file in session.files}
+        return read_file(session.main if source is None else files.get(source))
+
+
+def read_file(file: Chapter | None) -> FileRecords:
+    """Return all records of a file; of one that is not there, none."""
+    if file is None:
+        return FileRecords()
+    return FileRecords(
+        lines=tuple(file.list_lines()),
+        messages=tuple(file.list_messages()),
+        calls=tuple(file.list_calls()),
+        events=tuple(file.list_events()),
+        sightings=tuple(file.list_sightings()),
+    )
 
 
 @contextmanager

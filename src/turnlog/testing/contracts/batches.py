@@ -11,13 +11,26 @@ from unittest import SkipTest
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import ChapterRows, DerivedRows, SessionBatch
+from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import LOCAL, Scope, SourceKind
-from turnlog.store.rows import MessageRow
+from turnlog.store.interface import KnownSession, Store
+from turnlog.store.lists import SessionFilter
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep, refused, shift_source
-from turnlog.testing.row_builders import make_message_row, make_session_row
+from turnlog.testing.contracts.base import (
+    ContractBase,
+    expect_derived,
+    find_source,
+    get_derived,
+    keep,
+    read_records,
+    refused,
+    replace_records,
+    shift_source,
+    unpack_files,
+)
+from turnlog.testing.memory_session import FileRecords
+from turnlog.testing.row_builders import make_message, make_session_row
 from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = ["BatchContract"]
@@ -32,36 +45,34 @@ class BatchContract(ContractBase):
     def test_an_applied_batch_can_be_read_back(self, tmp_path: Path) -> None:
         files = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}
         batch = make_batch(files)
-        derived = batch.derived
-        assert derived is not None
         with self.opened(tmp_path) as store:
             store.apply([batch])
-            expect_rows(store, batch.key, derived)
-            for source in batch.sources:
-                assert store.list_lines(LOCAL, source.source, 0) == [*source.lines]
+            expect_derived(store, batch.key, get_derived(batch))
             [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.project_folder) == (batch.key, batch.project_folder)
             assert (session.path, session.present) == (batch.sources[0].path, True)
 
-    def test_transcripts_that_begin_with_the_same_message_are_twins(self, tmp_path: Path) -> None:
+    def test_transcripts_that_begin_with_the_same_message_are_found_by_it(self, tmp_path: Path) -> None:
         first, second = (
             make_batch({f"{name}.jsonl": make_lines(4, session_id="session-1")}, session_id=name)
             for name in ("session-1", "session-2")
         )
         other = make_batch({"session-3.jsonl": make_lines(4, first=2)}, session_id="session-3")
-        lines = first.sources[0].lines
-        uuid = lines[0].uuid or ""
+        alone = make_batch({"session-4.jsonl": make_lines(1)}, session_id="session-4")
         with self.opened(tmp_path) as store:
-            assert store.list_twins(LOCAL, uuid) == []
-            store.apply([first, second, other])
-            twins = store.list_twins(LOCAL, uuid)
-            assert [twin.key for twin in twins] == sorted([first.key, second.key])
-            assert {twin.session_id for twin in twins} == {"session-1", "session-2"}
-            assert {twin.told_id for twin in twins} == {"session-1"}
+            assert _list_begun(store, "session-1-main-0") == []
+            store.apply([first, second, other, alone])
+            assert _list_begun(store, "session-1-main-0") == sorted([first.key, second.key])
+            found = store.list_sessions(LOCAL, SessionFilter(head="session-1-main-0")).sessions
+            heads = {each.row.head for each in found}
+            assert heads == {get_derived(first).session.head}
+            assert [head.told_id for head in heads if head is not None] == ["session-1"]
             # What stands in no transcript, though a line follows it there, begins none.
-            assert store.list_twins(LOCAL, other.sources[0].lines[0].parent_uuid or "") != []
-            assert other.key not in [twin.key for twin in store.list_twins(LOCAL, lines[1].uuid or "")]
-            assert store.list_twins(Scope("somebody else"), uuid) == []
+            assert _list_begun(store, "session-1-main-1") == []
+            assert _list_begun(store, "session-1-main-2") == [other.key]
+            assert (
+                store.list_sessions(Scope("somebody else"), SessionFilter(head="session-1-main-0")).total == 0
+            )
 
     def test_a_file_may_be_for_something_else_later(self, tmp_path: Path) -> None:
         """A capture that stood alone is only kept from then on, and another file is the transcript."""
@@ -71,26 +82,25 @@ class BatchContract(ContractBase):
             store.apply([batch])
             [known] = store.list_known(LOCAL)
             both = make_batch({_TRANSCRIPT: captured, "own.jsonl": own}, known=known)
-            rows = make_batch({"own.jsonl": own}).derived
-            assert rows is not None
-            rows = replace(rows, chapters=(*rows.chapters, ChapterRows(batch.key)))
-            left = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=(), texts=())
+            derived = get_derived(make_batch({"own.jsonl": own}))
+            derived = replace(derived, chapters=(*derived.chapters, ChapterBatch(batch.key, 0)))
+            left = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=0, texts=())
             left = replace(left, kind=SourceKind.CAPTURE, change=Change.UNCHANGED, texts_from=0)
             store.apply(
-                [replace(both, sources=(left, *both.sources), derived=rows, base_revision=known.revision)]
+                [replace(both, sources=(left, *both.sources), derived=derived, base_revision=known.revision)]
             )
             [known] = store.list_known(LOCAL)
             assert {source.path.rpartition("/")[2]: source.kind for source in known.sources} == {
                 _TRANSCRIPT: SourceKind.CAPTURE,
                 "own.jsonl": SourceKind.TRANSCRIPT,
             }
-            assert store.list_messages(LOCAL, batch.key) == [*rows.chapters[0].messages]
-            assert store.list_messages(LOCAL, batch.key, source=batch.key) == []
-            assert store.list_lines(LOCAL, batch.key, 0) == [*batch.sources[0].lines]
+            with store.open_session(LOCAL, batch.key) as session:
+                assert [file.source for file in session.files] == [derived.chapters[0].source]
+            records = read_records(store, batch.key)
+            assert records == unpack_files(derived)[derived.chapters[0].source] != FileRecords()
             assert b"".join(store.archive.read_all(LOCAL, batch.key, 0)) == captured
-            own_lines = both.sources[0].lines
-            assert [twin.key for twin in store.list_twins(LOCAL, own_lines[0].uuid or "")] == [batch.key]
-            assert store.list_twins(LOCAL, batch.sources[0].lines[0].uuid or "") == []
+            assert _list_begun(store, "session-1-main-10") == [batch.key]
+            assert _list_begun(store, "session-1-main-0") == []
 
     def test_a_file_may_turn_out_to_be_a_copy_later(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(4)})
@@ -98,7 +108,7 @@ class BatchContract(ContractBase):
             store.apply([batch])
             [known] = store.list_known(LOCAL)
             again = make_batch({_TRANSCRIPT: make_lines(4)}, known=known)
-            said = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=(), texts=())
+            said = replace(batch.sources[0], start=known.sources[0].length, frames=(), lines=0, texts=())
             said = replace(said, change=Change.UNCHANGED, texts_from=None, copied_from="another")
             store.apply([replace(again, sources=(said,), derived=None, base_revision=known.revision)])
             [known] = store.list_known(LOCAL)
@@ -119,7 +129,7 @@ class BatchContract(ContractBase):
             for said, path in ((transcript, _TRANSCRIPT), (agent, _AGENT)):
                 found = find_source(known, path)
                 assert found.present
-                assert found.lines == len(said.lines)
+                assert found.lines == said.lines
                 for name in ("source", "kind", "path", "generation", "length", "consumed", "in_array"):
                     assert getattr(found, name) == getattr(said, name), name
                 for name in ("checkpoint", "agent_id", "run_id", "copied_from"):
@@ -171,7 +181,7 @@ class BatchContract(ContractBase):
                 store.apply([replace(batch, sources=(transcript, replace(agent, generation=4)))])
             assert store.find_known(LOCAL, batch.key) is None
             assert store.list_changes(LOCAL) == []
-            assert store.list_lines(LOCAL, batch.key, 0) == []
+            assert read_records(store, batch.key) == FileRecords()
 
     def test_a_batch_that_does_not_follow_on_what_is_there_is_refused(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -217,13 +227,11 @@ class BatchContract(ContractBase):
             first = make_batch({_TRANSCRIPT: make_lines(2)})
             store.apply([first])
             second = make_batch({_TRANSCRIPT: make_lines(4)}, known=store.find_known(LOCAL, first.key))
-            expected = second.derived
         other = tmp_path / "other"
         other.mkdir()
         with self.opened(other) as store:
             store.apply([first, second])
-            assert expected is not None
-            expect_rows(store, first.key, expected)
+            expect_derived(store, first.key, get_derived(second))
             assert read_bytes(store, LOCAL, first.key, 0) == make_lines(4)
 
     def test_a_checkpoint_alone_is_kept_and_makes_no_entry(self, tmp_path: Path) -> None:
@@ -233,7 +241,7 @@ class BatchContract(ContractBase):
             touched = make_batch({_TRANSCRIPT: make_lines(2)}).sources[0]
             assert touched.checkpoint is not None
             checkpoint = replace(touched.checkpoint, modified_ns=99)
-            touched = replace(touched, start=touched.length, frames=(), lines=(), checkpoint=checkpoint)
+            touched = replace(touched, start=touched.length, frames=(), lines=0, checkpoint=checkpoint)
             seq = store.find_last_change(LOCAL)
             assert store.apply([replace(batch, sources=(touched,), derived=None)]) == seq
             assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).checkpoint == checkpoint
@@ -251,43 +259,39 @@ class BatchContract(ContractBase):
             found = find_source(store.find_known(LOCAL, first.key), _AGENT)
             assert (found.agent_id, found.run_id, found.copied_from) == ("a1", "wf_1", "another")
 
-    def test_derived_rows_are_replaced_under_a_new_revision(self, tmp_path: Path) -> None:
+    def test_records_are_replaced_under_a_new_revision(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             old = keep(store, {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")})
             [before] = store.list_sessions(LOCAL).sessions
             new = keep(store, {_TRANSCRIPT: make_lines(2, first=20)})
             [after] = store.list_sessions(LOCAL).sessions
-            assert new.derived is not None
-            assert old.derived is not None
             assert after.revision == before.revision + 1
             known = store.find_known(LOCAL, old.key)
             assert known is not None
             assert known.revision == after.revision
-            expect_rows(store, old.key, new.derived)
+            expect_derived(store, old.key, get_derived(new))
 
-    def test_rows_can_be_derived_anew_without_new_bytes(self, tmp_path: Path) -> None:
+    def test_records_can_be_derived_anew_without_new_bytes(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: make_lines(4)})
-            assert batch.derived is not None
-            [chapter] = batch.derived.chapters
-            rows = replace(
-                batch.derived, session=make_session_row(title="better"), chapters=(replace(chapter, calls=()),)
-            )
-            anew = replace(batch, sources=(), derived=rows)
+            derived = replace(get_derived(batch), session=make_session_row(title="better"))
+            records = replace(unpack_files(derived)[batch.key], calls=())
+            derived = replace_records(derived, {batch.key: records})
+            anew = replace(batch, sources=(), derived=derived)
             seq = store.apply([anew])
-            assert store.list_calls(LOCAL, batch.key) == []
-            expect_rows(store, batch.key, rows)
+            assert read_records(store, batch.key) == records
+            expect_derived(store, batch.key, derived)
             assert store.apply([anew]) == seq
 
-    def test_rows_may_change_in_the_middle_grow_and_shrink(self, tmp_path: Path) -> None:
+    def test_records_may_change_in_the_middle_grow_and_shrink(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             for number, ids in enumerate(("abcdef", "abXdef", "abXdefghi", "ab", "", "xyz"), start=1):
                 batch = _with_messages(store.find_known(LOCAL, make_key()), number, ids)
                 store.apply([batch])
-                assert [row.id for row in store.list_messages(LOCAL, batch.key)] == [*ids]
-                assert [row.index for row in store.list_messages(LOCAL, batch.key)] == [*range(len(ids))]
+                messages = read_records(store, batch.key).messages
+                assert [(each.index, each.id) for each in messages] == [*enumerate(ids)]
 
-    def test_rows_that_are_as_they_were_are_not_written(self, tmp_path: Path) -> None:
+    def test_what_is_as_it_was_is_not_written(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             if not isinstance(getattr(store, "writes", None), int):
                 raise SkipTest("the store does not count its writes")
@@ -312,10 +316,14 @@ def _list_misfits() -> Iterator[SessionBatch]:
     yield replace(batch, sources=(replace(source, length=source.length + 1),))
 
 
-def _with_messages(known: object, number: int, ids: str) -> SessionBatch:
-    batch = make_batch({_TRANSCRIPT: make_lines(number)}, known=known)  # type: ignore[arg-type]
-    messages: tuple[MessageRow, ...] = tuple(
-        make_message_row(index, batch.key, 0, id=name) for index, name in enumerate(ids)
-    )
-    chapter = ChapterRows(batch.key, messages)
-    return replace(batch, derived=DerivedRows(session=make_session_row(lines=number), chapters=(chapter,)))
+def _with_messages(known: KnownSession | None, number: int, ids: str) -> SessionBatch:
+    batch = make_batch({_TRANSCRIPT: make_lines(number)}, known=known)
+    messages = tuple(make_message(index, id=name) for index, name in enumerate(ids))
+    records = replace(unpack_files(get_derived(batch))[batch.key], messages=messages)
+    derived = replace_records(Derived(session=make_session_row(lines=number)), {batch.key: records})
+    return replace(batch, derived=derived)
+
+
+def _list_begun(store: Store, uuid: str) -> list[str]:
+    """Return the sessions whose transcripts begin with a message."""
+    return sorted(each.key for each in store.list_sessions(LOCAL, SessionFilter(head=uuid)).sessions)

@@ -17,8 +17,8 @@ __all__ = ["CareBase"]
 class CareBase(ContractBase):
     """A store under test that can be taken care of.
 
-    How a store is damaged is its own affair: `spoil_rows` and `spoil_bytes` do it behind its back. Where they
-    are not written, the contracts that need them are skipped.
+    How a store is damaged is its own affair: `spoil_records` and `spoil_bytes` do it behind its back. Where
+    they are not written, the contracts that need them are skipped.
     """
 
     @abstractmethod
@@ -29,9 +29,9 @@ class CareBase(ContractBase):
     def reopen(self, tmp_path: Path) -> CaredStore:
         """Return another handle on the store that was made for the same `tmp_path`, closed meanwhile or not."""
 
-    def spoil_rows(self, tmp_path: Path, key: str) -> None:
-        """Make the derived rows of a session contradict the rest of a store, which is closed."""
-        raise SkipTest("nobody says how the rows of this store are damaged")
+    def spoil_records(self, tmp_path: Path, key: str) -> None:
+        """Make the segments of a session contradict each other, in a store which is closed."""
+        raise SkipTest("nobody says how the records of this store are damaged")
 
     def spoil_bytes(self, tmp_path: Path, source: str) -> None:
         """Change archived bytes of a source in a store, which is closed, so that they cannot be read."""

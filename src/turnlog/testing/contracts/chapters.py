@@ -1,4 +1,4 @@
-"""Chapters: what is said of one file leaves the rows of all others alone; and what rows are based on."""
+"""Chapters: what is said of one file leaves the segments of all others alone; and what they are based on."""
 # ruff: noqa: D102 - the names of the tests say it
 
 from __future__ import annotations
@@ -8,12 +8,26 @@ from unittest import SkipTest
 
 from msgspec.structs import replace
 
-from turnlog.store.batch import ChapterRows, SessionBatch
+from turnlog.store.batch import ChapterBatch, SessionBatch
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep, refused
+from turnlog.testing.contracts.base import (
+    ContractBase,
+    expect_derived,
+    find_source,
+    get_derived,
+    keep,
+    read_records,
+    refused,
+    replace_records,
+    unpack_files,
+)
+from turnlog.testing.memory_session import FileRecords, unpack_records
+from turnlog.testing.row_builders import make_message, make_outline
+from turnlog.transcripts.segments import SEGMENT
 
 __all__ = ["ChapterContract"]
 
@@ -23,44 +37,41 @@ _FILES = {_TRANSCRIPT: make_lines(6), **{path: make_lines(4, agent_id=path[-8:-6
 
 
 class ChapterContract(ContractBase):
-    """Contracts of rows by chapter."""
+    """Contracts of segments by chapter."""
 
     def test_chapters_that_are_not_named_stay_as_they_are(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             first = keep(store, _FILES)
             second = _append(store, _AGENTS[0])
-            chapters = {chapter.source: chapter for chapter in _chapters(first)}
-            [named] = _chapters(second)
-            assert len(named.messages) == 6
-            assert second.derived is not None
-            rows = replace(second.derived, chapters=tuple({**chapters, named.source: named}.values()))
-            expect_rows(store, first.key, rows)
+            chapters = {chapter.source: chapter for chapter in get_derived(first).chapters}
+            [named] = get_derived(second).chapters
+            assert len(unpack_records(named.segments).messages) == 6
+            merged = tuple({**chapters, named.source: named}.values())
+            expect_derived(store, first.key, replace(get_derived(second), chapters=merged))
 
-    def test_rows_of_a_session_without_any_chapter_named_are_replaced_alone(self, tmp_path: Path) -> None:
+    def test_turns_and_agents_are_replaced_alone_where_no_chapter_is_named(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = keep(store, _FILES)
-            assert batch.derived is not None
-            turns = batch.derived.turns[:1]
-            rows = replace(batch.derived, turns=turns, agents=(), chapters=())
-            store.apply([replace(batch, sources=(), derived=rows)])
-            expect_rows(store, batch.key, replace(batch.derived, turns=turns, agents=()))
+            with store.open_session(LOCAL, batch.key) as session:
+                outline = make_outline(session.list_turns(0, 1), ())
+            derived = replace(get_derived(batch), outline=outline)
+            store.apply([replace(batch, sources=(), derived=replace(derived, chapters=()))])
+            expect_derived(store, batch.key, derived)
 
     def test_an_empty_chapter_is_emptied(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = keep(store, _FILES)
-            assert batch.derived is not None
-            one, *others = batch.derived.chapters
+            one, *others = get_derived(batch).chapters
             for emptied in (others[0].source, one.source):
-                rows = replace(batch.derived, chapters=(ChapterRows(emptied),))
-                store.apply([replace(batch, sources=(), derived=rows)])
-                assert store.list_messages(LOCAL, batch.key, source=emptied) == []
-                assert store.list_placements(LOCAL, batch.key, emptied) == []
+                derived = replace(get_derived(batch), chapters=(ChapterBatch(emptied, 0),))
+                store.apply([replace(batch, sources=(), derived=derived)])
+                assert read_records(store, batch.key, emptied) == FileRecords()
             left = tuple(
-                ChapterRows(each.source) if each in (one, others[0]) else each for each in (one, *others)
+                ChapterBatch(each.source, 0) if each in (one, others[0]) else each for each in (one, *others)
             )
-            expect_rows(store, batch.key, replace(batch.derived, chapters=left))
+            expect_derived(store, batch.key, replace(get_derived(batch), chapters=left))
 
-    def test_a_line_more_in_one_file_writes_no_rows_of_others(self, tmp_path: Path) -> None:
+    def test_a_line_more_in_one_file_writes_nothing_of_others(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             if not isinstance(getattr(store, "writes", None), int):
                 raise SkipTest("the store does not count its writes")
@@ -74,59 +85,102 @@ class ChapterContract(ContractBase):
             other = keep(store, {"session-2.jsonl": make_lines(2)}, session_id="session-2")
             batch = keep(store, _FILES)
             before = collect_answers(store, LOCAL)
-            assert batch.derived is not None
             for source in (other.key, "nobody's"):
-                rows = replace(batch.derived, chapters=(ChapterRows(source),))
+                derived = replace(get_derived(batch), chapters=(ChapterBatch(source, 0),))
                 with refused():
-                    store.apply([replace(batch, sources=(), derived=rows)])
+                    store.apply([replace(batch, sources=(), derived=derived)])
                 assert collect_answers(store, LOCAL) == before
 
-    def test_calls_and_sightings_of_a_session_come_by_chapter_the_transcripts_first(
-        self, tmp_path: Path
-    ) -> None:
+    def test_files_of_a_session_come_by_source_the_transcript_first(self, tmp_path: Path) -> None:
         """Whichever came first, so that all stores list them alike."""
         with self.opened(tmp_path) as store:
             for count in range(1, len(_FILES) + 1):
                 batch = keep(store, dict(list(reversed(_FILES.items()))[:count]))
             agents = [find_source(store.find_known(LOCAL, batch.key), path).source for path in _AGENTS]
-            order = [batch.key, *sorted(agents)]
-            for rows in (store.list_calls(LOCAL, batch.key), list(store.list_sightings(LOCAL, batch.key))):
-                places = [(order.index(row.source), row.index) for row in rows]
-                assert places == sorted(places)
-                assert {place for place, _ in places} == {0, 1, 2, 3}
+            with store.open_session(LOCAL, batch.key) as session:
+                assert [file.source for file in session.files] == [batch.key, *sorted(agents)]
+                facts = [(file.facts.is_main, file.facts.generation) for file in session.files]
+                assert facts == [(True, 0), (False, 0), (False, 0), (False, 0)]
+                names = {file.facts.path.rpartition("/")[2]: file.facts.agent_id for file in session.files[1:]}
+                assert names == {f"agent-a{number}.jsonl": f"a{number}" for number in (1, 2, 3)}
 
-    def test_without_a_source_messages_are_those_of_the_transcript(self, tmp_path: Path) -> None:
+    def test_a_journal_has_lines_and_no_messages(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            path = "session-1/workflows/wf_1/journal.jsonl"
+            batch = keep(store, {_TRANSCRIPT: make_lines(2), path: b'{"n":1}\n{"n":2}\n'})
+            source = find_source(store.find_known(LOCAL, batch.key), path).source
+            with store.open_session(LOCAL, batch.key) as session:
+                assert [chapter.source for chapter in session.chapters] == [batch.key]
+                assert [file.source for file in session.files] == [batch.key, source]
+                assert session.files[1].read_raw([0, 1]) == {0: b'{"n":1}', 1: b'{"n":2}'}
+                assert session.find_chapter(source) is None
+
+    def test_a_session_may_get_its_transcript_late(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keep(store, {path: _FILES[path] for path in _AGENTS})
             key = make_key()
-            assert store.list_messages(LOCAL, key) == []
+            with store.open_session(LOCAL, key) as session:
+                assert (len(session.chapters), session.main) == (3, None)
             keep(store, _FILES)
-            assert store.list_messages(LOCAL, key) == store.list_messages(LOCAL, key, source=key) != []
-            assert store.list_messages(LOCAL, key, source="nobody's") == []
-            assert store.list_messages(LOCAL, "nobody's", source=key) == []
+            with store.open_session(LOCAL, key) as session:
+                assert session.main is session.find_chapter(None) is session.find_chapter(key) is not None
+                assert session.find_chapter("nobody's") is None
+            with store.open_session(LOCAL, "nobody's") as session:
+                assert session.files == ()
 
     def test_of_several_transcripts_the_one_with_messages_counts(self, tmp_path: Path) -> None:
         other = "session-1 again.jsonl"
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: make_lines(2), other: make_lines(4)})
-            assert batch.derived is not None
-            one, two = batch.derived.chapters
+            one, two = get_derived(batch).chapters
             for read, left in ((one, two), (two, one)):
-                rows = replace(batch.derived, chapters=(read, ChapterRows(left.source)))
-                store.apply([replace(batch, sources=(), derived=rows)])
-                assert store.list_messages(LOCAL, batch.key) == [*read.messages]
+                derived = replace(get_derived(batch), chapters=(read, ChapterBatch(left.source, 0)))
+                store.apply([replace(batch, sources=(), derived=derived)])
+                assert read_records(store, batch.key) == unpack_records(read.segments)
+                with store.open_session(LOCAL, batch.key) as session:
+                    assert [file.facts.is_main for file in session.files] == [True, False]
 
-    def test_placements_come_in_windows(self, tmp_path: Path) -> None:
+    def test_segments_come_back_as_they_were_written(self, tmp_path: Path) -> None:
+        """At the ends of segments, growing from one to the next, and shrinking again."""
         with self.opened(tmp_path) as store:
-            key = keep(store, {_TRANSCRIPT: make_lines(450)}).key
-            rows = store.list_placements(LOCAL, key, key)
-            assert [row.index for row in rows] == [*range(450)]
-            for first, count in ((0, 10), (195, 10), (449, 5), (450, 1), (3, 0)):
-                found = store.list_placements(LOCAL, key, key, first=first, count=count)
-                assert found == rows[first : first + count]
-            assert store.list_placements(LOCAL, key, key, first=440) == rows[440:]
+            for first, count in ((0, 511), (0, 512), (0, 513), (0, 1100), (7, 1025), (7, 3)):
+                batch = keep(store, {_TRANSCRIPT: make_lines(count, first=first)})
+                [chapter] = get_derived(batch).chapters
+                assert chapter.count == len(chapter.segments) == -(-count // SEGMENT)
+                expect_derived(store, batch.key, get_derived(batch))
 
-    def test_the_derivation_is_kept_with_the_rows(self, tmp_path: Path) -> None:
+    def test_the_heads_of_segments_are_kept_where_nothing_else_differs(self, tmp_path: Path) -> None:
+        """A segment of lines that are not shown is the same bytes, whatever number of messages is before it."""
+        with self.opened(tmp_path) as store:
+            batch = keep(store, {_TRANSCRIPT: make_lines(600)})
+            lines = tuple(replace(line, message=None) for line in read_records(store, batch.key).lines)
+            for count in (10, 11, 3, 0, 7):
+                messages = tuple(make_message(index, index) for index in range(count))
+                records = FileRecords(lines=lines, messages=messages)
+                derived = replace_records(get_derived(batch), {batch.key: records})
+                store.apply([replace(batch, sources=(), derived=derived)])
+                expect_derived(store, batch.key, derived)
+
+    def test_a_file_may_move_to_another_session(self, tmp_path: Path) -> None:
+        """Its segments go with it, and what it says about usage counts once."""
+        with self.opened(tmp_path) as store:
+            first = keep(store, _FILES)
+            source = find_source(_know(store), _AGENTS[0]).source
+            grown = _look(store, {_AGENTS[0]: make_lines(6, agent_id="a1")})
+            other = make_batch({"session-2.jsonl": make_lines(2)}, session_id="session-2")
+            moved = unpack_files(get_derived(grown))[source]
+            derived = replace_records(get_derived(other), {source: moved})
+            sources = *other.sources, *(each for each in grown.sources if each.source == source)
+            store.apply([replace(other, sources=sources, derived=derived)])
+            expect_derived(store, other.key, derived)
+            with store.open_session(LOCAL, first.key) as session:
+                assert source not in {file.source for file in session.files}
+            left = make_batch({path: data for path, data in _FILES.items() if path != _AGENTS[0]})
+            store.apply([replace(left, sources=())])
+            expect_derived(store, first.key, get_derived(left))
+            assert list_differences(store.read_usage(LOCAL), RecountedUsage(store, LOCAL)) == []
+
+    def test_the_derivation_is_kept_with_the_records(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             batch = make_batch({_TRANSCRIPT: make_lines(2)})
             store.apply([replace(batch, derivation=3)])
@@ -136,10 +190,10 @@ class ChapterContract(ContractBase):
             seq = store.find_last_change(LOCAL)
             store.apply([replace(batch, sources=(), derivation=4)])
             assert _know(store).derivation == 4
-            assert store.find_last_change(LOCAL) == seq, "no row is another one"
+            assert store.find_last_change(LOCAL) == seq, "no record is another one"
 
     def test_what_is_based_on_another_revision_is_refused(self, tmp_path: Path) -> None:
-        """Two looks at once may read on in different files; their rows are of neither's state."""
+        """Two looks at once may read on in different files; their records are of neither's state."""
         with self.opened(tmp_path) as store:
             keep(store, _FILES)
             revision = _know(store).revision
@@ -189,14 +243,8 @@ def _look(store: Store, files: dict[str, bytes]) -> SessionBatch:
 def _append(store: Store, path: str) -> SessionBatch:
     """Apply what two more lines of one file give, and name its chapter alone."""
     batch = _look(store, {**_FILES, path: make_lines(6, agent_id=path[-8:-6])})
-    assert batch.derived is not None
     source = find_source(_know(store), path).source
-    named = tuple(chapter for chapter in batch.derived.chapters if chapter.source == source)
-    batch = replace(batch, derived=replace(batch.derived, chapters=named))
+    named = tuple(chapter for chapter in get_derived(batch).chapters if chapter.source == source)
+    batch = replace(batch, derived=replace(get_derived(batch), chapters=named))
     store.apply([batch])
     return batch
-
-
-def _chapters(batch: SessionBatch) -> tuple[ChapterRows, ...]:
-    assert batch.derived is not None
-    return batch.derived.chapters

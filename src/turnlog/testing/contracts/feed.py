@@ -8,19 +8,27 @@ from threading import Event, Thread
 
 from msgspec.structs import replace
 
-from turnlog.store.batch import DerivedRows, SessionBatch
+from turnlog.store.batch import Derived, SessionBatch
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind, KnownSession
-from turnlog.testing.answers import collect_answers, read_bytes
+from turnlog.testing.answers import collect_answers, list_records, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.base import ContractBase, keep
-from turnlog.testing.row_builders import make_message_row, make_session_row
+from turnlog.testing.contracts.base import (
+    ContractBase,
+    get_derived,
+    keep,
+    read_records,
+    replace_records,
+    unpack_files,
+)
+from turnlog.testing.row_builders import make_message, make_session_row
+from turnlog.transcripts.records import TurnRecord
 
 __all__ = ["FeedContract"]
 
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
-_ROWS = 60
+_MESSAGES = 60
 
 
 class FeedContract(ContractBase):
@@ -116,14 +124,44 @@ class FeedContract(ContractBase):
     def test_a_list_that_is_read_slowly_is_of_one_state(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store, self.reopened(tmp_path) as reader:
             store.apply([_mark(name, None, 1) for name in ("session-1", "session-2")])
-            expected = [*reader.list_known(LOCAL)], [*reader.list_sightings(LOCAL)]
-            known, sightings = reader.list_known(LOCAL), reader.list_sightings(LOCAL)
-            begun = [next(known)], [next(sightings)]
+            expected = [*reader.list_known(LOCAL)]
+            known = reader.list_known(LOCAL)
+            begun = [next(known)]
             store.apply(
                 [_mark(name, store.find_known(LOCAL, make_key(name)), 2) for name in ("session-1", "session-2")]
             )
-            assert ([*begun[0], *known], [*begun[1], *sightings]) == expected
-            assert [*reader.list_sightings(LOCAL)] != expected[1]
+            assert [*begun, *known] == expected
+
+    def test_a_session_stays_as_it_was_when_it_was_opened(self, tmp_path: Path) -> None:
+        """Whatever is asked first, and whatever another writes meanwhile, its bytes included."""
+        with self.opened(tmp_path) as store, self.reopened(tmp_path) as reader:
+            keep(store, {_TRANSCRIPT: make_lines(700), _AGENT: make_lines(4, agent_id="a1")})
+            [known] = reader.list_known(LOCAL)
+            before = list_records(reader, LOCAL, known)
+            with reader.open_session(LOCAL, known.key) as session:
+                keep(store, {_TRANSCRIPT: make_lines(3, first=9)})
+                keep(store, {_TRANSCRIPT: make_lines(1200, first=9)})
+                assert [chapter.count_lines for chapter in session.files] == [700, 4]
+                assert session.main is not None
+                assert session.main.facts.generation == 0
+                assert [*session.main.list_lines()][-1] in before
+                assert session.main.read_raw([699])[699] == make_lines(1, first=699).rstrip(b"\n")
+                assert session.list_turns() == [each for each in before if isinstance(each, TurnRecord)]
+            assert list_records(reader, LOCAL, known) == list_records(store, LOCAL, known) != before
+
+    def test_what_goes_wrong_while_a_session_is_open_is_not_the_stores(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            key = keep(store, {_TRANSCRIPT: make_lines(2)}).key
+            failures = [ValueError("of the caller"), OSError(28, "No space left"), KeyError("nothing")]
+            caught: list[Exception] = []
+            for failure in failures:
+                try:
+                    with store.open_session(LOCAL, key):
+                        raise failure
+                except (ValueError, OSError, KeyError) as error:
+                    caught.append(error)
+            assert caught == failures
+            assert len(read_records(store, key).lines) == 2
 
     def test_readers_see_one_state_while_a_writer_works(self, tmp_path: Path) -> None:
         """Each batch marks all messages of a session anew; nobody may see two marks at once."""
@@ -134,9 +172,11 @@ class FeedContract(ContractBase):
         def read() -> None:
             with self.reopened(tmp_path) as reader:
                 while not done.is_set():
-                    rows = reader.list_messages(LOCAL, make_key())
-                    marks = {row.model for row in rows}
-                    if len(marks) != 1 or len(rows) != _ROWS:
+                    records = read_records(reader, make_key())
+                    marks = {each.model for each in records.messages} | {
+                        each.model for each in records.sightings
+                    }
+                    if len(marks) != 1 or len(records.messages) != _MESSAGES:
                         torn.append(marks)
                     seen.update(marks)
                     ready.set()
@@ -157,23 +197,16 @@ class FeedContract(ContractBase):
 
 
 def _mark(session_id: str, known: KnownSession | None, number: int) -> SessionBatch:
-    """Return a batch that replaces all rows of a session by ones with a mark."""
+    """Return a batch that replaces all records of a session by ones with a mark."""
     lines = make_lines(2 * number, session_id=session_id)
     batch = make_batch({f"{session_id}.jsonl": lines}, session_id=session_id, known=known)
-    assert batch.derived is not None
-    [chapter] = batch.derived.chapters
-    return replace(
-        batch,
-        derived=DerivedRows(
-            session=make_session_row(session_id, lines=number),
-            chapters=(
-                replace(
-                    chapter,
-                    messages=tuple(
-                        make_message_row(index, batch.key, 0, model=f"mark-{number}") for index in range(_ROWS)
-                    ),
-                    sightings=tuple(replace(row, model=f"mark-{number}") for row in chapter.sightings),
-                ),
-            ),
-        ),
+    derived = get_derived(batch)
+    [(source, records)] = unpack_files(derived).items()
+    model = f"mark-{number}"
+    marked = replace(
+        records,
+        messages=tuple(make_message(index, model=model) for index in range(_MESSAGES)),
+        sightings=tuple(replace(each, model=model) for each in records.sightings),
     )
+    derived = replace_records(Derived(session=make_session_row(session_id, lines=number)), {source: marked})
+    return replace(batch, derived=derived)

@@ -23,12 +23,7 @@ _OTHER = Scope("somebody else")
 _OF_SESSION = (
     "find_known",
     "find_sessions",
-    "list_lines",
-    "list_messages",
-    "list_placements",
-    "list_calls",
-    "list_turns",
-    "list_agents",
+    "open_session",
     "list_generations",
     "read_all",
 )

@@ -11,12 +11,19 @@ from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
+from turnlog.testing.contracts.base import keep, read_file
 from turnlog.testing.contracts.care import CareBase
+from turnlog.testing.memory_session import MemorySession
+from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.queries.actions import SessionActions
+from turnlog.transcripts.queries.timeline import HookFact, HookPlace
 
 __all__ = ["HookContract"]
 
 _SECOND = 1_000_000_000
+_BEGIN = 1_767_312_000 * _SECOND
+"""When the first line was written."""
+_LONG_CONTEXT = f'"{"x" * 70_000}"'
 _OTHER = Scope("somebody else")
 
 
@@ -148,6 +155,55 @@ class HookContract(CareBase):
             events = store.list_hook_events(LOCAL, "session-1")
             assert [event.event_name for event in events] == ["Notification", "Notification"]
 
+    def test_a_session_is_read_with_what_hooks_told(self, tmp_path: Path) -> None:
+        """What an engine finds by time, by call and by number is what looking at all of it gives."""
+        deliveries = [
+            _make("SessionStart", 10 * _SECOND),
+            _make("PreToolUse", _BEGIN, tool_use_id="call-session-1-main-1", context='{"a":1}'),
+            _make("PostToolUse", _BEGIN + _SECOND, tool_use_id="call-session-1-main-1", context=_LONG_CONTEXT),
+            replace(_make("PreToolUse", _BEGIN + 5, tool_use_id="call-session-1-a1-1"), agent_id="a1"),
+            replace(_make("Notification", _BEGIN + 2 * _SECOND), agent_id="a1"),
+            *(replace(_make("Stop", _BEGIN + 4 * _SECOND), delivery_id=f"stop-{at}") for at in (2, 1, 3)),
+            _make("SessionEnd", _BEGIN + 5 * _SECOND),
+            replace(_make("Notification", _BEGIN + 6 * _SECOND), notification_type="auth_success"),
+            _of_another_session("other", _BEGIN),
+        ]
+        with self.cared(tmp_path) as store:
+            agent = make_lines(4, agent_id="a1")
+            batch = keep(store, {"session-1.jsonl": make_lines(9), "session-1/subagents/agent-a1.jsonl": agent})
+            store.add_deliveries(LOCAL, deliveries)
+            numbers = store.number_deliveries(LOCAL, [each.delivery_id for each in deliveries])
+            own = [
+                _tell(each, numbers[each.delivery_id]) for each in deliveries if each.session_id == "session-1"
+            ]
+            with store.open_session(LOCAL, batch.key, hooks="session-1") as session:
+                chapters = {file.facts: read_file(file) for file in session.files}
+                plain = SessionActions(MemorySession.build(chapters, hooks=own))
+                assert session.list_actions(count=1000) == plain.list_actions(count=1000)
+                assert session.list_actions(after=plain.list_actions()[3].point) == plain.list_actions()[4:]
+                assert session.tally_actions() == plain.tally_actions()
+                assert session.list_hooks_at([*numbers.values()]) == plain.list_hooks_at([*numbers.values()])
+                for own_file, plain_file in zip(session.chapters, plain.chapters, strict=True):
+                    under = session.list_hooks_under(own_file, range(9), above=True)
+                    assert under == plain.list_hooks_under(plain_file, range(9), above=True)
+                    assert under.total > 0
+                told = [Told("PreToolUse", "call-session-1-main-1", None), Told("Stop", None, _BEGIN // 1000)]
+                assert session.list_hooks_near(told) == plain.list_hooks_near(told) != []
+            with store.open_session(LOCAL, batch.key) as session:
+                assert session.list_hooks_at([*numbers.values()]) == []
+            with store.open_session(_OTHER, batch.key, hooks="session-1") as session:
+                assert session.list_actions() == []
+
+    def test_of_a_session_without_files_there_is_what_hooks_told(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [_make("Stop", at) for at in range(1, 30)])
+            with store.open_session(LOCAL, "nothing", hooks="session-1") as session:
+                under = session.list_hooks_under(None, (), above=True, count=7)
+                assert (under.total, len(under.hooks)) == (29, 7)
+                assert len(session.list_actions(count=1000)) == session.tally_actions().total == 29
+                places = session.find_hook_places([hook for _, hook in under.hooks])
+                assert {*places.values()} == {HookPlace(None, None)}
+
     def test_another_owner_sees_no_deliveries(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1)])
@@ -201,6 +257,24 @@ def _make(
         group_name=group_name,
         context=context,
         tool_use_id=tool_use_id,
+    )
+
+
+def _tell(delivery: HookDelivery, number: int) -> HookFact:
+    """Return a delivery as a session tells of it: a context that is too long is left out."""
+    context = delivery.context
+    return HookFact(
+        id=number,
+        delivery_id=delivery.delivery_id,
+        received_ns=delivery.received_ns,
+        event_name=delivery.event_name,
+        notification_type=delivery.notification_type,
+        tool_name=delivery.tool_name,
+        label=delivery.label,
+        group_name=delivery.group_name,
+        context=None if context is not None and len(context) > 60_000 else context,
+        tool_use_id=delivery.tool_use_id,
+        agent_id=delivery.agent_id,
     )
 
 

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from turnlog.errors import CursorError
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import Facets, ProjectOrder, SessionFilter, SessionOrder, StoredSession
@@ -344,9 +344,9 @@ _ORDERS = {
 
 def _add(store: Store, session_id: str, **changes: object) -> str:
     """Put a session of one line into a store, with a row that says what is wanted, and return its key."""
-    rows = DerivedRows(session=make_session_row(session_id, **changes))
+    derived = Derived(session=make_session_row(session_id, **changes))
     files = {f"{session_id}.jsonl": make_line(session_id=session_id)}
-    return keep(store, files, session_id=session_id, rows=rows).key
+    return keep(store, files, session_id=session_id, derived=derived).key
 
 
 def _ids(store: Store, asked: SessionFilter | None = None, order: SessionOrder | None = None) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.actions import ActionKind
 from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind
+from turnlog.store.lists import SessionFilter
 from turnlog.store.people import Visibility
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
@@ -20,6 +20,7 @@ from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.contracts.people import ADA, BOB, EVE, keep_of, link_to
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.queries.actions import ActionKind
 
 __all__ = ["PeopledCareContract"]
 
@@ -64,10 +65,6 @@ class PeopledCareContract(CareBase):
         found = store.number_deliveries(scope, list(numbers))
         assert {*found} == {each.delivery_id for each in of_one}
         assert [each.id for each in store.list_hook_events(scope, "one")] == sorted(found.values())
-        every = sorted(numbers.values())
-        assert [each.id for each in store.list_hooks_at(scope, "one", every)] == sorted(found.values())
-        told = [Told("Stop", "call", 0)]
-        assert {each.id for each in store.list_hooks_near(scope, "one", told)} == {*found.values()}
         changes = store.list_changes(scope)
         hooks = [each.session for each in changes if each.kind is ChangeKind.HOOK_DELIVERED]
         assert hooks == [each.session_id for each in seen]
@@ -75,11 +72,16 @@ class PeopledCareContract(CareBase):
             hits = store.search(scope, _TELLING, order=order).hits
             assert {each.delivery_id for each in hits} == {each.delivery_id for each in seen}
         assert store.list_visible(scope, ["one", "three"]) == {each.session_id for each in seen}
-        actions = store.list_actions(scope, key, "one")
-        assert {each.number for each in actions if each.kind is ActionKind.HOOK} == {*found.values()}
-        under = store.list_hooks_under(scope, key, "one", range(4), above=True)
-        assert {each.id for _, each in under.hooks} == {*found.values()}
-        assert {*store.find_hook_places(scope, key, "one", every)} == {*found.values()}
+        with store.open_session(scope, key, hooks="one") as session:
+            hooks_at = session.list_hooks_at(sorted(numbers.values()))
+            assert [each.id for each in hooks_at] == sorted(found.values())
+            assert {*session.find_hook_places(hooks_at)} == {*found.values()}
+            near = session.list_hooks_near([Told("Stop", "call", 0)])
+            assert {each.id for each in near} == {*found.values()}
+            actions = session.list_actions()
+            assert {each.number for each in actions if each.kind is ActionKind.HOOK} == {*found.values()}
+            under = session.list_hooks_under(session.main, range(4), above=True)
+            assert {each.id for _, each in under.hooks} == {*found.values()}
 
     def test_search_asks_for_persons_and_machines(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -172,8 +174,10 @@ class PeopledCareContract(CareBase):
             [known] = [each for each in store.list_known(BOB) if each.key == three]
             assert [each.copied_from for each in known.sources] == [None]
             machine = Scope(LOCAL.owner, Viewer(person="bob"))
-            assert [each.key for each in store.list_twins(machine, "two-main-0")] == [two]
-            assert store.list_twins(machine, "three-main-0") == []
+            begun = [
+                store.list_sessions(machine, SessionFilter(head=f"{name}-main-0")) for name in ("two", "three")
+            ]
+            assert [[each.key for each in page.sessions] for page in begun] == [[two], []]
 
 
 def _name(delivery: HookDelivery) -> str | None:

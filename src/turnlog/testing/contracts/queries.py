@@ -1,4 +1,4 @@
-"""Queries: windows, lists, prefixes, and whose data is seen."""
+"""Queries: lists, prefixes, what is counted, and whose data is seen."""
 # ruff: noqa: D102 - the names of the tests say it
 
 from __future__ import annotations
@@ -7,21 +7,25 @@ from contextlib import suppress
 from inspect import signature
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from turnlog.errors import StoreError
-from turnlog.store.batch import DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Archive, Store
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange
+from turnlog.store.windows import FileCounts
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import ContractBase, keep
+from turnlog.testing.contracts.base import ContractBase, keep, read_records
 from turnlog.testing.row_builders import TIME, make_session_row
 
 __all__ = ["QueryContract"]
 
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
+_NO_FILES = FileCounts(sessions=0, only_here=0, files=0, bytes=0, lines=0)
 
 
 class QueryContract(ContractBase):
@@ -31,37 +35,13 @@ class QueryContract(ContractBase):
         with self.opened(tmp_path) as store:
             assert not any(collect_answers(store, LOCAL).values())
             assert store.find_known(LOCAL, make_key()) is None
-            assert store.list_messages(LOCAL, make_key()) == []
+            with store.open_session(LOCAL, make_key(), hooks="session-1") as session:
+                assert (session.files, session.main, session.list_turns(), session.list_agents()) == (
+                    (), None, [], []
+                )  # fmt: skip
+                assert session.list_actions() == []
+            assert store.count_files(LOCAL) == _NO_FILES
             assert store.find_last_change(LOCAL) == store.apply([]) == 0
-
-    def test_messages_come_in_windows(self, tmp_path: Path) -> None:
-        with self.opened(tmp_path) as store:
-            key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
-            rows = store.list_messages(LOCAL, key)
-            assert len(rows) == 40
-            for first, count in ((0, 10), (15, 10), (35, 5), (35, 10), (39, 1), (40, 5), (90, 5), (3, 0)):
-                assert store.list_messages(LOCAL, key, first=first, count=count) == rows[first : first + count]
-            assert store.list_messages(LOCAL, key, first=38) == rows[38:]
-
-    def test_lines_come_in_windows(self, tmp_path: Path) -> None:
-        with self.opened(tmp_path) as store:
-            keep(store, {_TRANSCRIPT: make_lines(25)})
-            key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
-            rows = store.list_lines(LOCAL, key, 0)
-            assert [row.number for row in rows] == [*range(40)]
-            for first, count in ((0, 10), (20, 10), (35, 10), (40, 5), (3, 0)):
-                assert store.list_lines(LOCAL, key, 0, first=first, count=count) == rows[first : first + count]
-            assert store.list_lines(LOCAL, key, 0, first=38) == rows[38:]
-            assert store.list_lines(LOCAL, key, 1) == []
-
-    def test_sightings_of_one_session_and_of_all(self, tmp_path: Path) -> None:
-        with self.opened(tmp_path) as store:
-            keys = _fill(store, 3)
-            of_each = [row for key in keys for row in store.list_sightings(LOCAL, key)]
-            assert [row.session_id for row in of_each] == ["session-0", "session-1", "session-2"]
-            of_all = list(store.list_sightings(LOCAL))
-            assert sorted(of_all, key=lambda row: row.session_id) == of_each
-            assert list(store.list_sightings(LOCAL, "nobody")) == []
 
     def test_all_sessions_are_known_by_their_keys(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -143,6 +123,32 @@ class QueryContract(ContractBase):
                 found = [session.key for session in store.find_sessions(LOCAL, prefix)]
                 assert sorted(found) == sorted(expected), prefix
 
+    def test_files_are_counted(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            sources = keep(store, {_TRANSCRIPT: make_lines(12), "session-1/notes": b"x"}).sources
+            size = sum(source.length for source in sources)
+            expected = FileCounts(sessions=1, only_here=0, files=2, bytes=size, lines=12)
+            assert store.count_files(LOCAL) == expected
+            keep(store, {})
+            assert store.count_files(LOCAL) == replace(expected, only_here=1)
+            assert store.count_files(_OTHER) == _NO_FILES
+
+    def test_answers_are_found_by_their_ids(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
+            ids = [each.message_id for each in read_records(store, key).sightings]
+            found = store.find_answers(LOCAL, [*ids[:3], "nobody", ids[0]])
+            assert [answer.message_id for answer in found] == sorted(ids[:3])
+            counted = {answer.message: answer.cell for answer in store.read_usage(LOCAL).list_answers()}
+            for answer in found:
+                cell = counted[answer.message_id]
+                assert (answer.input, answer.output) == (cell.input, cell.output)
+            assert store.find_answers(_OTHER, ids) == []
+            version = store.find_usage_version(LOCAL, key)
+            keep(store, {"other.jsonl": make_lines(3, first=90, session_id="other")}, session_id="other")
+            assert store.find_answers(LOCAL, ids[:3]) == found[:3]
+            assert store.find_usage_version(LOCAL, key) == version
+
     def test_every_query_is_asked_by_these_contracts(self, tmp_path: Path) -> None:
         """So that a query that is added later cannot be left out of the next contract."""
         with self.opened(tmp_path) as store:
@@ -166,10 +172,11 @@ class QueryContract(ContractBase):
             keep(store, {_TRANSCRIPT: make_lines(2)}, owner=_OTHER.owner, origin="there")
             for scope, count in ((LOCAL, 4), (_OTHER, 2)):
                 [session] = store.list_sessions(scope).sessions
-                assert len(store.list_messages(scope, session.key)) == count
+                assert len(read_records(store, session.key, scope=scope).messages) == count
                 assert [found.key for found in store.find_sessions(scope, "session-1")] == [session.key]
                 assert [entry.session for entry in store.list_changes(scope)] == [session.key]
-                assert len(list(store.list_sightings(scope))) == count // 2
+                assert len([*store.read_usage(scope).list_answers()]) == count // 2
+                assert store.count_files(scope).lines == count
 
     def test_nobody_writes_into_a_session_of_another_owner(self, tmp_path: Path) -> None:
         """Whether it is refused or kept apart."""
@@ -184,12 +191,14 @@ class QueryContract(ContractBase):
 
 
 def _list_queries(protocol: type) -> list[str]:
-    """Return what is asked of a part of a store: all that takes a scope, and changes nothing."""
+    """Return what is asked of a part of a store, but for numbers that mean nothing by themselves."""
     asked = {name: each for name, each in vars(protocol).items() if callable(each)}
     return [
         name
         for name, each in asked.items()
-        if name.startswith(("find_", "list_", "read", "search")) and "scope" in signature(each).parameters
+        if name.startswith(("find_", "list_", "open_", "read", "search"))
+        and name != "find_usage_version"
+        and "scope" in signature(each).parameters
     ]
 
 
@@ -203,9 +212,9 @@ def _fill(store: Store, count: int) -> list[str]:
 
 def _list(store: Store, session_id: str, **changes: object) -> str:
     """Put a session of one line into a store, with a row that says what is wanted, and return its key."""
-    rows = DerivedRows(session=make_session_row(session_id, **changes))
+    derived = Derived(session=make_session_row(session_id, **changes))
     files = {f"{session_id}.jsonl": make_line(session_id=session_id)}
-    return keep(store, files, session_id=session_id, rows=rows).key
+    return keep(store, files, session_id=session_id, derived=derived).key
 
 
 def _ids(store: Store, order: SessionOrder = SessionOrder.NEWEST) -> list[str | None]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.errors import CursorError, SearchCancelledError
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.identity import LOCAL, Place, Scope
 from turnlog.store.interface import Store
 from turnlog.store.search.hits import Hit, SearchOrder
 from turnlog.store.search.parsing import parse_query
 from turnlog.testing.builders import make_line
-from turnlog.testing.contracts.base import ContractBase, keep
+from turnlog.testing.contracts.base import ContractBase, keep, read_records
 from turnlog.testing.scanning import Scan
 
 __all__ = ["SearchContract", "search", "search_all"]
@@ -101,9 +101,14 @@ class SearchContract(ContractBase):
         with self.opened(tmp_path) as store:
             key = keep(store, {_TRANSCRIPT: _make_lines(_TEXTS)}).key
             [hit] = search(store, "istanbul")
-            [row] = store.list_messages(LOCAL, key, first=9, count=1)
+            records = read_records(store, key)
+            message, line = records.messages[9], records.lines[9]
             assert (hit.session, hit.source, hit.line, hit.message) == (key, key, 9, 9)
-            assert (hit.message_id, hit.place, hit.role) == (row.id, row.lines[0], row.role)
+            assert (hit.message_id, hit.place, hit.role) == (
+                message.id,
+                Place(key, 0, line.offset),
+                message.role,
+            )
             start, end = hit.snippet.marks[0]
             assert hit.snippet.text[start:end] == "İstanbul"
 
@@ -157,7 +162,7 @@ class SearchContract(ContractBase):
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: _make_lines(_TEXTS)})
             [source] = batch.sources
-            told = replace(source, start=source.length, frames=(), sealed=0, lines=())
+            told = replace(source, start=source.length, frames=(), sealed=0, lines=0)
             store.apply([replace(batch, sources=(told,), base_revision=None)])
             _compare(store)
 

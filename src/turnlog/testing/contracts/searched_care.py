@@ -63,10 +63,10 @@ class SearchedCareContract(CareBase):
             [source], [wrong] = batch.sources, other.sources
             [message] = store.check_texts(LOCAL, source.source, 0, wrong.texts)
             assert "line 3" in message
-            store.rewrite(LOCAL, batch.key, 1, {}, None, texts={(source.source, 0): wrong.texts})
+            store.rewrite(LOCAL, batch.key, 1, None, texts={(source.source, 0): wrong.texts})
             assert store.check_texts(LOCAL, source.source, 0, wrong.texts) == []
             assert store.check_texts(LOCAL, source.source, 0, ()) != []
-            store.rewrite(LOCAL, batch.key, 2, {}, None, texts={(source.source, 0): source.texts})
+            store.rewrite(LOCAL, batch.key, 2, None, texts={(source.source, 0): source.texts})
             assert store.check_texts(LOCAL, source.source, 0, source.texts) == []
             assert [hit.session_id for hit in search(store, "two")] == ["session-1", "session-2"]
 

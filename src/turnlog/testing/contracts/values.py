@@ -7,13 +7,23 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.batch import ChapterRows, DerivedRows
+from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Place
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import ContractBase, expect_rows, find_source, keep
-from turnlog.testing.row_builders import make_message_row, make_session_row
+from turnlog.testing.contracts.base import (
+    ContractBase,
+    expect_derived,
+    find_source,
+    get_derived,
+    keep,
+    read_records,
+    replace_records,
+    unpack_files,
+)
+from turnlog.testing.memory_session import FileRecords
+from turnlog.testing.row_builders import make_message, make_session_row
 
 __all__ = ["ValueContract"]
 
@@ -38,22 +48,26 @@ _LARGEST = 2**63 - 1
 class ValueContract(ContractBase):
     """Contracts of what can be kept at all."""
 
-    def test_odd_texts_survive_in_rows(self, tmp_path: Path) -> None:
+    def test_odd_texts_survive_in_records_and_rows(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(1)})
-        rows = tuple(
-            make_message_row(index, batch.key, 0, id=text, rule=text, types=(text,), model=text)
-            for index, text in enumerate(_ODD)
+        records = replace(
+            unpack_files(get_derived(batch))[batch.key],
+            messages=tuple(
+                make_message(index, id=text, rule=text, types=(text,), model=text)
+                for index, text in enumerate(_ODD)
+            ),
         )
         with self.opened(tmp_path) as store:
             for index, text in enumerate(_ODD):
                 session = make_session_row(title=text, project=text, summary=text.encode())
                 known = store.find_known(LOCAL, batch.key)
                 batch = make_batch({_TRANSCRIPT: make_lines(index + 1)}, known=known)
-                derived = DerivedRows(session=session, chapters=(ChapterRows(batch.key, rows),))
+                derived = replace_records(Derived(session=session), {batch.key: records})
                 store.apply([replace(batch, derived=derived)])
-                found = store.list_sessions(LOCAL, SessionFilter(project=text)).sessions
-                assert [each.row for each in found] == [session]
-            assert store.list_messages(LOCAL, batch.key) == [*rows]
+                listed = store.list_sessions(LOCAL, SessionFilter(project=text)).sessions
+                assert [each.row for each in listed] == [replace(session, summary=b"")]
+                assert [each.row for each in store.find_sessions(LOCAL, batch.key)] == [session]
+            assert read_records(store, batch.key) == records
 
     def test_odd_texts_survive_in_what_is_known_of_files(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -69,15 +83,14 @@ class ValueContract(ContractBase):
             batch = keep(store, {_TRANSCRIPT: make_lines(2), path: b"x"})
             known = find_source(store.find_known(LOCAL, batch.key), path)
             assert read_bytes(store, LOCAL, known.source, 0) == b"x"
-            assert batch.derived is not None
-            [chapter] = batch.derived.chapters
-            call = replace(chapter.calls[0], path=path)
-            session = replace(batch.derived.session, project="/caf\udce9")
-            rows = replace(batch.derived, session=session, chapters=(replace(chapter, calls=(call,)),))
-            keep(store, {_TRANSCRIPT: make_lines(3), path: b"x"}, rows=rows)
-            assert store.list_calls(LOCAL, batch.key) == [call]
+            records = unpack_files(get_derived(batch))[batch.key]
+            records = replace(records, calls=(replace(records.calls[0], path=path),))
+            session = replace(get_derived(batch).session, project="/caf\udce9")
+            derived = replace_records(replace(get_derived(batch), session=session), {batch.key: records})
+            keep(store, {_TRANSCRIPT: make_lines(3), path: b"x"}, derived=derived)
+            assert read_records(store, batch.key) == records
             found = store.list_sessions(LOCAL, SessionFilter(project="/caf\udce9")).sessions
-            assert [each.row for each in found] == [session]
+            assert [each.row for each in found] == [replace(session, summary=b"")]
 
     def test_uuids_come_back_as_they_were_written(self, tmp_path: Path) -> None:
         plain = "0123abcd-45ef-4678-89ab-cdef01234567"
@@ -87,34 +100,16 @@ class ValueContract(ContractBase):
         )
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: data})
-            facts = store.list_lines(LOCAL, batch.key, 0)
+            records = read_records(store, batch.key)
             for field in ("uuid", "parent_uuid", "session_id"):
-                assert [getattr(fact, field) for fact in facts] == [*names]
-            assert [row.id for row in store.list_messages(LOCAL, batch.key)] == [*names]
-
-    def test_a_message_may_be_made_of_lines_of_several_files_and_generations(self, tmp_path: Path) -> None:
-        agent = "session-1/subagents/agent-a1.jsonl"
-        with self.opened(tmp_path) as store:
-            batch = keep(store, {_TRANSCRIPT: make_lines(4), agent: make_lines(2, agent_id="a1")})
-            [one, two] = [source.source for source in batch.sources]
-            places = (
-                (),
-                (Place(one, 0, 9), Place(one, 0, 3), Place(one, 0, 3)),
-                (Place(one, 0, 5), Place(one, 1, 5)),
-                (Place(one, 1, 0), Place(two, 0, 0)),
-                (Place(two, 0, 2),),
-                (Place("a file of another session", 0, 7), Place(one, 0, 1)),
-            )
-            rows = tuple(make_message_row(index, one, 0, lines=lines) for index, lines in enumerate(places))
-            derived = DerivedRows(session=make_session_row(), chapters=(ChapterRows(one, rows),))
-            keep(store, {_TRANSCRIPT: make_lines(4, first=9)}, rows=derived)
-            assert store.list_messages(LOCAL, batch.key) == [*rows]
+                assert [getattr(line, field) for line in records.lines] == [*names]
+            assert [message.id for message in records.messages] == [*names]
 
     def test_odd_texts_survive_in_lines(self, tmp_path: Path) -> None:
         lines = [make_line(number, text=text, uuid=text) for number, text in enumerate(_ODD)]
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: b"".join(lines)})
-            facts = store.list_lines(LOCAL, batch.key, 0)
+            facts = read_records(store, batch.key).lines
             assert [fact.uuid for fact in facts] == [*_ODD]
             for fact, line in zip(facts, lines, strict=True):
                 place = Place(batch.key, 0, fact.offset)
@@ -134,31 +129,28 @@ class ValueContract(ContractBase):
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: data})
             assert read_bytes(store, LOCAL, batch.key, 0) == data
-            assert store.list_lines(LOCAL, batch.key, 0) == [*batch.sources[0].lines]
+            expect_derived(store, batch.key, get_derived(batch))
 
     def test_large_numbers_survive(self, tmp_path: Path) -> None:
         batch = make_batch({_TRANSCRIPT: make_lines(2)})
-        assert batch.derived is not None
-        [chapter] = batch.derived.chapters
-        [sighting] = chapter.sightings
-        chapter = replace(
-            chapter,
-            messages=(make_message_row(0, batch.key, 0, time=-_LARGEST, turn=_LARGEST),),
+        records = unpack_files(get_derived(batch))[batch.key]
+        [sighting] = records.sightings
+        records = replace(
+            records,
+            messages=(make_message(0, time=-_LARGEST, turn=_LARGEST),),
             sightings=(replace(sighting, input=_LARGEST, offset=_LARGEST, time=-1),),
         )
-        rows = DerivedRows(
-            session=make_session_row(input_tokens=_LARGEST, first_time=-1, last_time=_LARGEST, cost="9" * 40),
-            chapters=(chapter,),
-        )
+        session = make_session_row(input_tokens=_LARGEST, first_time=-1, last_time=_LARGEST, cost="9" * 40)
+        derived = replace_records(Derived(session=session), {batch.key: records})
         with self.opened(tmp_path) as store:
-            store.apply([replace(batch, derived=rows)])
-            expect_rows(store, batch.key, rows)
+            store.apply([replace(batch, derived=derived)])
+            expect_derived(store, batch.key, derived)
 
     def test_rows_without_anything_optional_survive(self, tmp_path: Path) -> None:
         empty = make_session_row(
             session_id=None, title=None, project=None, first_time=None, last_time=None, cost=None, summary=b""
         )
-        batch = make_batch({_TRANSCRIPT: b"{}\n"}, rows=DerivedRows(session=empty))
+        batch = make_batch({_TRANSCRIPT: b"{}\n"}, derived=Derived(session=empty))
         with self.opened(tmp_path) as store:
             store.apply([batch])
             for order in SessionOrder:
@@ -171,7 +163,7 @@ class ValueContract(ContractBase):
             assert (session.key, session.present) == (batch.key, True)
             assert store.archive.list_generations(LOCAL, batch.key) == [(0, 0)]
             assert read_bytes(store, LOCAL, batch.key, 0) == b""
-            assert store.list_messages(LOCAL, batch.key) == []
+            assert read_records(store, batch.key) == FileRecords()
             keep(store, {_TRANSCRIPT: make_lines(2)})
             assert store.archive.list_generations(LOCAL, batch.key) == [(0, len(make_lines(2)))]
 
@@ -182,22 +174,22 @@ class ValueContract(ContractBase):
             assert batch.key == make_key()
             [session] = store.list_sessions(LOCAL).sessions
             assert (session.key, session.present) == (batch.key, False)
-            assert [row.id for row in store.list_agents(LOCAL, batch.key)] == ["a1"]
+            with store.open_session(LOCAL, batch.key) as opened:
+                assert opened.main is None
+                assert [agent.id for agent in opened.list_agents()] == ["a1"]
             assert [found.key for found in store.find_sessions(LOCAL, "session-1")] == [batch.key]
             keep(store, {_TRANSCRIPT: make_lines(2), agent: make_lines(2, agent_id="a1")})
             [session] = store.list_sessions(LOCAL).sessions
             assert session.present
-            assert len(store.list_messages(LOCAL, batch.key)) == 2
+            assert len(read_records(store, batch.key).messages) == 2
 
     def test_a_session_may_have_ten_thousand_messages(self, tmp_path: Path) -> None:
         data = b"".join(b'{"n":%d}\n' % number for number in range(10_000))
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: data})
-            assert batch.derived is not None
-            [chapter] = batch.derived.chapters
-            rows = chapter.messages
-            assert len(rows) == 10_000
-            assert store.list_messages(LOCAL, batch.key) == [*rows]
-            window = store.list_messages(LOCAL, batch.key, first=5000, count=100)
-            assert window == [*rows[5000:5100]]
-            assert len(store.list_lines(LOCAL, batch.key, 0)) == 10_000
+            expect_derived(store, batch.key, get_derived(batch))
+            messages = unpack_files(get_derived(batch))[batch.key].messages
+            assert len(messages) == 10_000
+            with store.open_session(LOCAL, batch.key) as session:
+                assert session.main is not None
+                assert session.main.list_after(5000, 100) == [*messages[5000:5100]]

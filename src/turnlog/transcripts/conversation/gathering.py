@@ -23,14 +23,13 @@ from turnlog.transcripts.conversation.placements import ATTACHMENT_RULES, ENTRY_
 from turnlog.transcripts.conversation.prompt_queue import PromptQueue
 from turnlog.transcripts.lines.blocks import find_stored_type, has_call, list_blocks, list_texts
 from turnlog.transcripts.lines.categories import MessageType, Role, list_message_types, role_of
-from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
+from turnlog.transcripts.lines.prompts import ENVELOPE_KINDS, Prompt, PromptKind, join_prompts, read_prompt
 from turnlog.transcripts.lines.texts import content_text
 
 __all__ = ["PROMPT_RULES", "Gathering", "prompt_type"]
 
 _FILLERS = frozenset({"No response requested."})
 _SYNTHETIC = "<synthetic>"
-_AROUND = frozenset({PromptKind.CONTEXT, PromptKind.REMINDER, PromptKind.CAVEAT})
 PROMPT_RULES: Mapping[PromptKind, Rule] = {
     PromptKind.COMMAND: Rule.COMMAND,
     PromptKind.SHELL: Rule.COMMAND,
@@ -115,11 +114,11 @@ class Gathering:
             self.board.rules[index] = Rule.META
         elif role is Role.SUMMARY:
             draft = self.board.start(index, Rule.RECAP, lane_of(line), [MessageType.SUMMARY])
-            draft.prompt = _merge_prompts(list_texts(entry))
+            draft.prompt = join_prompts(list_texts(entry))
         else:
             texts = list_texts(entry)
             self.queue.record(index, texts[0] if texts else "")
-            self._take_prompt(index, line, _merge_prompts(texts))
+            self._take_prompt(index, line, join_prompts(texts))
 
     def _add_answer(self, index: int, line: Line, entry: Any) -> None:
         if index in self.calls.homes and find_stored_type(line) is StoredType.TOOL_USE:
@@ -217,7 +216,7 @@ class Gathering:
             else:
                 self.board.start(index, Rule.LONE_OUTPUT, lane, [MessageType.SYSTEM]).prompt = prompt
             return
-        if prompt.kind in _AROUND:
+        if prompt.kind in ENVELOPE_KINDS:
             self.board.rules[index] = Rule.CONTEXT
             return
         if not prompt.text.strip() and not list_blocks(line.entry):
@@ -257,20 +256,6 @@ _HANDLERS: dict[type, Callable[[Gathering, int, Line, Any], None]] = {
     QueueOperation: Gathering._add_queue_operation,
     ModelRefusalFallback: Gathering._add_refusal,
 }
-
-
-def _merge_prompts(texts: list[str]) -> Prompt:
-    """Return what several texts in the user's place are together: what the IDE shows has a block of its own."""
-    if len(texts) == 1:
-        return read_prompt(texts[0])
-    prompts = [read_prompt(text) for text in texts]
-    said = [prompt for prompt in prompts if prompt.kind not in _AROUND] or prompts
-    if len(said) == 1:
-        return said[0]
-    if not said:
-        return Prompt(PromptKind.TYPED, "")
-    first = said[0]
-    return Prompt(first.kind, "\n\n".join(p.text for p in said), first.command, first.arguments)
 
 
 def prompt_type(rule: Rule) -> MessageType:

@@ -24,12 +24,18 @@ from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.channels import AnyEntry
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.media import TextBlock
-from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.messages.metadata import QueueOperation
+from turnlog.messages.system import LocalCommand
+from turnlog.transcripts.lines.blocks import is_prompt, list_texts
+from turnlog.transcripts.lines.texts import content_text
 
 __all__ = [
+    "ENVELOPE_KINDS",
     "PROGRAM_KINDS",
     "Prompt",
     "PromptKind",
+    "prompt_of",
+    "join_prompts",
     "kind_of",
     "list_prompt_texts",
     "list_prompts",
@@ -78,6 +84,8 @@ PROGRAM_KINDS = frozenset(
     }
 )
 """What the program wrote by itself. What an IDE shows is not among them: it comes along with a prompt."""
+ENVELOPE_KINDS = frozenset({PromptKind.CONTEXT, PromptKind.REMINDER, PromptKind.CAVEAT})
+"""What stands around a prompt, and is none itself."""
 
 
 class Prompt(Struct, frozen=True, gc=False):
@@ -173,6 +181,34 @@ def kind_of(text: str) -> PromptKind:
     if kind in _WRAPPED and (kind is not _TYPED or "<" in text):
         return read_prompt(text).kind
     return kind
+
+
+def join_prompts(texts: list[str]) -> Prompt:
+    """Return what several texts in the user's place are together: what the IDE shows has a block of its own."""
+    if len(texts) == 1:
+        return read_prompt(texts[0])
+    prompts = [read_prompt(text) for text in texts]
+    said = [prompt for prompt in prompts if prompt.kind not in ENVELOPE_KINDS] or prompts
+    if len(said) == 1:
+        return said[0]
+    if not said:
+        return Prompt(PromptKind.TYPED, "")
+    first = said[0]
+    return Prompt(first.kind, "\n\n".join(p.text for p in said), first.command, first.arguments)
+
+
+def prompt_of(entry: AnyEntry) -> Prompt | None:
+    """Return what an entry in the user's place says; None for one that stands elsewhere.
+
+    That the entry is a result, or the program's metadata, is nothing that is looked at here.
+    """
+    if is_prompt(entry):
+        return join_prompts(list_texts(entry))
+    if isinstance(entry, AttachmentEntry) and isinstance(entry.attachment, QueuedCommand):
+        return read_prompt(content_text(entry.attachment.prompt))
+    if isinstance(entry, LocalCommand):
+        return read_prompt(content_text(entry.content))
+    return read_prompt(content_text(entry.content).strip()) if isinstance(entry, QueueOperation) else None
 
 
 def list_prompts(entry: AnyEntry) -> list[Prompt]:

@@ -13,13 +13,11 @@ import pytest
 
 from turnlog.ingest.lean import LineShelf
 from turnlog.ingest.looks import look, look_on
-from turnlog.ingest.packed_rows import PackedRows
 from turnlog.ingest.spill import KeptItems, Spill
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line, Position, decode
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.store.rows import LineFact
 from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts.files.locate import locate_path
 
@@ -117,7 +115,6 @@ def test_what_is_put_aside_is_what_a_look_gives(tmp_path: Path) -> None:
     assert light is not None
     assert light == whole
     assert isinstance(light.sources[0].frames, KeptItems)
-    assert isinstance(light.sources[0].lines, PackedRows)
 
 
 def test_a_large_session_that_grows_goes_on_from_what_was_put_aside(tmp_path: Path) -> None:
@@ -153,23 +150,6 @@ def test_lines_that_were_put_aside_say_what_they_said() -> None:
     for line, lean in zip(lines, aside, strict=True):
         for name in ("entry", "raw", "dialect", "problems", "wire", "at"):
             assert getattr(lean, name) == getattr(line, name)
-
-
-def test_rows_that_were_put_aside_are_a_sequence() -> None:
-    rows = [LineFact(offset=at, length=1, number=at, dialect="d", type="t") for at in range(2_500)]
-    packed = PackedRows(LineFact, Spill(), rows)
-    assert packed == tuple(rows)
-    assert tuple(rows) == packed
-    assert packed != rows[1:]
-    assert (len(packed), packed[2_400], packed[-1]) == (2_500, rows[2_400], rows[-1])
-    assert packed[990:1_010] == tuple(rows[990:1_010])
-    with pytest.raises(IndexError):
-        _ = packed[2_500]
-
-
-def test_rows_with_names_that_are_no_text_are_kept_as_they_are() -> None:
-    rows = [LineFact(offset=0, length=1, number=at, dialect="d", type="\udc80") for at in range(1_000)]
-    assert PackedRows(LineFact, Spill(), rows) == rows
 
 
 def test_where_nothing_can_be_put_aside_it_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

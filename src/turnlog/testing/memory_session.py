@@ -1,0 +1,193 @@
+"""A session in memory: records as a test gives them, packed into segments and read as any session is."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.queries.timeline import HookFact
+from turnlog.transcripts.records import (
+    AgentRecord,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
+    SightingRecord,
+    TurnRecord,
+)
+from turnlog.transcripts.segments import (
+    AGENTS,
+    SEGMENT,
+    TURNS,
+    PackedSegment,
+    Segment,
+    SegmentHead,
+    pack_segment,
+    unpack_segment,
+)
+
+__all__ = ["FileRecords", "MemorySession", "is_event", "pack_records", "unpack_records"]
+
+
+class FileRecords(Struct, frozen=True, kw_only=True):
+    """All records of one file."""
+
+    lines: tuple[LineRecord, ...] = ()
+    messages: tuple[MessageRecord, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    events: tuple[EventRecord, ...] = ()
+    sightings: tuple[SightingRecord, ...] = ()
+
+
+def pack_records(records: FileRecords) -> tuple[PackedSegment, ...]:
+    """Return the records of a file in segments; without lines there are none."""
+    lines, count = records.lines, -(-len(records.lines) // SEGMENT)
+    offsets = [line.offset for line in lines]
+    # A message is in the segment of its first line, but never before one that stands above it.
+    own = [*accumulate((message.lines[0] for message in records.messages), max)]
+    called = [*accumulate((call.line for call in records.calls), max)]
+    seen = [max(bisect_right(offsets, each.offset) - 1, 0) for each in records.sightings]
+    found: list[PackedSegment] = []
+    for number in range(count):
+        first, end = number * SEGMENT, (number + 1) * SEGMENT if number < count - 1 else 1 << 62
+
+        def pick(places: Iterable[int], first: int = first, end: int = end) -> list[int]:
+            return [at for at, line in enumerate(places) if first <= line < end]
+
+        messages, calls = pick(own), pick(called)
+        said = [records.messages[at] for at in messages]
+        made = [records.calls[at] for at in calls]
+        happened = [records.events[at] for at in pick(event.line for event in records.events)]
+        used = [records.sightings[at] for at in pick(seen)]
+        held = lines[first : first + SEGMENT]
+        head = SegmentHead(
+            number=number,
+            lines=len(held),
+            message=sum(line < first for line in own),
+            messages=len(said),
+            call=sum(line < first for line in called),
+            calls=len(made),
+            events=len(happened),
+            hooks=sum(event.hook is not None for event in happened),
+            sightings=len(used),
+            offset=held[0].offset,
+            reached=max((line.time for line in lines[: first + 1] if line.time is not None), default=0),
+            problems=sum(line.problems > 0 for line in held),
+        )
+        found.append(PackedSegment(head, pack_segment(held, said, made, happened, used)))
+    return tuple(found)
+
+
+def unpack_records(segments: Iterable[PackedSegment]) -> FileRecords:
+    """Return the records of a file whose segments are all there, in order."""
+    found = [unpack_segment(segment.data) for segment in segments]
+    return FileRecords(
+        lines=tuple(each for segment in found for each in segment.lines),
+        messages=tuple(each for segment in found for each in segment.messages),
+        calls=tuple(each for segment in found for each in segment.calls),
+        events=tuple(each for segment in found for each in segment.events),
+        sightings=tuple(each for segment in found for each in segment.sightings),
+    )
+
+
+def is_event(hook: HookFact) -> bool:
+    """Tell whether a delivery is an event of a session (spec 002)."""
+    return hook.event_name != "SessionEnd" and hook.notification_type != "auth_success"
+
+
+class MemorySession:
+    """Where all that is kept of one session is: a `HookReader` that notes which segments were loaded."""
+
+    def __init__(
+        self,
+        chapters: Mapping[ChapterFacts, Sequence[PackedSegment]],
+        outline: Mapping[str, Sequence[bytes]],
+        *,
+        hooks: Iterable[HookFact] = (),
+        files: Mapping[tuple[str, int], bytes] | None = None,
+    ) -> None:
+        """Take files in their order, turns and agents in parts, and bytes by source and generation."""
+        self._chapters = {facts.source: (facts, tuple(segments)) for facts, segments in chapters.items()}
+        self._outline = outline
+        self._every_hook = sorted(hooks, key=lambda hook: (hook.received_ns, hook.delivery_id))
+        self._files = files or {}
+        self._unpacked: dict[tuple[str, int], Segment] = {}
+        self.loaded: list[tuple[str, int]] = []
+        """Sources and numbers of segments, in the order in which they were asked for."""
+
+    @classmethod
+    def build(
+        cls,
+        chapters: Mapping[ChapterFacts, FileRecords],
+        *,
+        turns: Sequence[TurnRecord] = (),
+        agents: Sequence[AgentRecord] = (),
+        hooks: Iterable[HookFact] = (),
+        files: Mapping[tuple[str, int], bytes] | None = None,
+    ) -> MemorySession:
+        """Return a session that has some records."""
+        outline = {
+            TURNS.name: [data for _, data in TURNS.cut(turns)],
+            AGENTS.name: [data for _, data in AGENTS.cut(agents)],
+        }
+        packed = {facts: pack_records(records) for facts, records in chapters.items()}
+        return cls(packed, outline, hooks=hooks, files=files)
+
+    def list_chapters(self) -> list[ChapterFacts]:
+        """Return its files of lines."""
+        return [facts for facts, _ in self._chapters.values()]
+
+    def list_heads(self, source: str) -> list[SegmentHead]:
+        """Return the heads of a file's segments."""
+        return [segment.head for segment in self._chapters[source][1]]
+
+    def load_segment(self, source: str, number: int) -> Segment:
+        """Return a segment."""
+        self.loaded.append((source, number))
+        segments = self._chapters[source][1]
+        if not 0 <= number < len(segments):
+            raise KeyError(number)
+        if (source, number) not in self._unpacked:
+            self._unpacked[source, number] = unpack_segment(segments[number].data)
+        return self._unpacked[source, number]
+
+    def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return bytes of a file."""
+        data = self._files[source, generation]
+        if any(offset + length > len(data) for offset, length in spans):
+            raise KeyError(source)
+        return [data[offset : offset + length] for offset, length in spans]
+
+    def count_outline(self, kind: str) -> int:
+        """Return how many parts there are."""
+        return len(self._outline.get(kind, ()))
+
+    def load_outline(self, kind: str, numbers: range) -> list[bytes]:
+        """Return parts, packed."""
+        return [*self._outline.get(kind, ())[numbers.start : numbers.stop]]
+
+    def list_hooks(self, since_ns: int, until_ns: int, count: int | None = None) -> list[HookFact]:
+        """Return hook events by time."""
+        return [hook for hook in self._hooks if since_ns <= hook.received_ns < until_ns][:count]
+
+    def list_hooks_of(self, tool_use_ids: Collection[str]) -> list[HookFact]:
+        """Return hook events about calls."""
+        return [hook for hook in self._hooks if hook.tool_use_id in tool_use_ids]
+
+    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
+        """Return hook events by number."""
+        found = [hook for hook in self._every_hook if is_event(hook) and hook.id in ids]
+        return sorted(found, key=lambda hook: hook.id)
+
+    def find_last_hook(self, names: Collection[str]) -> int | None:
+        """Return when the last of some events came."""
+        return max((hook.received_ns for hook in self._every_hook if hook.event_name in names), default=None)
+
+    @property
+    def _hooks(self) -> list[HookFact]:
+        return [replace(hook, context=None) for hook in self._every_hook if is_event(hook)]

@@ -1,0 +1,7 @@
+"""Every question about one session, answered from its segments and the bytes of its lines.
+
+The same code answers for an archived session and for files that were never archived: it knows segments, not
+where they are kept.
+"""
+
+__all__: list[str] = []

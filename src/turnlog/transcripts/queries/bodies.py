@@ -1,0 +1,101 @@
+"""Messages and calls with what they say, put together from their records and their lines.
+
+A record says which lines a message is made of, and which block answers a call. So nothing is paired, ordered or
+placed here a second time: what stands in the lines is read where the record says that it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from turnlog.messages import Line, Position, decode
+from turnlog.messages.server_tools import McpToolUseBlock
+from turnlog.messages.system import SystemNotice
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.results import CallState, Place, Result, read_result
+from turnlog.transcripts.conversation.message import Lane, Message
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.lines.blocks import is_call, list_blocks
+from turnlog.transcripts.lines.categories import Category, MessageType, Role, is_known_tool
+from turnlog.transcripts.lines.prompts import prompt_of
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.records import CallRecord, MessageRecord
+
+__all__ = ["build_call", "build_message", "decode_lines"]
+
+_UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
+"""Messages in the user's place that are no prompts."""
+
+
+def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
+    """Return lines of a chapter as they are typed, by their numbers; raises `KeyError` as `read_raw` does."""
+    return {
+        number: decode(data, at=Position(chapter.source, chapter.get_line(number).offset))
+        for number, data in chapter.read_raw(numbers).items()
+    }
+
+
+def build_message(
+    record: MessageRecord, lines: Mapping[int, Line], calls: Sequence[CallRecord] = ()
+) -> Message:
+    """Return a message, with those of its calls that are given, in their order.
+
+    `lines` are lines of its chapter, by their numbers. Its own must be among them (raises `KeyError`); of what
+    is folded into it, it has what is there.
+    """
+    own = record.lines[: record.own_lines]
+    rule = Rule(record.rule)
+    return Message(
+        index=record.index,
+        rule=rule,
+        role=Role(record.role),
+        types=tuple(map(MessageType, record.types)),
+        lane=Lane(record.lane),
+        agent_id=record.agent_id,
+        lines=tuple(lines[number] for number in own),
+        folded=tuple(lines[number] for number in record.lines[record.own_lines :] if number in lines),
+        calls=tuple(build_call(call, lines, record.lines) for call in calls),
+        prompt=None if rule in _UNSAID else prompt_of(lines[own[0]].entry),
+        aborted=record.aborted,
+    )
+
+
+def build_call(record: CallRecord, lines: Mapping[int, Line], near: Sequence[int] = ()) -> Call:
+    """Return a call, and its result if the line of that is there; raises `KeyError` if its own is not.
+
+    It does not say by what the two were joined, nor where else they stand. `near` are lines in which a copy of
+    it may be: where only that has the call's id, it is what tells of the call.
+    """
+    place = Place(lines[record.line], record.block)
+    block = place.block
+    by_server = type(block) is McpToolUseBlock
+    return Call(
+        id=record.id,
+        name=record.name,
+        category=Category(record.category),
+        known=by_server or is_known_tool(record.name),
+        place=place,
+        told_at=place
+        if record.id is None or block.id == record.id
+        else _find_copy(record.id, lines, near) or place,
+        state=CallState(record.state),
+        result=_find_result(record, lines),
+        agent_id=record.agent_id,
+    )
+
+
+def _find_result(record: CallRecord, lines: Mapping[int, Line]) -> Result | None:
+    line = None if record.result_line is None else lines.get(record.result_line)
+    if line is None or record.result_block is None:
+        return None
+    place = Place(line, record.result_block)
+    # In spec 000 an error line as a whole is what became of a call.
+    return read_result(place, line.entry if isinstance(line.entry, SystemNotice) else place.block)
+
+
+def _find_copy(id: str, lines: Mapping[int, Line], near: Sequence[int]) -> Place | None:
+    for line in (lines[number] for number in near if number in lines):
+        for index, block in enumerate(list_blocks(line.entry)):
+            if is_call(block) and block.id == id:
+                return Place(line, index)
+    return None

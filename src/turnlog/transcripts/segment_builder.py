@@ -1,0 +1,407 @@
+"""From the conversation in one file to its segments, kept up as it grows.
+
+The records follow from the lines alone: whatever the pieces in which they came, the same lines give the same
+segments. Of a conversation that has grown, those segments are built anew that have something which is new or
+may be another than it was; of the last one, which is built again and again, only what is new.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
+from operator import attrgetter
+from typing import TypeVar
+
+from turnlog.instants import to_microseconds
+from turnlog.messages import Line
+from turnlog.messages.envelope import instant
+from turnlog.transcripts.actions.events import read_event
+from turnlog.transcripts.calls.touched import find_file
+from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.message import Message
+from turnlog.transcripts.conversation.placements import Placement, Rule
+from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
+from turnlog.transcripts.segments import SEGMENT, PackedSegment, SegmentHead, pack_segment
+from turnlog.transcripts.summary.fold import type_name
+from turnlog.transcripts.usage.sightings import name_answer
+from turnlog.transcripts.usage.tokens import Sighting
+
+__all__ = ["SegmentBuilder", "bounded", "build_sighting", "microseconds", "pack_lines", "time_of"]
+
+_NEVER = -(1 << 63)
+"""Before all times."""
+_MOST = (1 << 63) - 1
+_offset = attrgetter("offset")
+_type_name = lru_cache(maxsize=None)(type_name)
+R = TypeVar("R")
+
+
+class SegmentBuilder:
+    """The segments of one file's conversation."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        lengths: Sequence[int] | None = None,
+        agent_id: str | None = None,
+        turn_of: Sequence[int] = (),
+        sightings: Iterable[Sighting] = (),
+    ) -> None:
+        """Take a conversation; `agent_id` is of messages whose lines name no agent.
+
+        `lengths` are those of its lines, where these have not all of their bytes. `turn_of` says of which turn
+        messages are, -1 if of none. Both must be kept up, too. `sightings` are what the file says about usage.
+        """
+        self.conversation = conversation
+        self.turn_of = turn_of
+        self._lengths = lengths
+        self._agent_id = agent_id
+        self._reached = array("q")
+        """For each line the latest time that it or one above it has, or `_NEVER`."""
+        self._messages = array("q")
+        """For each message the line by which its segment is told: no earlier than that of the one before."""
+        self._calls = array("q")
+        self._sightings = sorted(sightings, key=_offset)
+        self._of_answer: dict[str, list[Sighting]] | None = None
+        """Known when somebody asks for what is new."""
+        self._last = _Records()
+        self._follow(0, 0)
+
+    def __len__(self) -> int:
+        """How many segments there are."""
+        return -(-len(self.conversation.live_lines) // SEGMENT)
+
+    def build(self) -> Iterator[PackedSegment]:
+        """Yield all segments, in order."""
+        return map(self._pack, range(len(self)))
+
+    def extend(
+        self, growth: Growth, moved: Iterable[int], seen: Mapping[str, Sequence[Sighting]]
+    ) -> list[PackedSegment]:
+        """Return the segments that are new or may differ, now that the conversation has grown.
+
+        `moved` are messages that are in another turn, and `seen` is what the file says of some answers by now.
+        """
+        conversation = self.conversation
+        changed = {own for own in (*growth.touched, *growth.flipped, *moved) if own < growth.message}
+        # Those behind may have been there with other numbers, which their calls have, too.
+        renewed = (*changed, *range(growth.message, len(conversation.live_messages)))
+        called = {at for own in renewed for at in conversation.list_made(conversation.live_messages[own])}
+        called.update(growth.calls)
+        # A message that is gone was somewhere: from there on, segments begin with other messages.
+        gone = self._messages[growth.message : growth.message + 1]
+        self._follow(growth.message, min(growth.calls, default=len(self._calls)))
+        numbers = {line // SEGMENT for line in (*growth.moved, *self._update_sightings(seen))}
+        numbers |= {self._messages[own] // SEGMENT for own in changed}
+        numbers |= {self._calls[at] // SEGMENT for at in called}
+        numbers |= {*range(growth.line // SEGMENT, len(self))}
+        for line in (*gone, *self._messages[growth.message : growth.message + 1]):
+            numbers |= {*range(line // SEGMENT, len(self))}
+        self._last.forget(growth, changed, called)
+        return [self._pack(number) for number in sorted(numbers)]
+
+    def list_changed(self, message: int) -> tuple[str, ...]:
+        """Return the files that the calls of a message changed."""
+        found = map(find_file, self.conversation.live_messages[message].calls)
+        return tuple([path for path, changes in found if changes and path is not None])
+
+    def _follow(self, message: int, call: int) -> None:
+        """Note in which segments lines, messages and calls are, from a message and a call on."""
+        conversation = self.conversation
+        latest = self._reached[-1] if self._reached else _NEVER
+        for line in islice(conversation.live_lines, len(self._reached), None):
+            time = time_of(line)
+            if time is not None and time > latest:
+                latest = time
+            self._reached.append(latest)
+        find = conversation.find_line
+        _number(
+            self._messages, message, (find(each.lines[0]) or 0 for each in conversation.live_messages[message:])
+        )
+        _number(self._calls, call, (find(each.place.line) or 0 for each in conversation.live_calls[call:]))
+
+    def _update_sightings(self, seen: Mapping[str, Sequence[Sighting]]) -> set[int]:
+        """Take what the file says of some answers by now; return the lines for which that is new."""
+        if self._of_answer is None:
+            self._of_answer = {}
+            for each in self._sightings:
+                self._of_answer.setdefault(each.message, []).append(each)
+        lines, changed = self.conversation.live_lines, set[int]()
+        for message, new in seen.items():
+            old = self._of_answer.get(message, [])
+            self._of_answer[message] = [*new]
+            for each in (each for each in old if each not in new):
+                self._sightings.remove(each)
+                changed.add(each.offset)
+            for each in (each for each in new if each not in old):
+                insort(self._sightings, each, key=_offset)
+                changed.add(each.offset)
+        return {min(bisect_left(lines, offset, key=_offset_of), len(lines) - 1) for offset in changed}
+
+    def _pack(self, number: int) -> PackedSegment:
+        """Build a segment."""
+        conversation = self.conversation
+        first, end = number * SEGMENT, min((number + 1) * SEGMENT, len(conversation.live_lines))
+        messages = range(bisect_left(self._messages, first), bisect_left(self._messages, end))
+        calls = range(bisect_left(self._calls, first), bisect_left(self._calls, end))
+        is_last = number == len(self) - 1
+        if is_last:
+            messages, calls = range(messages.start, len(self._messages)), range(calls.start, len(self._calls))
+        kept = self._last if is_last else _Records()
+        kept.begin(number)
+        lines = [_recall(kept.lines, at, self._build_line) for at in range(first, end)]
+        said = [_recall(kept.messages, at, self._build_message) for at in messages]
+        made = [_recall(kept.calls, at, self._build_call) for at in calls]
+        happened = [each for at in range(first, end) if (each := _recall(kept.events, at, self._build_event))]
+        sightings = [build_sighting(each) for each in self._list_sightings(number, is_last)]
+        reached = self._reached[first]
+        head = SegmentHead(
+            number=number,
+            lines=len(lines),
+            message=messages.start,
+            messages=len(said),
+            call=calls.start,
+            calls=len(made),
+            events=len(happened),
+            hooks=sum(event.hook is not None for event in happened),
+            sightings=len(sightings),
+            offset=lines[0].offset,
+            reached=0 if reached == _NEVER else reached,
+            problems=sum(line.problems > 0 for line in lines),
+        )
+        return PackedSegment(head, pack_segment(lines, said, made, happened, sightings))
+
+    def _list_sightings(self, number: int, is_last: bool) -> list[Sighting]:
+        lines = self.conversation.live_lines
+        first = (
+            0 if not number else bisect_left(self._sightings, _offset_of(lines[number * SEGMENT]), key=_offset)
+        )
+        if is_last:
+            return self._sightings[first:]
+        end = bisect_left(self._sightings, _offset_of(lines[(number + 1) * SEGMENT]), key=_offset)
+        return self._sightings[first:end]
+
+    def _find_reached(self, line: int) -> int | None:
+        reached = self._reached[line]
+        return None if reached == _NEVER else reached
+
+    def _build_line(self, number: int) -> LineRecord:
+        conversation = self.conversation
+        length = None if self._lengths is None else self._lengths[number]
+        return _build_line(
+            conversation.live_lines[number], number, length, conversation.live_placements[number]
+        )
+
+    def _build_event(self, number: int) -> EventRecord | None:
+        line, placement = self.conversation.live_lines[number], self.conversation.live_placements[number]
+        event = None if placement.rule is Rule.COPY else read_event(line)
+        if event is None:
+            return None
+        time, took = time_of(line), event.duration_ms
+        return EventRecord(
+            line=number,
+            category=event.category.value,
+            name=event.name,
+            state=event.state.value,
+            message=placement.message,
+            # What a line says of how long it took is said at the end.
+            time=None if time is None else time - 1000 * (took or 0),
+            reached=self._find_reached(number),
+            duration_ms=took,
+            hook=event.hook,
+            tool_use_id=event.tool_use_id,
+        )
+
+    def _build_message(self, number: int) -> MessageRecord:
+        conversation = self.conversation
+        message, tree = conversation.live_messages[number], conversation.live_tree
+        turn = self.turn_of[number] if self.turn_of else -1
+        category = message.category
+        lines = self._list_numbers(message)
+        return MessageRecord(
+            index=number,
+            id=message.id,
+            lines=lines,
+            own_lines=len(message.lines),
+            rule=message.rule.value,
+            role=message.role.value,
+            types=tuple([each.value for each in message.types]),
+            author=message.author.value,
+            lane=message.lane.value,
+            is_sidechain=message.is_sidechain,
+            parent=tree.edges.parents[number],
+            turn=None if turn < 0 else turn,
+            time=microseconds(message.time),
+            reached=self._find_reached(lines[0]),
+            branch=tree.branch_of[number],
+            active=number in tree.way,
+            calls=len(message.calls),
+            model=message.model,
+            category=None if category is None else category.value,
+            agent_id=message.agent_id or self._agent_id,
+            aborted=message.aborted,
+        )
+
+    def _list_numbers(self, message: Message) -> tuple[int, ...]:
+        find = self.conversation.find_line
+        return tuple([find(line) or 0 for line in (*message.lines, *message.folded)])
+
+    def _build_call(self, index: int) -> CallRecord:
+        conversation = self.conversation
+        call = conversation.live_calls[index]
+        line, result = call.place.line, call.result
+        number = conversation.find_line(line) or 0
+        path, changes = find_file(call)
+        return CallRecord(
+            index=index,
+            id=call.id,
+            name=call.name,
+            category=call.category.value,
+            state=call.state.value,
+            line=number,
+            block=call.place.index,
+            message=conversation.find_caller(call),
+            result_line=None if result is None else conversation.find_line(result.place.line),
+            result_block=None if result is None else result.place.index,
+            started=time_of(line),
+            ended=None if result is None else time_of(result.place.line),
+            reached=self._find_reached(number),
+            answer=name_answer(line),
+            path=path,
+            changes_file=changes,
+            agent_id=call.agent_id,
+        )
+
+
+class _Records:
+    """What was built of the last segment, by number; what may differ by now is forgotten."""
+
+    def __init__(self) -> None:
+        self.number = -1
+        self.lines: dict[int, LineRecord] = {}
+        self.messages: dict[int, MessageRecord] = {}
+        self.calls: dict[int, CallRecord] = {}
+        self.events: dict[int, EventRecord | None] = {}
+
+    def begin(self, number: int) -> None:
+        """Forget what is of another segment."""
+        if number != self.number:
+            self.__init__()  # type: ignore[misc]
+            self.number = number
+
+    def forget(self, growth: Growth, messages: Iterable[int], calls: Iterable[int]) -> None:
+        """Forget what a growth concerns."""
+        for line in growth.moved:
+            self.lines.pop(line, None)
+            self.events.pop(line, None)
+        for at in [at for at in self.messages if at >= growth.message]:
+            del self.messages[at]
+        for at in messages:
+            self.messages.pop(at, None)
+        for at in calls:
+            self.calls.pop(at, None)
+
+
+def pack_lines(lines: Sequence[Line], lengths: Sequence[int] | None = None) -> Iterator[PackedSegment]:
+    """Yield the segments of a file whose lines are no conversation."""
+    for number in range(-(-len(lines) // SEGMENT)):
+        first = number * SEGMENT
+        own = [
+            _build_line(line, at, None if lengths is None else lengths[at], None)
+            for at, line in enumerate(lines[first : first + SEGMENT], first)
+        ]
+        head = SegmentHead(
+            number=number, lines=len(own), message=0, messages=0, call=0, calls=0, events=0, hooks=0,
+            sightings=0, offset=own[0].offset, reached=0, problems=sum(line.problems > 0 for line in own),
+        )  # fmt: skip
+        yield PackedSegment(head, pack_segment(own, (), (), (), ()))
+
+
+def build_sighting(seen: Sighting) -> SightingRecord:
+    """Return what a file says about the usage of an answer, as it is kept."""
+    tokens, terms, behalf = seen.tokens, seen.terms, seen.attribution
+    return SightingRecord(
+        message_id=seen.message,
+        session_id=seen.session,
+        offset=seen.offset,
+        time=microseconds(seen.time),
+        model=seen.model,
+        input=bounded(tokens.input),
+        output=bounded(tokens.output),
+        cache_read=bounded(tokens.cache_read),
+        cache_write_5m=bounded(tokens.cache_write_5m),
+        cache_write_1h=bounded(tokens.cache_write_1h),
+        web_searches=bounded(tokens.web_searches),
+        ended=seen.ended,
+        service_tier=terms.service_tier,
+        speed=terms.speed,
+        inference_geo=terms.inference_geo,
+        agent=behalf.agent,
+        agent_id=behalf.agent_id,
+        skill=behalf.skill,
+        plugin=behalf.plugin,
+        mcp_server=behalf.mcp_server,
+        mcp_tool=behalf.mcp_tool,
+    )
+
+
+def time_of(line: Line) -> int | None:
+    """Return when a line was written, in microseconds since 1970; None if it does not say."""
+    return microseconds(instant(getattr(line.entry, "timestamp", None)))
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    """Return an instant in microseconds since 1970."""
+    return None if moment is None else to_microseconds(moment)
+
+
+def bounded(count: int) -> int:
+    """Return a count that any engine can keep; one that is beyond all reason becomes the largest."""
+    return max(-_MOST, min(count, _MOST))
+
+
+def _build_line(line: Line, number: int, length: int | None, placement: Placement | None) -> LineRecord:
+    entry = line.entry
+    return LineRecord(
+        number=number,
+        offset=_offset_of(line),
+        length=len(line.raw) if length is None else length,
+        type=_type_name(type(entry)),
+        time=time_of(line),
+        message=None if placement is None else placement.message,
+        uuid=_text(getattr(entry, "uuid", None)),
+        parent_uuid=_text(getattr(entry, "parent_uuid", None)),
+        session_id=_text(getattr(entry, "session_id", None)),
+        is_sidechain=getattr(entry, "is_sidechain", None) is True,
+        problems=len(line.problems),
+    )
+
+
+def _offset_of(line: Line) -> int:
+    if line.at is None:
+        raise ValueError("a line without a place is nothing that can be kept")
+    return line.at.offset
+
+
+def _text(value: object) -> str | None:
+    return value if type(value) is str else None
+
+
+def _number(known: array[int], first: int, lines: Iterable[int]) -> None:
+    """Replace numbers of lines from one on; none is before another."""
+    del known[first:]
+    latest = known[-1] if known else 0
+    for line in lines:
+        latest = max(latest, line)
+        known.append(latest)
+
+
+def _recall(kept: dict[int, R], at: int, build: Callable[[int], R]) -> R:
+    if at not in kept:
+        kept[at] = build(at)
+    return kept[at]
