@@ -79,7 +79,8 @@ UNHEARD = "0a0a0a0a-0000-4000-8000-000000000001"
 GOLDEN = (
     "agents-background", "agents-inline-named", "agents-teammates", "agents-workflow", "compaction-dangling",
     "compaction-preserved", "deleted-and-aborted", "parents-cycle", "split-message", "steering", "superseded",
-    "spec-000-sidechain", "spec-004-delegation", "torn-then-glued", "usage-cost-state", "usage-fork",
+    "spec-000-parallel", "spec-000-sidechain", "spec-004-delegation", "torn-then-glued", "usage-cost-state",
+    "usage-fork",
 )
 """Golden transcripts that are asked about together with the sample sessions."""
 ODDITIES = (
@@ -125,21 +126,21 @@ VIEWS = ("", "--turns", "--tree", "--agents", "--json", "--raw")
 FORMATS = ("html", "md", "json", "jsonl", "csv")
 
 PARTS: tuple[Part, ...] = (
-    "/messages?limit=200", "/messages?around=end&limit=10", "/messages?before={index}&limit=10",
-    "/messages?after={index}&limit=10", "/messages?lane=main&limit=30", "/messages?lane=tool&limit=30",
-    "/messages?lane=agent&limit=30", "/messages?role=user&limit=30", "/messages?role=tool_result&limit=30",
+    ("/messages?limit=6", 3), "/messages?around=end&limit=10", "/messages?before={index}&limit=3",
+    "/messages?after={index}&limit=3", ("/messages?lane=main&limit=4", 2), "/messages?lane=tool&limit=30",
+    "/messages?lane=agent&limit=30", "/messages?role=user&limit=30", ("/messages?role=tool_result&limit=3", 2),
     "/messages?role=tool_use&role=assistant&around=end&limit=20", "/messages?category=error&limit=20",
     "/messages?category=system&category=hook&limit=20", "/messages?branch=1&limit=20",
-    "/messages?active=true&around={middle}&limit=20", "/messages?active=false&limit=20",
-    "/messages/{index}/raw",
-    ("/timeline?limit=15", 3), "/timeline?around={middle}&limit=21", "/timeline?around=end&limit=20",
+    "/messages?active=true&around={middle}&limit=5", "/messages?active=false&limit=20", "/messages/{index}/raw",
+    ("/timeline?limit=5", 3), "/timeline?around={middle}&limit=5", "/timeline?around=end&limit=20",
     "/timeline?lane=main&limit=20",
-    "/actions?category=builtin&limit=20", "/actions?category=hook&category=error&limit=20",
-    "/actions?outcome=failed&limit=20", "/actions?outcome=ok&outcome=note&limit=20",
-    "/actions?name={action}&limit=20", "/actions?min_ms=1000&limit=20", ("/actions?sort=slowest&limit=10", 2),
-    ("/turns?limit=4", 3), "/tree?first=2&limit=5", ("/agents?limit=1", 2), ("/problems?limit=3", 3),
-    "/sidechains/{head}", ("/calls?limit=5", 3), "/calls?state=failed", "/calls?category=builtin&limit=10",
-    "/calls?name={tool}&limit=10", "/hook-events?first=1&limit=2",
+    ("/actions?limit=6", 3), "/actions?category=builtin&limit=20",
+    "/actions?category=hook&category=error&limit=20", "/actions?outcome=failed&limit=20",
+    "/actions?outcome=ok&outcome=note&limit=20", "/actions?name={action}&limit=20",
+    "/actions?min_ms=1000&limit=20", ("/actions?sort=slowest&limit=4", 2),
+    ("/turns?limit=1", 3), "/tree?first=2&limit=5", ("/agents?limit=1", 2), ("/problems?limit=3", 3),
+    ("/sidechains?limit=1", 2), "/sidechains/{head}", ("/calls?limit=2", 3), "/calls?state=failed",
+    "/calls?category=builtin&limit=10", "/calls?name={tool}&limit=10", "/hook-events?first=1&limit=2",
 )
 """What the admin asks of a session; with a number, so many pages of it."""
 SEEN_PARTS: tuple[Part, ...] = (
@@ -151,8 +152,9 @@ AGENT_PARTS = (
     "/messages?agent={agent}&limit=40", "/messages?agent={agent}&around=end&limit=5",
     "/messages?source={source}&limit=40", "/messages?source={source}&role=tool_result&limit=20",
     "/messages/0/raw?source={source}", "/timeline?agent={agent}&limit=20", "/tree?source={source}",
-    "/calls?source={source}&limit=10",
+    "/calls?source={source}&limit=10", "/sidechains/{inside}",
 )
+CAPTURE_PARTS = ("/messages?source={source}&limit=10", "/calls?source={source}&limit=10", "/problems?limit=50")
 # fmt: on
 
 SCRUBBED: Rules = {
@@ -487,10 +489,10 @@ class Asker:
         if self.ask(person, at, session) is None:
             return
         self.ask(person, "/api/sessions/{id}", session)
-        messages = self.ask(person, f"{at}/messages?limit=30", session, pages=3)
-        actions = self.ask(person, f"{at}/actions?limit=25", session, pages=3)
+        messages = self.ask(person, f"{at}/messages?limit=100", session)
+        actions = self.ask(person, f"{at}/actions?limit=100", session)
         calls = self.ask(person, f"{at}/calls?bodies=true&limit=40", session)
-        groups = self.ask(person, f"{at}/sidechains?limit=4", session, pages=2)
+        groups = self.ask(person, f"{at}/sidechains", session)
         agents = self.ask(person, f"{at}/agents", session)
         captures = self.ask(person, f"{at}/captures", session)
         middle = messages["items"][len(messages["items"]) // 2] if messages["items"] else {}
@@ -507,7 +509,13 @@ class Asker:
         for number, agent in enumerate(agents["items"][:2]):
             given = {"agent": agent["id"], "source": agent["source"]}
             for part in AGENT_PARTS:
-                self.ask(person, f"{at}{part}", session, note=f"agent {number}", given=given)
+                found = self.ask(person, f"{at}{part}", session, note=f"agent {number}", given=given)
+                if part == AGENT_PARTS[0] and found is not None and found["items"]:
+                    given["inside"] = found["items"][0]["uuid"]
+        for number, capture in enumerate(captures["items"][:1]):
+            given = {"source": capture["source"]}
+            for part in CAPTURE_PARTS:
+                self.ask(person, f"{at}{part}", session, note=f"capture {number}", given=given)
         for number, href in enumerate([*dict.fromkeys(_list_hrefs([messages, calls, captures]))][:4]):
             self.ask(person, "{href}", session, note=f"file {number}", given={"href": href})
         for form in formats:
