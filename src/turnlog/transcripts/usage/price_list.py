@@ -121,10 +121,11 @@ def find_quote(model: str, day: date, terms: Terms) -> Quote | None:
         return None
     moment = datetime.combine(day, time(), UTC)
     price = listed.get_prices(moment, _context(terms))
-    starts = _band_starts(price)
+    # The table has one object for all days on which a price holds, and keeps it.
+    _, starts, bands = _bands.get(id(price)) or _bands.setdefault(id(price), _measure_bands(price))
     return Quote(
         starts,
-        tuple(_measure(_in_band(price, prompt)) for prompt in (0, *(start + 1 for start in starts))),
+        bands,
         tuple(f"{key}={value}" for key, value in _special(terms) if not _is_listed(listed, key, terms, moment)),
         price.web_searches_kcount is not None,
     )
@@ -183,6 +184,15 @@ class _Library(NamedTuple):
     usage: type[Usage]
     price: type[ModelPrice]
     since: type[StartDateConstraint]
+
+
+_bands: dict[int, tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]] = {}
+
+
+def _measure_bands(price: ModelPrice) -> tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]:
+    starts = _band_starts(price)
+    prompts = (0, *(start + 1 for start in starts))
+    return price, starts, tuple(_measure(_in_band(price, prompt)) for prompt in prompts)
 
 
 def _measure(price: ModelPrice) -> UnitPrices:
