@@ -7,6 +7,7 @@ Hardly anything here is required. Real files leave out each of these fields some
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from turnlog.instants import EPOCH
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType, field
@@ -88,14 +89,20 @@ class Head(Envelope, forbid_unknown_fields=False):
 
 def instant(timestamp: str | Number | None | UnsetType) -> datetime | None:
     """Return a timestamp (ISO 8601, or Unix milliseconds) as a UTC instant; None if it is none."""
+    if isinstance(timestamp, str):
+        return _read_iso(timestamp) if len(timestamp) < 64 else None  # nothing long is kept in the cache
     try:
-        if isinstance(timestamp, str):
-            moment = datetime.fromisoformat(timestamp)
-            if moment.tzinfo is UTC:  # as nearly all are
-                return moment
-            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        if isinstance(timestamp, int | float):
-            return EPOCH + timedelta(milliseconds=timestamp)
+        return EPOCH + timedelta(milliseconds=timestamp) if isinstance(timestamp, int | float) else None
     except (ValueError, OverflowError):
         return None
-    return None
+
+
+@lru_cache(maxsize=1024)  # several rules ask for the time of the same line
+def _read_iso(timestamp: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(timestamp)
+        if moment.tzinfo is UTC:  # as nearly all are
+            return moment
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
