@@ -17,8 +17,7 @@ from turnlog.messages import Dialect
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
-from turnlog.transcripts.hooks.states import advance
+from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
-from turnlog.ingest.spool import LARGEST, Frame, Spool, SpoolCounts, find_time, is_delivery_id, make_delivery_id
+from turnlog.ingest.spool import LARGEST, Spool, SpoolCounts, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.taking_up import SpoolTaker, Taken, take_up
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.sqlite import SqliteStore
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 NOW = 1_790_000_000_123_456_789
 
@@ -48,7 +48,7 @@ def put(spool: Spool, name: str | bytes, content: bytes = b"") -> Path:
 
 
 def list_ids(store: SqliteStore) -> list[str]:
-    return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL, count=1_000_000)]
+    return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL)]
 
 
 def list_aside(spool: Spool) -> list[str]:
@@ -74,18 +74,18 @@ def test_there_may_be_no_spool_at_all(spool: Spool, store: SqliteStore) -> None:
 
 
 def test_a_batch_holds_many_and_is_private(spool: Spool, store: SqliteStore) -> None:
-    frames = [Frame(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
+    frames = [build_delivery(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
     name = spool.write(frames)
     assert spool.folder.stat().st_mode & 0o777 == 0o700
     assert (spool.folder / name).stat().st_mode & 0o777 == 0o600
-    assert spool.read(name) == frames
+    assert spool.read(name) == Spool(spool.folder).read(name) == frames
     assert take_up(spool, store) == Taken(added=50)
     assert [delivery.payload for delivery in store.list_deliveries(LOCAL)] == [f.payload for f in frames]
 
 
 def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: SqliteStore) -> None:
     put(spool, f"{NOW}-a1.json")
-    spool.write([Frame(f"{NOW}-a1", NOW, make_payload())])
+    spool.write([build_delivery(f"{NOW}-a1", NOW, make_payload())])
     assert take_up(spool, store).added == 1
     put(spool, f"{NOW}-a1.json")
     assert take_up(spool, store).added == 0
@@ -118,18 +118,22 @@ def test_an_empty_file_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
 
 
 def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: SqliteStore) -> None:
-    frames = [Frame("1-a", NOW, make_payload()), Frame("1-b", NOW, b"bad"), Frame("1-c", NOW, make_payload())]
+    frames = [
+        build_delivery("1-a", NOW, make_payload()),
+        build_delivery("1-b", NOW, b"bad"),
+        build_delivery("1-c", NOW, make_payload()),
+    ]
     spool.write(frames)
-    assert take_up(spool, store) == Taken(added=2, aside=1)
+    assert take_up(Spool(spool.folder), store) == Taken(added=2, aside=1)
     assert list_ids(store) == ["1-a", "1-c"]
     assert (spool.folder / "aside" / "1-b.json").read_bytes() == b"bad"
 
 
 def test_a_damaged_batch_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
-    name = spool.write([Frame("1-a", NOW, make_payload())])
+    name = spool.write([build_delivery("1-a", NOW, make_payload())])
     path = spool.folder / name
     path.write_bytes(path.read_bytes()[:-3])
-    assert take_up(spool, store) == Taken(aside=1)
+    assert take_up(Spool(spool.folder), store) == Taken(aside=1)
 
 
 HOSTILE = [
@@ -228,7 +232,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(spool: Spool, monkeypatc
     monkeypatch.setattr(os, "fsync", fail)
     spool.folder.mkdir()
     with pytest.raises(OSError, match="No space"):
-        spool.write([Frame("1-a", 1, b"{}")])
+        spool.write([build_delivery("1-a", 1, b"{}")])
     assert os.listdir(spool.folder) == []
 
 
@@ -238,7 +242,7 @@ def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: SqliteSto
     spool.folder.chmod(0o500)
     try:
         with pytest.raises(PermissionError):
-            spool.write([Frame("1-a", 1, make_payload())])
+            spool.write([build_delivery("1-a", 1, make_payload())])
         assert take_up(spool, store) == Taken(added=1, failed=1)
         assert take_up(spool, store) == Taken(failed=1)
     finally:
@@ -296,7 +300,7 @@ def test_memory_does_not_grow_with_the_number_of_files(
         for number in range(total - left[0], total):
             yield f"{NOW + number}-abcdef.json"
 
-    def read(self: Spool, name: str) -> list[Frame]:
+    def read(self: Spool, name: str) -> list[HookDelivery]:
         left[0] -= 1
         return []
 

@@ -10,11 +10,10 @@ from itertools import islice
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.hook_facts import build_delivery, is_readable
-from turnlog.ingest.spool import Frame, Spool
+from turnlog.ingest.spool import Spool
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["OnTaken", "SpoolTaker", "Taken", "take_up"]
 
@@ -87,15 +86,15 @@ class _TakingUp:
 
     def _read(self, name: str) -> list[HookDelivery] | None:
         """Return what can be read of a file; None if there is nothing, and the file was put aside."""
-        frames = self._spool.read(name)
-        unreadable = [] if frames is None else [frame for frame in frames if not is_readable(frame.payload)]
-        self.aside += 1 if frames is None else len(unreadable)
-        if frames is None or len(frames) == len(unreadable) == 1:
+        found = self._spool.read(name)
+        unreadable = [each for each in found or () if not each.is_readable]
+        self.aside += 1 if found is None else len(unreadable)
+        if found is None or len(found) == len(unreadable) == 1:
             self._spool.put_aside(name)
             return None
-        for frame in unreadable:
-            self._spool.write_aside(frame.delivery_id, frame.payload)
-        return [_build(frame) for frame in frames if frame not in unreadable]
+        for each in unreadable:
+            self._spool.write_aside(each.delivery_id, each.payload)
+        return [each for each in found if each.is_readable]
 
     def _commit(self) -> None:
         if self._deliveries:
@@ -108,10 +107,6 @@ class _TakingUp:
             except OSError:
                 self.failed.add(name)
         self._names, self._deliveries, self._size = [], [], 0
-
-
-def _build(frame: Frame) -> HookDelivery:
-    return build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin)
 
 
 class SpoolTaker:

@@ -19,15 +19,15 @@ from typing import Literal
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from turnlog.ingest.hook_facts import build_delivery, is_readable
 from turnlog.ingest.spool import Frame, Spool, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.taking_up import SpoolTaker
 from turnlog.server.errors import RequestError
 from turnlog.server.live_window import LiveWindow
 from turnlog.server.shapes.hooks import HookReceipt
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 __all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]
 
@@ -42,19 +42,12 @@ _LARGE = 1 << 20
 _LARGE_AT_ONCE = 4
 
 
-class _Arrived(Struct, frozen=True, gc=False):
-    delivery_id: str
-    payload: bytes
-    at_ns: int
-    origin: str
-
-
 class _Kept(Struct, frozen=True):
     aside: frozenset[str]
     deliveries: list[HookDelivery]
 
 
-_Waiting = tuple[_Arrived, "asyncio.Future[HookReceipt]"]
+_Waiting = tuple[Frame, "asyncio.Future[HookReceipt]"]
 
 
 class HookReceiver:
@@ -109,8 +102,8 @@ class HookReceiver:
         if delivery_id is None or not is_delivery_id(delivery_id):
             delivery_id = make_delivery_id()
         kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
-        at_ns = time.time_ns() if received_ns is None else received_ns
-        self._waiting.append((_Arrived(delivery_id, payload, at_ns, origin), kept))
+        at_ns = find_time(delivery_id, time.time_ns() if received_ns is None else received_ns)
+        self._waiting.append((Frame(delivery_id, at_ns, payload, origin), kept))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all(self.spool))
         return await kept
@@ -178,21 +171,15 @@ class HookReceiver:
                 logger.exception("a listener failed at a hook delivery")
 
 
-def _keep(spool: Spool, arrived: Sequence[_Arrived]) -> _Kept:
+def _keep(spool: Spool, arrived: Sequence[Frame]) -> _Kept:
     """Write what arrived to the disk, in one go; raises `OSError`."""
-    readable = [each for each in arrived if is_readable(each.payload)]
-    unreadable = [each for each in arrived if not is_readable(each.payload)]
+    built = [build_delivery(*astuple(each)) for each in arrived]
+    unreadable = [each for each in built if not each.is_readable]
     for each in unreadable:
         spool.write_aside(each.delivery_id, each.payload)
-    frames = [
-        Frame(each.delivery_id, find_time(each.delivery_id, each.at_ns), each.payload, each.origin)
-        for each in readable
-    ]
-    if frames:
-        spool.write(frames)
-    deliveries = [
-        build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin) for frame in frames
-    ]
+    deliveries = [each for each in built if each.is_readable]
+    if deliveries:
+        spool.write(deliveries)
     return _Kept(frozenset(each.delivery_id for each in unreadable), deliveries)
 
 
