@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from turnlog.store.identity import LOCAL
@@ -150,6 +151,48 @@ def test_whatever_comes_is_kept_as_it_came(store: SqliteStore, payload: bytes) -
     [kept] = store.list_deliveries(LOCAL)
     assert kept.payload == payload
     assert (kept.session_id, kept.event_name, kept.label) == ("", "", "Unreadable event")
+
+
+QUESTIONS = {
+    "numbers": DeliveryFilter(ids=[7, 9]),
+    "numbers in a session": DeliveryFilter(session_id="s1", ids=[7, 9], events_only=True),
+    "names": DeliveryFilter(delivery_ids=["d7", "d9"]),
+    "calls": DeliveryFilter(session_id="s1", tool_use_ids=["t7", "t9"]),
+    "times": DeliveryFilter(session_id="s1", since_ns=7, until_ns=9),
+    "the first": DeliveryFilter(session_id="s1", count=2),
+    "the first of all": DeliveryFilter(count=2),
+}
+
+
+@pytest.mark.parametrize("which", QUESTIONS.values(), ids=QUESTIONS)
+def test_finding_a_few_deliveries_takes_no_longer_with_many(tmp_path: Path, which: DeliveryFilter) -> None:
+    steps = []
+    for count in (20, 2000):
+        store = SqliteStore.open(tmp_path / f"{count}.db")
+        store.add_deliveries(LOCAL, [make("Stop", at, f"d{at}", tool_use_id=f"t{at}") for at in range(count)])
+        with counted_steps() as taken:
+            assert len(store.list_deliveries(LOCAL, which)) == 2
+        steps.append(sum(taken))
+        store.close()
+    assert steps[1] < 2 * steps[0]
+
+
+@contextmanager
+def counted_steps() -> Iterator[list[int]]:
+    """Count the steps of SQLite's machine in what new connections are asked."""
+    taken: list[int] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(
+            apsw.SQLITE_TRACE_PROFILE,
+            lambda event: taken.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]),
+        )
+
+    apsw.connection_hooks.append(watch)
+    try:
+        yield taken
+    finally:
+        apsw.connection_hooks.remove(watch)
 
 
 def test_labels_are_short(store: SqliteStore) -> None:

@@ -44,6 +44,7 @@ _CONDITIONS = {
     "ids": f"d.id {_AMONG.format(':ids')}",
 }
 """By the fields of `DeliveryFilter`."""
+_KEYS = "delivery_ids", "ids"
 _IS_EVENT = "d.event_name <> 'SessionEnd' AND d.notification_type IS NOT 'auth_success'"
 """As the view `hook_events` has it."""
 
@@ -71,10 +72,14 @@ def list_deliveries(connection: apsw.Connection, scope: Scope, which: DeliveryFi
     """Return the deliveries that are asked for, by time."""
     given = {name: getattr(which, name) for name in _CONDITIONS}
     values = {name: _pack(value) for name, value in given.items() if value is not None}
-    where = ["d.owner = :owner", *(_CONDITIONS[name] for name in values), *([_IS_EVENT] * which.events_only)]
+    keys = [_CONDITIONS[name] for name in values if name in _KEYS]
+    where = ["d.owner = :owner", *(_CONDITIONS[name] for name in values if name not in _KEYS)]
     hint = ""
-    if which.session_id is not None and which.ids is None and which.delivery_ids is None:
+    if keys:
+        where = [f"+{condition}" for condition in where]  # so that no index but that of the key is used
+    elif which.session_id is not None:
         hint = _OF_SESSION if which.tool_use_ids is None else _OF_CALLS
+    where += [*keys, *([_IS_EVENT] * which.events_only)]
     columns = {name: f"d.{name}" for name in _NAMES}
     if not which.payloads:
         columns["payload"] = "x''"
@@ -87,7 +92,8 @@ def list_deliveries(connection: apsw.Connection, scope: Scope, which: DeliveryFi
     """
     count = -1 if which.count is None else which.count
     rows = connection.execute(query, values | {"owner": scope.owner, "count": count, "first": which.first})
-    return [_build(dict(zip(_NAMES, row, strict=True))) for row in rows]
+    found = [(*cells, unpack_text(origin), number) for *cells, origin, number in rows]
+    return msgspec.convert(found, list[HookDelivery])
 
 
 def count_deliveries(connection: apsw.Connection, scope: Scope, session_id: str | None) -> int:
@@ -156,7 +162,3 @@ def _is_sayable(value: str | int) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _build(cells: dict[str, Any]) -> HookDelivery:
-    return msgspec.convert(cells | {"origin": unpack_text(cells["origin"])}, HookDelivery)

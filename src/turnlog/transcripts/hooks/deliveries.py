@@ -58,8 +58,11 @@ class Told(Struct, frozen=True, gc=False):
     """Of a delivery: what decides between those of the same time."""
 
 
-class HookDelivery(Struct, frozen=True, kw_only=True, dict=True):
-    """A payload that a hook was given, as it came, with what follows from it; `build_delivery` makes one."""
+class HookDelivery(Struct, frozen=True, kw_only=True, dict=True, array_like=True):
+    """A payload that a hook was given, as it came, with what follows from it; `build_delivery` makes one.
+
+    It is `array_like` because rows become deliveries field by field.
+    """
 
     delivery_id: str
     """The same for each attempt to deliver it."""
