@@ -14,7 +14,7 @@ import pytest
 from real_program.hooked import DOWN, HANGING, UP
 from real_program.recordings import Recording, make_once, run_apart
 from real_program.script import Scenario
-from turnlog.ingest.hook_choice import LEFT_OUT
+from turnlog.ingest.hook_install import LEFT_OUT
 from turnlog.messages.system import StopHookSummary
 from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import SqliteStore

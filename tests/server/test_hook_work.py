@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from server_app import Served, serving
 from turnlog.ingest.spool import Spool
-from turnlog.ingest.taking_up import take_up
+from turnlog.ingest.spool_import import import_spool
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
@@ -101,7 +101,7 @@ def test_what_lies_in_the_spool_is_decoded_once(store: CaredStore, tmp_path: Pat
         (folder / f"{name_delivery(number)}.json").write_bytes(payload)
     Spool(folder).write([build_delivery(name_delivery(at), at, each) for at, each in enumerate(batch)])
     decoded.take()
-    assert take_up(Spool(folder), store).added == COUNT
+    assert import_spool(Spool(folder), store).added == COUNT
     assert decoded.take() == [1] * COUNT
 
 

@@ -1,7 +1,7 @@
 """Receiving hook deliveries: on the disk before the answer, in the store soon after.
 
 What arrives while the disk is busy is gathered and written with one flush (group commit), into the spool, so
-that a hook never waits for whoever writes to the store. A thread takes the spool up, with whatever else lies
+that a hook never waits for whoever writes to the store. A thread imports the spool, with whatever else lies
 there: what hooks left while no server ran, and what a server that was killed had not brought into the store.
 """
 
@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from turnlog.ingest.spool import Frame, Spool, find_time, is_delivery_id, make_delivery_id
-from turnlog.ingest.taking_up import SpoolTaker
+from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.server.errors import RequestError
 from turnlog.server.live_window import LiveWindow
 from turnlog.server.shapes.hooks import HookReceipt
@@ -66,7 +66,7 @@ class HookReceiver:
         self.received = {"archive": 0, "aside": 0}
         """How many requests brought something, by what became of it."""
         self.spool = None if folder is None else Spool(folder)
-        self._taker = None if self.spool is None else SpoolTaker(self.spool, store, self._on_taken)
+        self._importer = None if self.spool is None else SpoolImporter(self.spool, store, self._on_imported)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hooks")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
@@ -75,15 +75,15 @@ class HookReceiver:
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def start(self) -> None:
-        """Begin to take the spool up."""
+        """Begin to import the spool."""
         self._loop = asyncio.get_running_loop()
-        if self._taker is not None:
-            self._taker.start()
+        if self._importer is not None:
+            self._importer.start()
 
     async def stop(self) -> None:
         """End; what is in the spool stays there."""
-        if self._taker is not None:
-            await asyncio.to_thread(self._taker.stop)
+        if self._importer is not None:
+            await asyncio.to_thread(self._importer.stop)
         self._thread.shutdown(wait=False)
 
     def limit(self, size: int | None) -> asyncio.Semaphore | None:
@@ -144,15 +144,15 @@ class HookReceiver:
                 future.set_result(HookReceipt(delivery_id=arrived.delivery_id, kept=place))
         for delivery in kept.deliveries:
             self._tell(delivery, stored=False)
-        if self._taker is not None and kept.deliveries:
-            self._taker.wake()
+        if self._importer is not None and kept.deliveries:
+            self._importer.wake()
 
-    def _on_taken(self, deliveries: Sequence[HookDelivery]) -> None:
-        """Hear from the taker's thread."""
+    def _on_imported(self, deliveries: Sequence[HookDelivery]) -> None:
+        """Hear from the importer's thread."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._note_taken, list(deliveries))
+            self._loop.call_soon_threadsafe(self._note_imported, list(deliveries))
 
-    def _note_taken(self, deliveries: Sequence[HookDelivery]) -> None:
+    def _note_imported(self, deliveries: Sequence[HookDelivery]) -> None:
         for delivery in deliveries:
             self._tell(delivery, stored=True)
         self.window.note_stored(deliveries)

@@ -17,7 +17,7 @@ from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.push.client import PushClient
 from turnlog.ingest.spool import Spool
-from turnlog.ingest.taking_up import take_up
+from turnlog.ingest.spool_import import import_spool
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
@@ -148,7 +148,7 @@ class StoredHooks:
     def push(self) -> int:
         """Push what is new in the archive, and return how many deliveries; raises `PushError`."""
         with suppress(BusyStoreError):  # it stays in the spool until the next time
-            take_up(self._spool, self._store)
+            import_spool(self._spool, self._store)
         sent = 0
         while changes := self._store.list_changes(LOCAL, self._after, 1000):
             told = (entry.session for entry in changes if entry.kind is ChangeKind.HOOK_DELIVERED)
