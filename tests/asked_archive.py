@@ -42,7 +42,6 @@ from command_line import invoke
 from golden import DATA
 from server_app import serving
 from turnlog.demo.installing import install
-from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
@@ -51,12 +50,12 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 Answers = dict[str, str]
 Rules = Mapping[str, Any]

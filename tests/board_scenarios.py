@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.hooks.deliveries import build_delivery
 
 SECOND = 1_000_000_000
 _numbers = itertools.count()

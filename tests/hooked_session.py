@@ -9,9 +9,9 @@ from typing import Any
 
 from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 HOOKED = "40010000-0000-4000-8000-00000000000a"
 HEARD = "4ea2d000-0000-4000-8000-00000000000a"

@@ -16,17 +16,16 @@ from msgspec import Struct
 
 from api_archive import Writer, call, say
 from server_app import Answer, Served, serving
-from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.people import Visibility
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 __all__ = [
     "PEOPLE",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from command_line import TURNLOG, environment, invoke, run
-from turnlog.ingest.hook_choice import LEFT_OUT, SINCE
+from turnlog.ingest.hook_install import LEFT_OUT, SINCE
 from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import SqliteStore
 from turnlog.transcripts.hooks.table import EVENTS

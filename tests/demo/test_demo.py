@@ -12,13 +12,12 @@ from turnlog.demo.installing import install, list_scenes
 from turnlog.demo.playing import play_live
 from turnlog.demo.plays.table import PLAYS
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.ingest.taking_up import take_up
+from turnlog.ingest.spool_import import import_spool
 from turnlog.messages import Dialect
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
-from turnlog.transcripts.hooks.states import advance
+from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -96,7 +95,7 @@ def test_the_rules_of_validation_find_nothing_wrong(tmp_path: Path) -> None:
 def test_hooks_tell_who_waits_for_a_person(tmp_path: Path) -> None:
     install(tmp_path / "claude", NOW, tmp_path / "home")
     with closing(open_store(tmp_path / "turnlog.db")) as store:
-        take_up(Spool(tmp_path / "home" / SPOOL), store)
+        import_spool(Spool(tmp_path / "home" / SPOOL), store)
         status = None
         for delivery in store.list_deliveries(LOCAL):
             status = advance(status, delivery)

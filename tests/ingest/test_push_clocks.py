@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ingest.push_processes import CollectorProcess, ServerProcess, await_that, check_bytes, opened
 from ingest.pushed_store import check_sound
-from turnlog.ingest.spool import SPOOL, Frame, Spool
+from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.identity import LOCAL
 from turnlog.testing.builders import make_lines
+from turnlog.transcripts.hooks.deliveries import build_delivery
 
 YEAR = 365 * 86_400
 
@@ -38,6 +39,6 @@ def work(machine: CollectorProcess, turn: int, delivered: dict[str, int]) -> Non
     now = time.time_ns() + int(machine.skew * 1e9)
     with (machine.project / "s.jsonl").open("ab") as file:
         file.write(make_lines(5, first=5 * turn, session_id="s"))
-    frame = Frame(f"{now}-{machine.home.name}", now, b'{"session_id":"s","hook_event_name":"Stop"}')
+    frame = build_delivery(f"{now}-{machine.home.name}", now, b'{"session_id":"s","hook_event_name":"Stop"}')
     Spool(machine.turnlog / SPOOL).write([frame])
     delivered[frame.delivery_id] = now

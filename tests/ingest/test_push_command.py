@@ -26,12 +26,13 @@ from ingest.pushed_store import check_same, check_sound
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.spool import SPOOL, Frame, Spool
+from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSource
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_sessions
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, build_delivery
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def test_hook_deliveries_leave_the_spool_when_they_are_there(
     spool = Spool(machine.turnlog / SPOOL)
     now = time.time_ns()
     frames = [
-        Frame(f"{now + number}-x", now + number, payload(machine, f"spooled-{now}", number))
+        build_delivery(f"{now + number}-x", now + number, payload(machine, f"spooled-{now}", number))
         for number in range(5)
     ]
     for frame in frames:
@@ -125,12 +126,12 @@ def test_hook_deliveries_leave_the_spool_when_they_are_there(
     large = json.dumps(
         {"session_id": f"spooled-{now}", "hook_event_name": "Stop", "text": "x" * (6 << 20)}
     ).encode()
-    spool.write([Frame(f"{now + 10}-z", now + 10, large)])
+    spool.write([build_delivery(f"{now + 10}-z", now + 10, large)])
     push(machine, server)
     assert spool.count().waiting == 0
     with opened(server) as store:
         await_that(lambda: store.count_deliveries(LOCAL, f"spooled-{now}") == 7)
-        kept = store.list_deliveries(LOCAL, f"spooled-{now}")
+        kept = store.list_deliveries(LOCAL, DeliveryFilter(session_id=f"spooled-{now}"))
         assert [each.received_ns - now for each in kept] == [0, 1, 2, 3, 4, 9, 10]
         assert [each.payload for each in kept[:5]] == [frame.payload for frame in frames]
 
@@ -149,13 +150,13 @@ def test_what_the_archive_has_is_pushed_too(machine: CollectorProcess, server: S
     content = old.read_bytes()
     now = time.time_ns()
     spool = Spool(machine.turnlog / SPOOL)
-    spool.write([Frame(f"{now}-a", now, payload(machine, f"taken-{now}", 0))])
+    spool.write([build_delivery(f"{now}-a", now, payload(machine, f"taken-{now}", 0))])
     env = {"TURNLOG_HOME": os.fspath(machine.turnlog), "CLAUDE_CONFIG_DIR": os.fspath(machine.claude)}
     assert run("sync", env=env).returncode == 0
     assert spool.count().waiting == 0
     old.unlink()
     assert run("sync", env=env).returncode == 0
-    spool.write([Frame(f"{now + 1}-a", now + 1, payload(machine, f"taken-{now}", 1))])
+    spool.write([build_delivery(f"{now + 1}-a", now + 1, payload(machine, f"taken-{now}", 1))])
     for _ in range(2):
         push(machine, server)
         found = find(server, machine, old)
@@ -179,8 +180,8 @@ def test_what_is_excluded_is_never_sent(machine: CollectorProcess, server: Serve
     secret.write_bytes(json.dumps({**told, "cwd": "/secret/project"}).encode() + b"\n")
     now = time.time_ns()
     spool = Spool(machine.turnlog / SPOOL)
-    spool.write([Frame(f"{now}-s", now, payload(machine, f"excluded-{now}", 0, "/secret/project"))])
-    spool.write([Frame(f"{now + 1}-s", now + 1, payload(machine, f"excluded-{now}", 1))])
+    spool.write([build_delivery(f"{now}-s", now, payload(machine, f"excluded-{now}", 0, "/secret/project"))])
+    spool.write([build_delivery(f"{now + 1}-s", now + 1, payload(machine, f"excluded-{now}", 1))])
     push(machine, server)
     assert find(server, machine, plain) is not None
     assert find(server, machine, secret) is None

@@ -16,10 +16,11 @@ from ingest.push_processes import CollectorProcess, ServerProcess, await_that, c
 from ingest.push_recorder import Recorder, make_delivery, write_on
 from ingest.pushed_store import check_sound
 from turnlog.ingest.push.status import PushPhase, read_status
-from turnlog.ingest.spool import SPOOL, Frame, Spool
+from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Place
 from turnlog.store.opening import open_store
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, build_delivery
 
 LONG_PAUSE = 5.0
 """Seconds."""
@@ -38,7 +39,7 @@ class Machine(CollectorProcess):
         write_on(self._chance, self.project / f"s{self._chance.randrange(4)}.jsonl")
         if self._chance.random() < 0.3:
             delivery = make_delivery(self._chance)
-            self._spool.write([Frame(delivery.delivery_id, delivery.received_ns, delivery.payload)])
+            self._spool.write([build_delivery(delivery.delivery_id, delivery.received_ns, delivery.payload)])
             self.delivered[delivery.delivery_id] = delivery.payload
 
 
@@ -89,7 +90,8 @@ class World:
         with opened(self.server) as store:
             for machine in self.machines:
                 await_that(lambda m=machine: self._has_all(store, m))  # type: ignore[misc]
-            await_that(lambda: len(store.number_deliveries(LOCAL, list(delivered))) == len(delivered))
+            which = DeliveryFilter(delivery_ids=list(delivered))
+            await_that(lambda: len(store.list_deliveries(LOCAL, which)) == len(delivered))
 
     def _has_all(self, store: CaredStore, machine: Machine) -> bool:
         if has_all(store, machine.origin, machine.list_files()):
@@ -140,9 +142,7 @@ def check_all(store: CaredStore, world: World) -> str:
 
 
 def _list_deliveries(store: CaredStore) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    while page := store.list_deliveries(LOCAL, first=len(found)):
-        found += [(each.delivery_id, each.payload) for each in page]
+    found = [(each.delivery_id, each.payload) for each in store.list_deliveries(LOCAL)]
     assert len(found) == store.count_deliveries(LOCAL)
     return found
 

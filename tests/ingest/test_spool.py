@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
-from turnlog.ingest.spool import LARGEST, Frame, Spool, SpoolCounts, find_time, is_delivery_id, make_delivery_id
-from turnlog.ingest.taking_up import SpoolTaker, Taken, take_up
-from turnlog.store.hooks import HookDelivery
+from turnlog.ingest.spool import LARGEST, Spool, SpoolCounts, find_time, is_delivery_id, make_delivery_id
+from turnlog.ingest.spool_import import Imported, SpoolImporter, import_spool
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.sqlite import SqliteStore
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 NOW = 1_790_000_000_123_456_789
 
@@ -48,7 +48,7 @@ def put(spool: Spool, name: str | bytes, content: bytes = b"") -> Path:
 
 
 def list_ids(store: SqliteStore) -> list[str]:
-    return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL, count=1_000_000)]
+    return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL)]
 
 
 def list_aside(spool: Spool) -> list[str]:
@@ -59,36 +59,36 @@ def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: SqliteS
     put(spool, f"{NOW}-a1.json", make_payload("PreToolUse", tool_name="Bash"))
     put(spool, f"{NOW + 5}-a2.json")
     assert spool.count() == SpoolCounts(2, 0)
-    assert take_up(spool, store) == Taken(added=2)
+    assert import_spool(spool, store) == Imported(added=2)
     first, second = store.list_deliveries(LOCAL)
     assert (first.delivery_id, first.received_ns, first.tool_name) == (f"{NOW}-a1", NOW, "Bash")
     assert first.payload == make_payload("PreToolUse", tool_name="Bash")
     assert second.received_ns == NOW + 5
     assert os.listdir(spool.folder) == []
-    assert take_up(spool, store) == Taken()
+    assert import_spool(spool, store) == Imported()
 
 
 def test_there_may_be_no_spool_at_all(spool: Spool, store: SqliteStore) -> None:
-    assert take_up(spool, store) == Taken()
+    assert import_spool(spool, store) == Imported()
     assert spool.count() == SpoolCounts(0, 0)
 
 
 def test_a_batch_holds_many_and_is_private(spool: Spool, store: SqliteStore) -> None:
-    frames = [Frame(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
+    frames = [build_delivery(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
     name = spool.write(frames)
     assert spool.folder.stat().st_mode & 0o777 == 0o700
     assert (spool.folder / name).stat().st_mode & 0o777 == 0o600
-    assert spool.read(name) == frames
-    assert take_up(spool, store) == Taken(added=50)
+    assert spool.read(name) == Spool(spool.folder).read(name) == frames
+    assert import_spool(spool, store) == Imported(added=50)
     assert [delivery.payload for delivery in store.list_deliveries(LOCAL)] == [f.payload for f in frames]
 
 
 def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: SqliteStore) -> None:
     put(spool, f"{NOW}-a1.json")
-    spool.write([Frame(f"{NOW}-a1", NOW, make_payload())])
-    assert take_up(spool, store).added == 1
+    spool.write([build_delivery(f"{NOW}-a1", NOW, make_payload())])
+    assert import_spool(spool, store).added == 1
     put(spool, f"{NOW}-a1.json")
-    assert take_up(spool, store).added == 0
+    assert import_spool(spool, store).added == 0
     assert list_ids(store) == [f"{NOW}-a1"]
 
 
@@ -107,29 +107,33 @@ def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: Sqlite
 def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: SqliteStore, content: bytes) -> None:
     put(spool, f"{NOW}-bad.json", content)
     put(spool, f"{NOW}-good.json")
-    assert take_up(spool, store) == Taken(added=1, aside=1)
+    assert import_spool(spool, store) == Imported(added=1, aside=1)
     assert (spool.folder / "aside" / f"{NOW}-bad.json").read_bytes() == content
     assert spool.count() == SpoolCounts(0, 1)
 
 
 def test_an_empty_file_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
     put(spool, f"{NOW}-empty.json").write_bytes(b"")
-    assert take_up(spool, store) == Taken(aside=1)
+    assert import_spool(spool, store) == Imported(aside=1)
 
 
 def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: SqliteStore) -> None:
-    frames = [Frame("1-a", NOW, make_payload()), Frame("1-b", NOW, b"bad"), Frame("1-c", NOW, make_payload())]
+    frames = [
+        build_delivery("1-a", NOW, make_payload()),
+        build_delivery("1-b", NOW, b"bad"),
+        build_delivery("1-c", NOW, make_payload()),
+    ]
     spool.write(frames)
-    assert take_up(spool, store) == Taken(added=2, aside=1)
+    assert import_spool(Spool(spool.folder), store) == Imported(added=2, aside=1)
     assert list_ids(store) == ["1-a", "1-c"]
     assert (spool.folder / "aside" / "1-b.json").read_bytes() == b"bad"
 
 
 def test_a_damaged_batch_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
-    name = spool.write([Frame("1-a", NOW, make_payload())])
+    name = spool.write([build_delivery("1-a", NOW, make_payload())])
     path = spool.folder / name
     path.write_bytes(path.read_bytes()[:-3])
-    assert take_up(spool, store) == Taken(aside=1)
+    assert import_spool(Spool(spool.folder), store) == Imported(aside=1)
 
 
 HOSTILE = [
@@ -153,7 +157,7 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: SqliteStore, name: bytes) -> None:
     put(spool, name)
-    assert take_up(spool, store) == Taken(aside=1)
+    assert import_spool(spool, store) == Imported(aside=1)
     assert list_aside(spool) == [os.fsdecode(name)]
 
 
@@ -164,7 +168,7 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: SqliteStore, tmp_
     (spool.folder / f"{NOW}-link.json").symlink_to(secret)
     os.mkfifo(spool.folder / f"{NOW}-pipe.json")
     (spool.folder / f"{NOW}-folder.json").mkdir()
-    assert take_up(spool, store) == Taken(aside=2)
+    assert import_spool(spool, store) == Imported(aside=2)
     assert list_ids(store) == []
     assert secret.exists()
 
@@ -172,23 +176,23 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: SqliteStore, tmp_
 def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: SqliteStore) -> None:
     path = put(spool, f"{NOW}-large.json")
     os.truncate(path, LARGEST + 1)
-    assert take_up(spool, store) == Taken(aside=1)
+    assert import_spool(spool, store) == Imported(aside=1)
 
 
 def test_what_is_aside_already_is_not_written_over(spool: Spool, store: SqliteStore) -> None:
     for content in (b"one", b"two"):
         put(spool, f"{NOW}-bad.json", content)
-        take_up(spool, store)
+        import_spool(spool, store)
     kept = {(spool.folder / "aside" / name).read_bytes() for name in list_aside(spool)}
     assert kept == {b"one", b"two"}
 
 
 def test_what_is_being_written_is_left_alone_until_it_is_abandoned(spool: Spool, store: SqliteStore) -> None:
     path = put(spool, f".{NOW}-a.tmp", b'{"half')
-    assert take_up(spool, store) == Taken()
+    assert import_spool(spool, store) == Imported()
     assert path.exists()
     os.utime(path, (time.time() - 7200,) * 2)
-    take_up(spool, store)
+    import_spool(spool, store)
     assert list_aside(spool) == [f"{NOW}-a.tmp"]
     assert spool.count() == SpoolCounts(0, 1)
 
@@ -204,20 +208,20 @@ def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store
     put(spool, f"{NOW}-a.json")
     failing = FailingStore.open(tmp_path / "other.db")
     with pytest.raises(StoreError, match="full"):
-        take_up(spool, failing)
+        import_spool(spool, failing)
     failing.close()
     assert spool.count().waiting == 1
-    assert take_up(spool, store).added == 1
+    assert import_spool(spool, store).added == 1
 
 
 def test_who_is_told_is_told_before_the_file_goes(spool: Spool, store: SqliteStore) -> None:
     path = put(spool, f"{NOW}-a.json")
     told: list[tuple[str, bool, list[str]]] = []
 
-    def on_taken(deliveries: Sequence[HookDelivery]) -> None:
+    def on_imported(deliveries: Sequence[HookDelivery]) -> None:
         told.extend((delivery.delivery_id, path.exists(), list_ids(store)) for delivery in deliveries)
 
-    take_up(spool, store, on_taken=on_taken)
+    import_spool(spool, store, on_imported=on_imported)
     assert told == [(f"{NOW}-a", True, [f"{NOW}-a"])]
 
 
@@ -228,7 +232,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(spool: Spool, monkeypatc
     monkeypatch.setattr(os, "fsync", fail)
     spool.folder.mkdir()
     with pytest.raises(OSError, match="No space"):
-        spool.write([Frame("1-a", 1, b"{}")])
+        spool.write([build_delivery("1-a", 1, b"{}")])
     assert os.listdir(spool.folder) == []
 
 
@@ -238,14 +242,14 @@ def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: SqliteSto
     spool.folder.chmod(0o500)
     try:
         with pytest.raises(PermissionError):
-            spool.write([Frame("1-a", 1, make_payload())])
-        assert take_up(spool, store) == Taken(added=1, failed=1)
-        assert take_up(spool, store) == Taken(failed=1)
+            spool.write([build_delivery("1-a", 1, make_payload())])
+        assert import_spool(spool, store) == Imported(added=1, failed=1)
+        assert import_spool(spool, store) == Imported(failed=1)
     finally:
         spool.folder.chmod(0o700)
 
 
-def test_files_that_cannot_be_removed_are_taken_up_once(
+def test_files_that_cannot_be_removed_are_imported_once(
     spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Spool, name: str) -> None:
@@ -254,8 +258,8 @@ def test_files_that_cannot_be_removed_are_taken_up_once(
     monkeypatch.setattr(Spool, "remove", fail)
     for number in range(20):
         put(spool, f"{NOW + number}-a.json")
-    assert take_up(spool, store) == Taken(added=20, failed=20)
-    assert take_up(spool, store) == Taken(added=0, failed=20)
+    assert import_spool(spool, store) == Imported(added=20, failed=20)
+    assert import_spool(spool, store) == Imported(added=0, failed=20)
 
 
 def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path) -> None:
@@ -263,11 +267,11 @@ def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path
     for number in range(count):
         put(spool, f"{NOW + number}-a.json", make_payload(n=number))
     told: list[str] = []
-    taken: list[Taken] = []
+    taken: list[Imported] = []
 
     def take() -> None:
         own = SqliteStore.open(tmp_path / "turnlog.db")
-        taken.append(take_up(spool, own, on_taken=lambda new: told.extend(d.delivery_id for d in new)))
+        taken.append(import_spool(spool, own, on_imported=lambda new: told.extend(d.delivery_id for d in new)))
         own.close()
 
     SqliteStore.open(tmp_path / "turnlog.db").close()
@@ -296,7 +300,7 @@ def test_memory_does_not_grow_with_the_number_of_files(
         for number in range(total - left[0], total):
             yield f"{NOW + number}-abcdef.json"
 
-    def read(self: Spool, name: str) -> list[Frame]:
+    def read(self: Spool, name: str) -> list[HookDelivery]:
         left[0] -= 1
         return []
 
@@ -304,16 +308,16 @@ def test_memory_does_not_grow_with_the_number_of_files(
     monkeypatch.setattr(Spool, "read", read)
     monkeypatch.setattr(Spool, "remove", lambda self, name: None)
     tracemalloc.start()
-    take_up(spool, store)
+    import_spool(spool, store)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert left == [0]
     assert peak < 4 << 20
 
 
-def test_a_taker_takes_up_what_is_there_and_what_comes(spool: Spool, store: SqliteStore) -> None:
+def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: SqliteStore) -> None:
     put(spool, f"{NOW}-a.json")
-    taker = SpoolTaker(spool, store)
+    taker = SpoolImporter(spool, store)
     taker.start()
     try:
         wait_for(lambda: list_ids(store) == [f"{NOW}-a"])
@@ -324,7 +328,7 @@ def test_a_taker_takes_up_what_is_there_and_what_comes(spool: Spool, store: Sqli
         taker.stop()
 
 
-def test_a_taker_goes_on_after_a_failure(
+def test_an_importer_goes_on_after_a_failure(
     spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     fails = [True]
@@ -337,7 +341,7 @@ def test_a_taker_goes_on_after_a_failure(
 
     monkeypatch.setattr(SqliteStore, "add_deliveries", add_or_fail)
     put(spool, f"{NOW}-a.json")
-    taker = SpoolTaker(spool, store)
+    taker = SpoolImporter(spool, store)
     taker.start()
     try:
         wait_for(lambda: "busy" in caplog.text)

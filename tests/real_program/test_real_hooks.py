@@ -14,11 +14,11 @@ import pytest
 from real_program.hooked import DOWN, HANGING, UP
 from real_program.recordings import Recording, make_once, run_apart
 from real_program.script import Scenario
-from turnlog.ingest.hook_choice import LEFT_OUT
+from turnlog.ingest.hook_install import LEFT_OUT
 from turnlog.messages.system import StopHookSummary
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import SqliteStore
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
 from turnlog.transcripts.hooks.table import EVENTS
 from turnlog.transcripts.usage.pricing import Prices
@@ -56,7 +56,7 @@ def scenario(request: pytest.FixtureRequest) -> Scenario:
 
 
 def list_deliveries(store: SqliteStore, scenario: Scenario) -> list[HookDelivery]:
-    return store.list_deliveries(LOCAL, scenario.session_id)
+    return store.list_deliveries(LOCAL, DeliveryFilter(session_id=scenario.session_id))
 
 
 def as_text(payload: Any) -> str:

@@ -16,9 +16,9 @@ from server_app import Answer, Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.server.receiving import HookReceiver
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 NOW = 1_790_000_000_123_456_789
 
@@ -66,8 +66,8 @@ def hooked(tmp_path: Path) -> Iterator[Hooked]:
 
 
 def test_a_delivery_is_on_the_disk_when_it_is_answered(hooked: Hooked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(hooked.receiver._taker), "wake", lambda self: None)
-    hooked.receiver._taker.stop()  # type: ignore[union-attr]
+    monkeypatch.setattr(type(hooked.receiver._importer), "wake", lambda self: None)
+    hooked.receiver._importer.stop()  # type: ignore[union-attr]
     answer = hooked.post(event("Stop"), f"{NOW}-a1")
     assert answer.status == 200
     assert answer.json == {"delivery_id": f"{NOW}-a1", "kept": "archive"}
@@ -211,7 +211,7 @@ def test_events_have_the_shape_of_the_spec(hooked: Hooked) -> None:
 def test_an_event_is_seen_at_once_though_the_store_cannot_be_written(
     hooked: Hooked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hooked.receiver._taker.stop()  # type: ignore[union-attr]
+    hooked.receiver._importer.stop()  # type: ignore[union-attr]
     hooked.post(event("PreToolUse", tool_name="Bash"), f"{NOW}-1")
     hooked.store.add_deliveries(LOCAL, [])
     hooked.post(event("Notification", notification_type="auth_success"), f"{NOW}-2")
@@ -224,7 +224,7 @@ def test_a_session_that_nobody_knows_is_not_found(hooked: Hooked) -> None:
     assert hooked.served.get("/api/sessions/nobody-knows/hook-events").status == 404
 
 
-def test_what_lies_in_the_spool_is_taken_up_while_the_server_runs(hooked: Hooked) -> None:
+def test_what_lies_in_the_spool_is_imported_while_the_server_runs(hooked: Hooked) -> None:
     told: list[HookDelivery] = []
     hooked.receiver.listeners.append(told.append)
     hooked.spool.folder.mkdir(mode=0o700)
@@ -285,7 +285,7 @@ def test_all_payloads_of_the_corpus_are_accepted_and_stored(
             assert answer.json["kept"] == "archive"
             sent[answer.json["delivery_id"]] = body
     hooked.wait_stored(len(sent))
-    kept = hooked.store.list_deliveries(LOCAL, count=10_000)
+    kept = hooked.store.list_deliveries(LOCAL)
     assert all(delivery.payload == sent[delivery.delivery_id] for delivery in kept)
     assert len(kept) == len(sent)
     report(f"{len(kept)} payloads in the archive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnlog.server.live_window import LiveWindow
-from turnlog.store.hooks import HookDelivery
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 
 def make(

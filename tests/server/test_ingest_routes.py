@@ -43,6 +43,7 @@ from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 ORIGIN, OTHER = "a" * 32, "b" * 32
 ZSTD = zstandard.ZstdCompressor()
@@ -401,7 +402,7 @@ def test_hook_deliveries_are_kept_once_and_when_they_were(machine: Machine, stor
         assert (answer.status, answer.json) == (200, {"kept": 3, "missing": []})
     while store.count_deliveries(LOCAL, "pushed") < 3:
         time.sleep(0.01)
-    kept = store.list_deliveries(LOCAL, "pushed")
+    kept = store.list_deliveries(LOCAL, DeliveryFilter(session_id="pushed"))
     assert [(each.received_ns, each.payload) for each in kept] == [
         (at, each.payload) for at, each in zip(times, given, strict=True)
     ]

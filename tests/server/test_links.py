@@ -18,13 +18,13 @@ from api_archive import Writer, call, picture, say
 from live_client import listening
 from server_app import Answer
 from team_worlds import AT_NS, Told, World, making_world, name_machine, write_files
-from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
 from turnlog.server.schema import build_schema
 from turnlog.store.identity import LOCAL
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.hooks.deliveries import build_delivery
 
 SHOWN = Told(number=1, person="ben", project="web", hooks=1)
 OTHER = Told(number=2, person="ben", project="web", chosen=Visibility.TEAM)

@@ -29,6 +29,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 SESSION = "5b8ee9a0-0000-4000-8000-{:012d}"
 _numbers = iter(range(1, 1 << 20))
@@ -176,7 +177,7 @@ def test_deliveries_say_where_they_come_from_and_are_known_to_their_person_alone
     names.append(names[0] + "x")
     while pushed.store.count_deliveries(LOCAL, session_id) < 2:
         time.sleep(0.01)
-    kept = pushed.store.list_deliveries(LOCAL, session_id, first=0, count=9)
+    kept = pushed.store.list_deliveries(LOCAL, DeliveryFilter(session_id=session_id))
     assert {each.origin for each in kept} == {mine}
     assert pushed.push_hooks(ben, mine, offered=tuple(names))[1] == frozenset()
     assert pushed.push_hooks(cleo, theirs, offered=tuple(names))[1] == frozenset(names)

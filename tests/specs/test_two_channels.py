@@ -12,11 +12,11 @@ from reader_views import ask, write_002
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.board.columns import Column, Evidence, SessionState, name_state
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 from turnlog.transcripts.hooks.table import find_rule
 
 SESSION = "/api/sessions/session-002"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
-from turnlog.ingest.hook_facts import build_delivery
-from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import LOCAL
 from turnlog.store.sqlite import SqliteStore
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 
 SECOND = 1_000_000_000
 
@@ -26,6 +29,13 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 def make(name: str, at: int = SECOND, delivery_id: object = "", **fields: object) -> HookDelivery:
     payload = json.dumps({"session_id": "s1", "hook_event_name": name, **fields}).encode()
     return build_delivery(str(delivery_id or f"{name}-{at}"), at, payload)
+
+
+def list_events(folder: Path) -> list[dict[str, Any]]:
+    """Return spec 002's table, as whoever opens the file sees it."""
+    with closing(sqlite3.connect(folder / "turnlog.db")) as database:
+        database.row_factory = sqlite3.Row
+        return [dict(row) for row in database.execute("SELECT * FROM hook_events")]
 
 
 ALL, INPUT, NONE = "all", "input", "none"
@@ -75,24 +85,45 @@ TABLE: list[tuple[str, dict[str, object], str, str, object]] = [
 
 @pytest.mark.parametrize(("name", "fields", "group", "label", "context"), TABLE)
 def test_each_event_of_the_spec_is_told_as_its_table_says(
-    store: SqliteStore, name: str, fields: dict[str, object], group: str, label: str, context: object
+    store: SqliteStore,
+    tmp_path: Path,
+    name: str,
+    fields: dict[str, object],
+    group: str,
+    label: str,
+    context: object,
 ) -> None:
     delivery = make(name, 7 * SECOND + 5, **fields)
     assert store.add_deliveries(LOCAL, [delivery]) == 1
-    [event] = store.list_hook_events(LOCAL, "s1")
+    [event] = list_events(tmp_path)
     expected = {ALL: fields, INPUT: fields.get("tool_input"), NONE: None}.get(str(context), context)
-    found = None if event.context is None else json.loads(event.context)
-    assert found == expected
-    assert event == HookEvent(
-        id=1,
-        session_id="s1",
-        timestamp=7,
-        event_name=name,
-        tool_name="Bash" if "tool_name" in fields else None,
-        label=label,
-        group_name=group,
-        context=event.context,
-    )
+    found = event.pop("context")
+    assert (None if found is None else json.loads(found)) == expected
+    assert event == {
+        "id": store.list_deliveries(LOCAL)[0].id,
+        "session_id": "s1",
+        "timestamp": 7,
+        "event_name": name,
+        "tool_name": "Bash" if "tool_name" in fields else None,
+        "label": label,
+        "group_name": group,
+    }
+
+
+def test_the_view_has_the_events_that_a_store_lists(store: SqliteStore, tmp_path: Path) -> None:
+    """What has no label or group is told by its name, and as autonomous (section 4.1)."""
+    quiet = HookDelivery(delivery_id="q", received_ns=9 * SECOND, session_id="s1", event_name="SomethingNew")
+    others = [make(name, at * SECOND) for at, name in enumerate(("SessionEnd", "Stop", "SessionStart"), 1)]
+    signed_in = make("Notification", 5 * SECOND, notification_type="auth_success")
+    store.add_deliveries(LOCAL, [quiet, *others, signed_in])
+    listed = store.list_deliveries(LOCAL, DeliveryFilter(session_id="s1", events_only=True))
+    events = {event["id"]: event for event in list_events(tmp_path)}
+    assert [each.event_name for each in listed] == ["Stop", "SessionStart", "SomethingNew"]
+    assert {each.id: each.event_name for each in listed} == {
+        number: event["event_name"] for number, event in events.items()
+    }
+    told = events[listed[-1].id]
+    assert (told["timestamp"], told["label"], told["group_name"]) == (9, "SomethingNew", "autonomous")
 
 
 @pytest.mark.parametrize("name", ["SubagentStop", "TeammateIdle", "TaskCompleted"])
@@ -108,6 +139,7 @@ def test_what_is_metadata_only_has_no_group_of_its_own(name: str) -> None:
         b"[]",
         b"{}",
         b'{"hook_event_name":1,"session_id":[]}',
+        b'{"hook_event_name":["Stop"],"session_id":{}}',
         b"\xff",
         b"[" * 5000,
         b'"\\ud800"',
@@ -119,6 +151,48 @@ def test_whatever_comes_is_kept_as_it_came(store: SqliteStore, payload: bytes) -
     [kept] = store.list_deliveries(LOCAL)
     assert kept.payload == payload
     assert (kept.session_id, kept.event_name, kept.label) == ("", "", "Unreadable event")
+
+
+QUESTIONS = {
+    "numbers": DeliveryFilter(ids=[7, 9]),
+    "numbers in a session": DeliveryFilter(session_id="s1", ids=[7, 9], events_only=True),
+    "names": DeliveryFilter(delivery_ids=["d7", "d9"]),
+    "calls": DeliveryFilter(session_id="s1", tool_use_ids=["t7", "t9"]),
+    "times": DeliveryFilter(session_id="s1", since_ns=7, until_ns=9),
+    "the first": DeliveryFilter(session_id="s1", count=2),
+    "the first of all": DeliveryFilter(count=2),
+}
+
+
+@pytest.mark.parametrize("which", QUESTIONS.values(), ids=QUESTIONS)
+def test_finding_a_few_deliveries_takes_no_longer_with_many(tmp_path: Path, which: DeliveryFilter) -> None:
+    steps = []
+    for count in (20, 2000):
+        store = SqliteStore.open(tmp_path / f"{count}.db")
+        store.add_deliveries(LOCAL, [make("Stop", at, f"d{at}", tool_use_id=f"t{at}") for at in range(count)])
+        with counted_steps() as taken:
+            assert len(store.list_deliveries(LOCAL, which)) == 2
+        steps.append(sum(taken))
+        store.close()
+    assert steps[1] < 2 * steps[0]
+
+
+@contextmanager
+def counted_steps() -> Iterator[list[int]]:
+    """Count the steps of SQLite's machine in what new connections are asked."""
+    taken: list[int] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(
+            apsw.SQLITE_TRACE_PROFILE,
+            lambda event: taken.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]),
+        )
+
+    apsw.connection_hooks.append(watch)
+    try:
+        yield taken
+    finally:
+        apsw.connection_hooks.remove(watch)
 
 
 def test_labels_are_short(store: SqliteStore) -> None:

@@ -15,6 +15,7 @@ from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 from turnlog.transcripts.records import LineRecord
 
 KEPT = frozenset(
@@ -246,7 +247,9 @@ def test_what_hooks_delivered_before_is_linked_to_its_calls(tmp_path: Path) -> N
         )
     connection.close()
     store = SqliteStore.open(path)
-    found = [(each.delivery_id, each.tool_use_id, each.agent_id) for each in store.list_deliveries(LOCAL, "s")]
+    own = DeliveryFilter(session_id="s")
+    found = [(each.delivery_id, each.tool_use_id, each.agent_id) for each in store.list_deliveries(LOCAL, own)]
     assert found == [("1", "toolu_1", "a1"), ("2", None, None), ("3", None, None)]
-    assert [each.delivery_id for each in store.list_deliveries_of(LOCAL, "s", ["toolu_1"])] == ["1"]
+    about = DeliveryFilter(session_id="s", tool_use_ids=["toolu_1"])
+    assert [each.delivery_id for each in store.list_deliveries(LOCAL, about)] == ["1"]
     store.close()

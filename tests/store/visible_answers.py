@@ -22,7 +22,7 @@ from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.report import Grouping
 from turnlog.testing.answers import Answers, collect_answers
-from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told
 
 __all__ = ["ask_everything"]
 
@@ -57,8 +57,8 @@ def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], p
 
 def _number(store: CaredStore, scope: Scope) -> dict[int, str]:
     """Return the ids of deliveries by their numbers, those that are not seen as well."""
-    ids = [f"{scope.owner}/{at:03}" for at in range(9)]
-    return {number: name for name, number in store.number_deliveries(Scope(scope.owner), ids).items()}
+    which = DeliveryFilter(delivery_ids=[f"{scope.owner}/{at:03}" for at in range(9)])
+    return {each.id: each.delivery_id for each in store.list_deliveries(Scope(scope.owner), which)}
 
 
 def _tell(found: object) -> str:
@@ -134,18 +134,21 @@ def _ask_hooks(
     def name(facts: Iterable[Any]) -> list[object]:
         return [(numbers[fact.id], replace(fact, id=0)) for fact in facts]
 
-    found: list[object] = [*store.list_deliveries(scope), store.count_deliveries(scope)]
-    found += [sorted(store.number_deliveries(scope, list(numbers.values())))]
-    found += [each.session_id for each in store.list_hook_sessions(scope, 0)]
+    def ask(**asked: Any) -> list[object]:
+        return name(store.list_deliveries(scope, DeliveryFilter(**asked)))
+
+    found: list[object] = [*ask(), store.count_deliveries(scope)]
+    found += [ask(delivery_ids=list(numbers.values())), ask(ids=list(numbers))]
+    found += store.list_hook_sessions(scope, 0)
     for each in _IDS:
         calls = [f"call-{each}-main-1"]
         told = [Told("PreToolUse", call, time) for call in (None, *calls) for time in _TIMES]
         found += [
-            store.list_deliveries(scope, each),
-            store.list_deliveries_between(scope, each, 0, 1 << 62),
-            store.list_deliveries_of(scope, each, calls),
+            ask(session_id=each),
+            ask(session_id=each, since_ns=0, until_ns=1 << 62),
+            ask(session_id=each, tool_use_ids=calls),
+            ask(session_id=each, events_only=True, payloads=False),
             store.count_deliveries(scope, each),
-            name(store.list_hook_events(scope, each)),
         ]
         with store.open_session(scope, "of nobody", hooks=each) as session:
             found += [name(session.list_hooks_at([*numbers])), name(session.list_hooks_near(told))]

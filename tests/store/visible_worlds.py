@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import Scope, Viewer
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
 from turnlog.testing.builders import make_batch, make_line
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["NAMES", "Session", "World", "list_seen", "put_into", "tell_id", "worlds"]
 

@@ -12,6 +12,7 @@ import golden
 import strategies
 import turnlog
 from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.hooks.deliveries import build_delivery
 from turnlog.transcripts.lines.passages import (
     Passage,
     PassageKind,
@@ -225,6 +226,11 @@ def test_unknown_and_broken_lines_stay_visible() -> None:
     assert passages(b'{"type":"user","message') == [("notice", 0, '{"type":"user","message')]
 
 
+def search(payload: bytes) -> list[Passage]:
+    """Return what is searched of what a hook was given."""
+    return list_hook_passages(build_delivery("1-a", 1, payload))
+
+
 def test_what_hooks_are_told() -> None:
     payload = {
         "hook_event_name": "PreToolUse",
@@ -234,17 +240,20 @@ def test_what_hooks_are_told() -> None:
         "tool_input": {"command": "make tea"},
     }
     expected = [Passage(PassageKind.HOOK, 0, "PreToolUse\nBash\nmake tea")]
-    assert list_hook_passages(json.dumps(payload).encode()) == expected
+    assert search(json.dumps(payload).encode()) == expected
     assert list_passages(turnlog.decode(json.dumps(payload))) == expected
     payload["hook_event_name"] = "PostToolUseFailure"
-    assert list_hook_passages(json.dumps(payload).encode())[0].is_error
-    assert list_hook_passages(b"{torn") == [Passage(PassageKind.HOOK, 0, "{torn")]
-    assert list_hook_passages(b"") == list_hook_passages(b"{}") == []
+    assert search(json.dumps(payload).encode())[0].is_error
+    assert search(b"{torn") == [Passage(PassageKind.HOOK, 0, "{torn")]
+    assert search(b"") == search(b"{}") == []
+    damaged = b'{"hook_event_name":[],"message":"\xff"}'
+    assert search(damaged) == [Passage(PassageKind.HOOK, 0, damaged.decode(errors="replace"))]
+    assert search(b'{"hook_event_name":["Stop"]}') == [Passage(PassageKind.HOOK, 0, "Stop")]
 
 
 @given(strategies.lines | st.binary(max_size=40))
 def test_any_line_is_read(line: bytes) -> None:
-    for found in (list_passages(turnlog.decode(line)), list_hook_passages(line)):
+    for found in (list_passages(turnlog.decode(line)), search(line)):
         assert [each.block for each in found] == sorted({each.block for each in found})
         assert all(each.text.strip() for each in found)
 

@@ -17,11 +17,12 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.terminal import clean, clean_line
 from turnlog.config import Settings
-from turnlog.ingest.hook_choice import choose_events, find_claude_version
 from turnlog.ingest.hook_install import (
     HookScope,
     Plan,
     build_entries,
+    choose_events,
+    find_claude_version,
     find_settings,
     install_script,
     plan_install,

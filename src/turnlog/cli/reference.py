@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from turnlog.cli.program import COMMANDS, NAME, program
-from turnlog.transcripts.hooks.reference import render_events, render_notifications
+from turnlog.transcripts.hooks.table import render_events, render_notifications
 from turnlog.transcripts.validation import render_table
 
 __all__ = ["list_names", "render_help", "update"]

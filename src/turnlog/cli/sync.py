@@ -24,7 +24,7 @@ from turnlog.ingest.introducing import introduce
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.ingest.taking_up import Taken, take_up
+from turnlog.ingest.spool_import import Imported, import_spool
 from turnlog.ingest.tenure import hold_lease
 from turnlog.store.care import CaredStore
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
@@ -89,22 +89,22 @@ def command(
         except BusyStoreError:  # whoever keeps the archive up to date does it
             asked = Request(tuple(os.path.abspath(path) for path in paths))
             report = hand_over(settings.home, asked, _LONG_PATIENCE)
-        taken = _take_up(settings, store)
+        imported = _import_spool(settings, store)
     if as_json:
         output.print_json(report)
     else:
         output.print([describe_sync(report)])
-        if taken.added:
-            output.print([f"{plural(taken.added, 'hook event')} archived"])
+        if imported.added:
+            output.print([f"{plural(imported.added, 'hook event')} archived"])
 
 
-def _take_up(settings: Settings, store: CaredStore) -> Taken:
+def _import_spool(settings: Settings, store: CaredStore) -> Imported:
     """Bring into the store what hooks left in the spool."""
     try:
-        return take_up(Spool(settings.home / SPOOL), store)
+        return import_spool(Spool(settings.home / SPOOL), store)
     except BusyStoreError as error:
         warn(f"hook events stay in the spool for now: {error}")
-        return Taken()
+        return Imported()
 
 
 def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[Path]]:

@@ -30,7 +30,7 @@ from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import SyncReport
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.ingest.taking_up import SpoolTaker
+from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
@@ -75,7 +75,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
             first.close()  # there is no end to the progress of the rest
             _tell(output, followed, as_json)
 
-        taker = SpoolTaker(Spool(settings.home / SPOOL), store)
+        taker = SpoolImporter(Spool(settings.home / SPOOL), store)
         taker.start()
         ending.callback(taker.stop)
         follow(

@@ -2,7 +2,8 @@
 
 The script lies in turnlog's own folder, so that settings need not change when turnlog moves. A settings file is
 replaced as a whole, with its permissions, where it really is, and a copy of how it was is kept in turnlog's
-folder: settings may hold secrets, and a project's folder is often shared.
+folder: settings may hold secrets, and a project's folder is often shared. Those events are installed that help,
+and that the installed Claude Code knows.
 """
 
 from __future__ import annotations
@@ -10,39 +11,66 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from turnlog.errors import HookError
 from turnlog.ingest.hook_settings import Entry, NotSettingsError, add_entries, list_entries, remove_entries
 from turnlog.ingest.spool import SPOOL
-
-__all__ = [
-    "SCRIPT",
-    "HookScope",
-    "Plan",
-    "Script",
-    "build_entries",
-    "find_settings",
-    "install_script",
-    "list_installed",
-    "plan_install",
-    "plan_uninstall",
-    "read_script",
-    "write_plan",
-]
+from turnlog.transcripts.hooks.table import EVENTS
 
 SCRIPT = "hook.sh"
 _BACKUPS = "settings-backups"
 _TIMEOUT_SECONDS = 10
+_CLAUDE_SECONDS = 10
 _VERSION = re.compile(rb"^# turnlog hook (\d+)$", re.MULTILINE)
+
+LEFT_OUT: Mapping[str, str] = MappingProxyType(
+    {
+        "WorktreeCreate": "a hook for it must create the worktree itself",
+        "WorktreeRemove": "a hook for it must remove the worktree itself",
+        "FileChanged": "it fires only for files that a matcher names",
+        "MessageDisplay": "it fires for every few lines of text",
+    }
+)
+"""The events that are installed only by name, and why."""
+
+SINCE: Mapping[str, tuple[int, int, int]] = MappingProxyType(
+    {
+        "Setup": (2, 1, 18),
+        "TeammateIdle": (2, 1, 33),
+        "TaskCompleted": (2, 1, 33),
+        "ConfigChange": (2, 1, 48),
+        "WorktreeCreate": (2, 1, 50),
+        "WorktreeRemove": (2, 1, 50),
+        "Elicitation": (2, 1, 64),
+        "ElicitationResult": (2, 1, 64),
+        "InstructionsLoaded": (2, 1, 64),
+        "StopFailure": (2, 1, 81),
+        "PostCompact": (2, 1, 81),
+        "PermissionDenied": (2, 1, 90),
+        "TaskCreated": (2, 1, 90),
+        "CwdChanged": (2, 1, 90),
+        "FileChanged": (2, 1, 90),
+        "PostToolBatch": (2, 1, 119),
+        "UserPromptExpansion": (2, 1, 119),
+        "MessageDisplay": (2, 1, 170),
+        "DirectoryAdded": (2, 1, 245),
+        "PreModelSwitch": (2, 1, 260),
+        "PostModelSwitch": (2, 1, 260),
+    }
+)
+"""Which version of Claude Code knows which event: one that does not may refuse the whole file."""
 
 
 class HookScope(StrEnum):
@@ -217,3 +245,32 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+def choose_events(wanted: Sequence[str], version: tuple[int, ...] | None) -> list[str]:
+    """Return the events to install: those that are named, else all that Claude Code of a version knows."""
+    if wanted:
+        return list(dict.fromkeys(wanted))
+    return [
+        name for name in EVENTS if name not in LEFT_OUT and (version is None or SINCE.get(name, ()) <= version)
+    ]
+
+
+def find_claude_version(env: Mapping[str, str]) -> tuple[int, ...] | None:
+    """Return the version of the Claude Code that is on the path; None if there is none, or it does not say."""
+    program = shutil.which("claude", path=env.get("PATH", os.defpath))
+    if program is None:
+        return None
+    try:
+        ran = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            timeout=_CLAUDE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.match(rb"(\d+)\.(\d+)\.(\d+)", ran.stdout)
+    return None if found is None else tuple(int(part) for part in found.groups())

@@ -14,26 +14,17 @@ import re
 import secrets
 import stat
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from turnlog.ingest.spool_files import count_files, read_regular, scan
 from turnlog.store.durable_files import HIDDEN, make_folder, write_safely
-
-__all__ = [
-    "LARGEST",
-    "SPOOL",
-    "Frame",
-    "Spool",
-    "SpoolCounts",
-    "make_delivery_id",
-    "find_time",
-    "is_delivery_id",
-]
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 SPOOL = "spool"
 """What the folder is called in turnlog's own."""
@@ -45,13 +36,15 @@ _SINGLE, _BATCH = ".json", ".batch"
 _ASIDE = "aside"
 _ABANDONED_SECONDS = 3600.0
 """After this, nobody goes on writing what has no name yet."""
+_FRESH, _FRESH_BYTES = 64, 1 << 20
+"""How many files stay in memory until they are read, and how large each may be."""
 _SECOND = 1_000_000_000
 _EARLIEST = 1_000_000_000 * _SECOND
 _DAY = 86_400 * _SECOND
 
 
 class Frame(Struct, frozen=True, gc=False, array_like=True):
-    """A payload, and what it is known by."""
+    """A payload as it lies in a `.batch`, and what it is known by."""
 
     delivery_id: str
     received_ns: int
@@ -95,11 +88,23 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._aside = folder / _ASIDE
+        self._fresh: OrderedDict[str, list[HookDelivery]] = OrderedDict()
+        """What was written last, for who reads it in the same process: it is decoded already."""
 
-    def write(self, frames: Sequence[Frame]) -> str:
+    def write(self, deliveries: Sequence[HookDelivery]) -> str:
         """Write deliveries as one file, and return its name when it is on the disk; raises `OSError`."""
         name = f"{make_delivery_id()}{_BATCH}"
-        write_safely(self.folder, name, _encode(frames))
+        frames = [Frame(each.delivery_id, each.received_ns, each.payload, each.origin) for each in deliveries]
+        data = _encode(frames)
+        if len(data) <= _FRESH_BYTES:  # before it is there for others to read
+            self._fresh[name] = list(deliveries)
+            if len(self._fresh) > _FRESH:
+                self._fresh.popitem(last=False)
+        try:
+            write_safely(self.folder, name, data)
+        except OSError:
+            self._fresh.pop(name, None)
+            raise
         return name
 
     def write_aside(self, delivery_id: str, payload: bytes) -> None:
@@ -108,19 +113,21 @@ class Spool:
 
     def list_names(self) -> Iterator[str]:
         """Yield the names of files that are whole, in no order."""
-        for entry in scan(self.folder):
+        for entry in _scan(self.folder):
             if entry.name.startswith(HIDDEN):
                 self._clear_away(entry)
             elif not entry.is_dir(follow_symlinks=False):
                 yield entry.name
 
-    def read(self, name: str) -> list[Frame] | None:
+    def read(self, name: str) -> list[HookDelivery] | None:
         """Return the deliveries in a file: none if somebody has taken them, None if it holds no such thing.
 
-        Raises `OSError` if it cannot be read.
+        Their payloads may be anything. Raises `OSError` if it cannot be read.
         """
+        if fresh := self._fresh.pop(name, None):
+            return fresh
         try:
-            content, changed_ns = read_regular(
+            content, changed_ns = _read_regular(
                 self.folder / name, 2 * LARGEST if name.endswith(_BATCH) else LARGEST
             )
         except FileNotFoundError:
@@ -129,11 +136,14 @@ class Spool:
             return None
         stem, ending = os.path.splitext(name)
         if ending == _SINGLE and is_delivery_id(stem):
-            return [Frame(stem, find_time(stem, changed_ns), content)]
+            return [build_delivery(stem, find_time(stem, changed_ns), content)]
         try:
-            return _decode(content) if ending == _BATCH else None
+            frames = _decode(content) if ending == _BATCH else None
         except msgspec.DecodeError:
             return None
+        if frames is None:
+            return None
+        return [build_delivery(*astuple(frame)) for frame in frames]
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is still there; raises `OSError`."""
@@ -151,7 +161,7 @@ class Spool:
 
     def count(self, most: int = 100_000) -> SpoolCounts:
         """Count the files, up to so many of each kind."""
-        return SpoolCounts(count_files(self.folder, most), count_files(self._aside, most))
+        return SpoolCounts(_count_files(self.folder, most), _count_files(self._aside, most))
 
     def _clear_away(self, entry: os.DirEntry[str]) -> None:
         """Move what was never finished aside, when nobody can be at it any more."""
@@ -159,3 +169,44 @@ class Spool:
             there = entry.stat(follow_symlinks=False)
             if stat.S_ISREG(there.st_mode) and time.time() - there.st_mtime > _ABANDONED_SECONDS:
                 self.put_aside(entry.name)
+
+
+def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what a folder holds, one after the other; nothing if there is none."""
+    try:
+        entries = os.scandir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with entries:
+        yield from entries
+
+
+def _count_files(folder: Path, most: int) -> int:
+    """Count the files that are whole, up to so many."""
+    count = 0
+    for entry in _scan(folder):
+        count += not entry.name.startswith(HIDDEN) and not entry.is_dir(follow_symlinks=False)
+        if count >= most:
+            break
+    return count
+
+
+def _read_regular(path: Path, largest: int) -> tuple[bytes | None, int]:
+    """Return a file's bytes, and when it was changed; None for what is no plain file, or too large."""
+    # Neither a link that leads elsewhere nor a pipe that nobody writes to.
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    try:
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            raise
+        return None, 0
+    with os.fdopen(file, "rb") as opened:
+        there = os.fstat(file)
+        if not stat.S_ISREG(there.st_mode) or there.st_size > largest:
+            return None, 0
+        return opened.read(), there.st_mtime_ns

@@ -16,6 +16,7 @@ from turnlog.store.accounts.interface import Action
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store, StoredSession
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = [
     "SHORTEST",
@@ -93,7 +94,8 @@ def has_deliveries(
     if not store.count_deliveries(visible, session_id):
         return False
     if visit.caller.kind is not CallerKind.OPERATOR:
-        told = store.list_deliveries(visible, session_id, count=1)
+        which = DeliveryFilter(session_id=session_id, count=1, payloads=False, longest_context=0)
+        told = store.list_deliveries(visible, which)
         persons = {machine.origin: machine.person for machine in store.list_machines(LOCAL)}
         visit.note([Look(session_id, persons.get(each.origin)) for each in told], action)
     return True

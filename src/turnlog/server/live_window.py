@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from turnlog.store.hooks import HookDelivery
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["DROPPED", "MOST", "LiveWindow"]
 

@@ -1,7 +1,7 @@
 """Receiving hook deliveries: on the disk before the answer, in the store soon after.
 
 What arrives while the disk is busy is gathered and written with one flush (group commit), into the spool, so
-that a hook never waits for whoever writes to the store. A thread takes the spool up, with whatever else lies
+that a hook never waits for whoever writes to the store. A thread imports the spool, with whatever else lies
 there: what hooks left while no server ran, and what a server that was killed had not brought into the store.
 """
 
@@ -19,15 +19,15 @@ from typing import Literal
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from turnlog.ingest.hook_facts import build_delivery, is_readable
 from turnlog.ingest.spool import Frame, Spool, find_time, is_delivery_id, make_delivery_id
-from turnlog.ingest.taking_up import SpoolTaker
+from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.server.errors import RequestError
 from turnlog.server.live_window import LiveWindow
 from turnlog.server.shapes.hooks import HookReceipt
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
+from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 __all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]
 
@@ -42,19 +42,12 @@ _LARGE = 1 << 20
 _LARGE_AT_ONCE = 4
 
 
-class _Arrived(Struct, frozen=True, gc=False):
-    delivery_id: str
-    payload: bytes
-    at_ns: int
-    origin: str
-
-
 class _Kept(Struct, frozen=True):
     aside: frozenset[str]
     deliveries: list[HookDelivery]
 
 
-_Waiting = tuple[_Arrived, "asyncio.Future[HookReceipt]"]
+_Waiting = tuple[Frame, "asyncio.Future[HookReceipt]"]
 
 
 class HookReceiver:
@@ -73,7 +66,7 @@ class HookReceiver:
         self.received = {"archive": 0, "aside": 0}
         """How many requests brought something, by what became of it."""
         self.spool = None if folder is None else Spool(folder)
-        self._taker = None if self.spool is None else SpoolTaker(self.spool, store, self._on_taken)
+        self._importer = None if self.spool is None else SpoolImporter(self.spool, store, self._on_imported)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hooks")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
@@ -82,15 +75,15 @@ class HookReceiver:
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def start(self) -> None:
-        """Begin to take the spool up."""
+        """Begin to import the spool."""
         self._loop = asyncio.get_running_loop()
-        if self._taker is not None:
-            self._taker.start()
+        if self._importer is not None:
+            self._importer.start()
 
     async def stop(self) -> None:
         """End; what is in the spool stays there."""
-        if self._taker is not None:
-            await asyncio.to_thread(self._taker.stop)
+        if self._importer is not None:
+            await asyncio.to_thread(self._importer.stop)
         self._thread.shutdown(wait=False)
 
     def limit(self, size: int | None) -> asyncio.Semaphore | None:
@@ -109,8 +102,8 @@ class HookReceiver:
         if delivery_id is None or not is_delivery_id(delivery_id):
             delivery_id = make_delivery_id()
         kept: asyncio.Future[HookReceipt] = asyncio.get_running_loop().create_future()
-        at_ns = time.time_ns() if received_ns is None else received_ns
-        self._waiting.append((_Arrived(delivery_id, payload, at_ns, origin), kept))
+        at_ns = find_time(delivery_id, time.time_ns() if received_ns is None else received_ns)
+        self._waiting.append((Frame(delivery_id, at_ns, payload, origin), kept))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all(self.spool))
         return await kept
@@ -151,15 +144,15 @@ class HookReceiver:
                 future.set_result(HookReceipt(delivery_id=arrived.delivery_id, kept=place))
         for delivery in kept.deliveries:
             self._tell(delivery, stored=False)
-        if self._taker is not None and kept.deliveries:
-            self._taker.wake()
+        if self._importer is not None and kept.deliveries:
+            self._importer.wake()
 
-    def _on_taken(self, deliveries: Sequence[HookDelivery]) -> None:
-        """Hear from the taker's thread."""
+    def _on_imported(self, deliveries: Sequence[HookDelivery]) -> None:
+        """Hear from the importer's thread."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._note_taken, list(deliveries))
+            self._loop.call_soon_threadsafe(self._note_imported, list(deliveries))
 
-    def _note_taken(self, deliveries: Sequence[HookDelivery]) -> None:
+    def _note_imported(self, deliveries: Sequence[HookDelivery]) -> None:
         for delivery in deliveries:
             self._tell(delivery, stored=True)
         self.window.note_stored(deliveries)
@@ -178,21 +171,15 @@ class HookReceiver:
                 logger.exception("a listener failed at a hook delivery")
 
 
-def _keep(spool: Spool, arrived: Sequence[_Arrived]) -> _Kept:
+def _keep(spool: Spool, arrived: Sequence[Frame]) -> _Kept:
     """Write what arrived to the disk, in one go; raises `OSError`."""
-    readable = [each for each in arrived if is_readable(each.payload)]
-    unreadable = [each for each in arrived if not is_readable(each.payload)]
+    built = [build_delivery(*astuple(each)) for each in arrived]
+    unreadable = [each for each in built if not each.is_readable]
     for each in unreadable:
         spool.write_aside(each.delivery_id, each.payload)
-    frames = [
-        Frame(each.delivery_id, find_time(each.delivery_id, each.at_ns), each.payload, each.origin)
-        for each in readable
-    ]
-    if frames:
-        spool.write(frames)
-    deliveries = [
-        build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin) for frame in frames
-    ]
+    deliveries = [each for each in built if each.is_readable]
+    if deliveries:
+        spool.write(deliveries)
     return _Kept(frozenset(each.delivery_id for each in unreadable), deliveries)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.batch import Derived
-from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
+from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 
 __all__ = ["NOTHING", "NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
 
@@ -153,31 +153,11 @@ class CaredStore(Store, Protocol):
         Those of sessions that were forgotten are not kept. The others outlast even a loss of power.
         """
 
-    def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
-        """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
-
-    def list_deliveries(
-        self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session, or of all, by time."""
-
-    def list_deliveries_between(
-        self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
-
-    def list_deliveries_of(
-        self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session that are about any of some calls, by time."""
+    def list_deliveries(self, scope: Scope, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
+        """Return deliveries, by time; those of the same moment by their `delivery_id`."""
 
     def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
         """Return how many deliveries there are of a session, or of all."""
 
-    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
-        """Return the sessions that hooks told of at a time or later, the latest first."""
-
-    def list_hook_events(
-        self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
-    ) -> list[HookEvent]:
-        """Return a session's hook events as spec 002 tells them, by time."""
+    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[str]:
+        """Return the ids of the sessions that hooks told of at a time or later, the latest first."""

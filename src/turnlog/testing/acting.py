@@ -10,7 +10,7 @@ from msgspec import Struct
 from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.hooks.matching import Told, match_lines
+from turnlog.transcripts.hooks.deliveries import HookDelivery, Told, match_lines
 from turnlog.transcripts.lines.categories import Category
 from turnlog.transcripts.queries.actions import (
     Action,
@@ -21,7 +21,7 @@ from turnlog.transcripts.queries.actions import (
     TimeSpan,
 )
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import FIRST_EVENTS, PARENTS_EVENTS, HookFact
+from turnlog.transcripts.queries.timeline import FIRST_EVENTS, PARENTS_EVENTS
 from turnlog.transcripts.records import CallRecord, EventRecord
 
 __all__ = ["ScannedSession"]
@@ -39,7 +39,9 @@ class _Chapter(Struct, frozen=True):
 class ScannedSession:
     """All records of a session's conversations, in their order, and all deliveries of its hooks."""
 
-    def __init__(self, chapters: Mapping[ChapterFacts, FileRecords], hooks: Iterable[HookFact] = ()) -> None:
+    def __init__(
+        self, chapters: Mapping[ChapterFacts, FileRecords], hooks: Iterable[HookDelivery] = ()
+    ) -> None:
         self.chapters = [
             _Chapter(facts.source, facts.is_main, facts.agent_id, records)
             for facts, records in chapters.items()
@@ -58,7 +60,7 @@ class ScannedSession:
                 under.setdefault(message, []).append((is_later, delivery.received_ns, delivery.delivery_id))
         return {message: [id for *_, id in sorted(found)] for message, found in under.items()}
 
-    def find_place(self, delivery: HookFact) -> tuple[str, int | None]:
+    def find_place(self, delivery: HookDelivery) -> tuple[str, int | None]:
         """Return the chapter and the message that a delivery stands under."""
         found = [(each.source, *place) for each in self.chapters for place in self._place(delivery, each)]
         return found[0][:2]
@@ -91,7 +93,7 @@ class ScannedSession:
             ),
         )
 
-    def _place(self, delivery: HookFact, chapter: _Chapter) -> Iterator[tuple[int | None, bool]]:
+    def _place(self, delivery: HookDelivery, chapter: _Chapter) -> Iterator[tuple[int | None, bool]]:
         asked = delivery.tool_use_id
         callers = [
             (each.source, call.message)
@@ -106,12 +108,12 @@ class ScannedSession:
             above = [each.index for each in chapter.records.messages if (each.reached or 0) <= at]
             yield (max(above) if above else None), False
 
-    def _find_speaker(self, delivery: HookFact) -> str:
+    def _find_speaker(self, delivery: HookDelivery) -> str:
         agent = None if delivery.event_name in PARENTS_EVENTS else delivery.agent_id
         own = [each.source for each in self.chapters if agent is not None and each.agent_id == agent]
         return own[0] if own else self.chapters[0].source
 
-    def match(self) -> dict[tuple[str, int], HookFact]:
+    def match(self) -> dict[tuple[str, int], HookDelivery]:
         """Return the deliveries that lines tell of, by the chapters and numbers of the lines."""
         lines = [
             (each.source, row) for each in self.chapters for row in each.records.events if row.hook is not None
@@ -181,7 +183,7 @@ def _build_event(row: EventRecord, point: ActionPoint) -> Action:
     )
 
 
-def _build_hook(delivery: HookFact, lines: Sequence[EventRecord]) -> Action:
+def _build_hook(delivery: HookDelivery, lines: Sequence[EventRecord]) -> Action:
     failed = delivery.event_name in FAILED_HOOKS or any(line.state == ActionState.FAILED for line in lines)
     name = f"{delivery.received_ns % 1000:03}{delivery.delivery_id}"
     return Action(

@@ -9,8 +9,8 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import HookFact
 from turnlog.transcripts.records import (
     AgentRecord,
     CallRecord,
@@ -95,7 +95,7 @@ def unpack_records(segments: Iterable[PackedSegment]) -> FileRecords:
     )
 
 
-def is_event(hook: HookFact) -> bool:
+def is_event(hook: HookDelivery) -> bool:
     """Tell whether a delivery is an event of a session (spec 002)."""
     return hook.event_name != "SessionEnd" and hook.notification_type != "auth_success"
 
@@ -108,7 +108,7 @@ class MemorySession:
         chapters: Mapping[ChapterFacts, Sequence[PackedSegment]],
         outline: Mapping[str, Sequence[bytes]],
         *,
-        hooks: Iterable[HookFact] = (),
+        hooks: Iterable[HookDelivery] = (),
         files: Mapping[tuple[str, int], bytes] | None = None,
     ) -> None:
         """Take files in their order, turns and agents in parts, and bytes by source and generation."""
@@ -127,7 +127,7 @@ class MemorySession:
         *,
         turns: Sequence[TurnRecord] = (),
         agents: Sequence[AgentRecord] = (),
-        hooks: Iterable[HookFact] = (),
+        hooks: Iterable[HookDelivery] = (),
         files: Mapping[tuple[str, int], bytes] | None = None,
     ) -> MemorySession:
         """Return a session that has some records."""
@@ -171,23 +171,27 @@ class MemorySession:
         """Return parts, packed."""
         return [*self._outline.get(kind, ())[numbers.start : numbers.stop]]
 
-    def list_hooks(self, since_ns: int, until_ns: int, count: int | None = None) -> list[HookFact]:
-        """Return hook events by time."""
-        return [hook for hook in self._hooks if since_ns <= hook.received_ns < until_ns][:count]
-
-    def list_hooks_of(self, tool_use_ids: Collection[str]) -> list[HookFact]:
-        """Return hook events about calls."""
-        return [hook for hook in self._hooks if hook.tool_use_id in tool_use_ids]
-
-    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
-        """Return hook events by number."""
-        found = [hook for hook in self._every_hook if is_event(hook) and hook.id in ids]
-        return sorted(found, key=lambda hook: hook.id)
+    def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
+        """Return hook events."""
+        found = [hook for hook in self._every_hook if is_event(hook) and _is_wanted(hook, which)]
+        end = None if which.count is None else which.first + which.count
+        return [_leave_out(hook, which.longest_context) for hook in found[which.first : end]]
 
     def find_last_hook(self, names: Collection[str]) -> int | None:
         """Return when the last of some events came."""
         return max((hook.received_ns for hook in self._every_hook if hook.event_name in names), default=None)
 
-    @property
-    def _hooks(self) -> list[HookFact]:
-        return [replace(hook, context=None) for hook in self._every_hook if is_event(hook)]
+
+def _is_wanted(hook: HookDelivery, which: DeliveryFilter) -> bool:
+    return (
+        (which.since_ns is None or which.since_ns <= hook.received_ns)
+        and (which.until_ns is None or hook.received_ns < which.until_ns)
+        and (which.tool_use_ids is None or hook.tool_use_id in which.tool_use_ids)
+        and (which.ids is None or hook.id in which.ids)
+    )
+
+
+def _leave_out(hook: HookDelivery, longest: int | None) -> HookDelivery:
+    """Return a delivery without its payload, and without a context that is too long."""
+    is_long = longest is not None and len(hook.context or "") > longest
+    return replace(hook, payload=b"", context=None if is_long or longest == 0 else hook.context)

@@ -215,14 +215,14 @@ def _build(
 
 def _list_of_hooks(store: CaredStore, scope: Scope) -> Iterator[tuple[_Text, int]]:
     sessions, machines = _list_sessions(store, scope), _Machines(store, scope)
-    for delivery in store.list_deliveries(scope, count=1 << 30):
+    for delivery in store.list_deliveries(scope):
         person = machines.find_person(delivery.origin)
         same = [each for each in sessions if each.row.session_id == delivery.session_id]
         same = [each for each in same if person in (None, each.person)]
         stored = same[-1] if same else None
         project = None if stored is None else stored.row.project
         key = None if stored is None else stored.key
-        for ordinal, passage in enumerate(read_delivery(delivery.payload)):
+        for ordinal, passage in enumerate(read_delivery(delivery)):
             time = delivery.received_ns // 1000
             setting = Setting(
                 kind=str(passage.kind),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.hooks.deliveries import Told
 
 __all__ = [
     "AgentRecord",

@@ -9,12 +9,12 @@ from typing import Any
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
 from turnlog.store.opening import open_store
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
 from turnlog.transcripts.actions.telling import REPORTED
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.records import EventRecord
 
 MOST = 25

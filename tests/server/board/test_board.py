@@ -23,7 +23,7 @@ from turnlog.server.board.watching import StateWatch
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.care import CaredStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.phases import Why
+from turnlog.transcripts.hooks.states import Why
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ from turnlog.server.board.columns import (
     settle,
 )
 from turnlog.server.board.context import find_compaction, find_limit
+from turnlog.server.board.facts import read_question
 from turnlog.server.board.processes import find_processes
-from turnlog.server.board.questions import read_question
 from turnlog.server.board.spans import Interval, Moment, SpanKind, build_intervals, clip, sum_waits
 from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript, judge
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 SECOND = 1_000_000_000
 NOW = 1_000_000 * SECOND

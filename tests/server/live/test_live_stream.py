@@ -21,12 +21,12 @@ from turnlog.server.live.reader import FeedReader
 from turnlog.server.security.limits import Limits
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.marks import MarkChange
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 numbers = itertools.count()
 

@@ -31,7 +31,7 @@ from turnlog.server.notifications.webhooks import Webhook
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.care import CaredStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 PATIENCE = 60.0
 NOW = time.time_ns()

@@ -8,8 +8,7 @@ import pytest
 
 from turnlog.messages.hook_events.base import HookEventName
 from turnlog.messages.hook_events.union import HOOK_EVENTS
-from turnlog.transcripts.hooks.reference import render_events, render_notifications
-from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS
+from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS, render_events, render_notifications
 
 PAGE = Path(__file__).parents[3] / "docs" / "hooks.md"
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import turnlog
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.actions.telling import tell_event
-from turnlog.transcripts.hooks.lines import HookLine, HookRun, read_hook_line
-from turnlog.transcripts.hooks.matching import NEAR, Told, match_lines
-from turnlog.transcripts.hooks.merging import merge_runs
+from turnlog.transcripts.hooks.deliveries import NEAR, Told, match_lines
+from turnlog.transcripts.hooks.lines import HookLine, HookRun, merge_runs, read_hook_line
 from turnlog.transcripts.segment_builder import time_of
 
 SECOND = 1_000_000

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from turnlog.ingest.hook_facts import build_delivery
 from turnlog.messages.hook_events.base import HookEventName
+from turnlog.transcripts.hooks.deliveries import build_delivery
 from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why, advance
 from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS
 

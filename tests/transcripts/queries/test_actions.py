@@ -13,10 +13,10 @@ from turnlog.testing.acting import ScannedSession
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.base import get_derived, unpack_files
 from turnlog.testing.memory_session import FileRecords, MemorySession
-from turnlog.transcripts.hooks.matching import NEAR
+from turnlog.transcripts.hooks.deliveries import NEAR, HookDelivery
 from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionTally, SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import HookFact, HookPlace, HooksUnder
+from turnlog.transcripts.queries.timeline import HookPlace, HooksUnder
 from turnlog.transcripts.segments import SEGMENT
 
 BEGIN = 1_767_312_000_000_000
@@ -61,16 +61,16 @@ def make_chapters(count: int) -> Chapters:
     }
 
 
-def make_hooks(seed: int, spread: int, count: int = 120) -> list[HookFact]:
+def make_hooks(seed: int, spread: int, count: int = 120) -> list[HookDelivery]:
     """Return deliveries near the lines of a session: about its calls, about none, in it and in its agent."""
     random = Random(seed)
     ids = [f"call-{each}" for each in (*(f"session-1-main-{at}" for at in range(spread)), "nobody")]
     ids += [f"call-session-1-a1-{at}" for at in range(24)]
-    found: list[HookFact] = []
+    found: list[HookDelivery] = []
     for number in range(count):
         at = BEGIN + random.randrange(-20, spread + 20) * SECOND + random.choice((0, 0, 1, NEAR))
         found.append(
-            HookFact(
+            HookDelivery(
                 id=number + 1,
                 delivery_id=f"{seed}-{random.randrange(1 << 30)}-{number}",
                 received_ns=at * 1000 + random.choice((0, 5)),

@@ -7,31 +7,28 @@ of the spool, and stay there until the server has them. What happened in exclude
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 
+from msgspec.structs import replace
+
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.hook_facts import is_readable
 from turnlog.ingest.push.client import PushClient
-from turnlog.ingest.spool import Frame, Spool
-from turnlog.ingest.taking_up import take_up
+from turnlog.ingest.spool import Spool
+from turnlog.ingest.spool_import import import_spool
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind
-from turnlog.transcripts.hooks.details import find_field, read_fields
-
-__all__ = ["SpooledHooks", "StoredHooks"]
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
 
 _NAMES = 500
 """How many files of the spool, and how many deliveries, are looked at together."""
 _LARGE = STRETCH
 """What is larger goes alone, as a hook itself would send it."""
 _HOUR = 3600 * 10**9
-_EVER = (1 << 63) - 1
 
 
 class _Sender:
@@ -41,18 +38,18 @@ class _Sender:
         self._machine = machine
         self._exclusion = exclusion
 
-    def may_go(self, payload: bytes) -> bool:
+    def may_go(self, delivery: HookDelivery) -> bool:
         if not self._exclusion:
             return True
-        fields = read_fields(payload)
-        told = (find_field(fields, name) for name in ("cwd", "transcript_path", "agent_transcript_path"))
+        names = "cwd", "transcript_path", "agent_transcript_path"
+        told = (find_text(delivery.fields, name) for name in names)
         return not self._exclusion.excludes_paths([path for path in told if path])
 
     def offer(self, names: Sequence[str]) -> frozenset[str]:
         """Return which of some deliveries the server does not have; raises `PushError`."""
         return self._client.send_hooks(self._build(offered=tuple(names)))
 
-    def send(self, deliveries: Iterable[Delivered]) -> int:
+    def send(self, deliveries: Iterable[HookDelivery]) -> int:
         """Push deliveries, and return how many; raises `PushError`."""
         sent, together, size = 0, list[Delivered](), 0
         for delivery in deliveries:
@@ -63,7 +60,7 @@ class _Sender:
             if together and size + len(delivery.payload) > STRETCH:
                 self._client.send_hooks(self._build(deliveries=tuple(together)))
                 together, size = [], 0
-            together.append(delivery)
+            together.append(Delivered(delivery.delivery_id, delivery.received_ns, delivery.payload))
             size += len(delivery.payload)
         if together:
             self._client.send_hooks(self._build(deliveries=tuple(together)))
@@ -104,27 +101,23 @@ class SpooledHooks:
 
     def _push(self, name: str) -> int:
         try:
-            frames = self._spool.read(name)
+            found = self._spool.read(name)
         except OSError:
             self._left.add(name)
             return 0
-        if frames is None:
+        if found is None:
             self._spool.put_aside(name)
             return 0
-        chosen = [frame for frame in frames if self._sender.may_go(frame.payload)]
-        if len(chosen) < len(frames):
+        chosen = [each for each in found if self._sender.may_go(each)]
+        if len(chosen) < len(found):
             self._left.add(name)
-        sent = self._sender.send(map(_deliver, self._keep_readable(chosen)))
+        for each in chosen:
+            if not each.is_readable:
+                self._spool.write_aside(each.delivery_id, each.payload)
+        sent = self._sender.send(each for each in chosen if each.is_readable)
         if name not in self._left:
             self._spool.remove(name)
         return sent
-
-    def _keep_readable(self, frames: Sequence[Frame]) -> Iterator[Frame]:
-        for frame in frames:
-            if is_readable(frame.payload):
-                yield frame
-            else:
-                self._spool.write_aside(frame.delivery_id, frame.payload)
 
 
 class StoredHooks:
@@ -155,7 +148,7 @@ class StoredHooks:
     def push(self) -> int:
         """Push what is new in the archive, and return how many deliveries; raises `PushError`."""
         with suppress(BusyStoreError):  # it stays in the spool until the next time
-            take_up(self._spool, self._store)
+            import_spool(self._spool, self._store)
         sent = 0
         while changes := self._store.list_changes(LOCAL, self._after, 1000):
             told = (entry.session for entry in changes if entry.kind is ChangeKind.HOOK_DELIVERED)
@@ -168,14 +161,16 @@ class StoredHooks:
     def _push(self, session_id: str) -> int:
         done = self._done.setdefault(session_id, set())
         since = self._newest.get(session_id, 0) - _HOUR
-        found = self._store.list_deliveries_between(LOCAL, session_id, since, _EVER, _NAMES)
+        which = DeliveryFilter(session_id=session_id, since_ns=since, count=_NAMES)
+        found = self._store.list_deliveries(LOCAL, which)
         new = [each for each in found if each.delivery_id not in done]
         total = self._store.count_deliveries(LOCAL, session_id)
         if len(done) + len(new) == total and len(found) < _NAMES:
             return self._send(session_id, new)
         # Late ones may be older than any that are done; or there are simply many.
         sent, first = 0, 0
-        while page := self._store.list_deliveries(LOCAL, session_id, first=first, count=_NAMES):
+        which = DeliveryFilter(session_id=session_id, count=_NAMES)
+        while page := self._store.list_deliveries(LOCAL, replace(which, first=first)):
             sent += self._send(session_id, [each for each in page if each.delivery_id not in done])
             first += len(page)
         return sent
@@ -183,19 +178,11 @@ class StoredHooks:
     def _send(self, session_id: str, deliveries: Sequence[HookDelivery]) -> int:
         if not deliveries:
             return 0
-        chosen = [each for each in deliveries if self._sender.may_go(each.payload)]
+        chosen = [each for each in deliveries if self._sender.may_go(each)]
         missing = self._sender.offer([each.delivery_id for each in chosen]) if chosen else frozenset()
-        sent = self._sender.send(
-            Delivered(each.delivery_id, each.received_ns, each.payload)
-            for each in chosen
-            if each.delivery_id in missing
-        )
+        sent = self._sender.send(each for each in chosen if each.delivery_id in missing)
         self._done[session_id].update(each.delivery_id for each in deliveries)
         self._newest[session_id] = max(
             self._newest.get(session_id, 0), max(each.received_ns for each in deliveries)
         )
         return sent
-
-
-def _deliver(frame: Frame) -> Delivered:
-    return Delivered(frame.delivery_id, frame.received_ns, frame.payload)

@@ -82,7 +82,7 @@ def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[Stored
     kept = list(store.list_sessions(scope, since, limit=MOST_CARDS).sessions)
     listed = {name_session(session) for session in kept}
     told: list[str] = []
-    for session_id in (each.session_id for each in recent if each.session_id not in listed):
+    for session_id in (each for each in recent if each not in listed):
         # A session may write nothing for a day while its hooks still tell of it.
         stored = [each for each in store.find_sessions(scope, session_id) if name_session(each) == session_id]
         kept += [each for each in stored[:1] if not each.marks.archived]

@@ -8,9 +8,8 @@ from msgspec import Raw
 
 from turnlog.server.board.columns import Column, SessionState
 from turnlog.server.board.context import find_compaction, find_limit
-from turnlog.server.board.facts import TranscriptFacts
+from turnlog.server.board.facts import TranscriptFacts, read_question
 from turnlog.server.board.folds import HookFold
-from turnlog.server.board.questions import read_question
 from turnlog.server.board.watching import StateWatch
 from turnlog.server.shapes.board import BoardAgent, BoardCard, BoardStep
 from turnlog.server.views.limits import head_of, say, sayable
@@ -23,8 +22,8 @@ from turnlog.store.identity import Scope
 from turnlog.store.lists import StoredSession
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.hooks.details import read_fields
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 from turnlog.transcripts.queries.sessions import SessionRecords
 
 __all__ = ["view_card", "view_hook_card"]
@@ -139,8 +138,9 @@ def _find_input(store: CaredStore, session_id: str, scope: Scope, state: Session
     """Return what the tool was given that runs or waits, if a hook told it."""
     if state.tool_use_id is None:
         return None
-    for delivery in store.list_deliveries_of(scope, session_id, [state.tool_use_id]):
-        given = read_fields(delivery.payload).get("tool_input")
+    which = DeliveryFilter(session_id=session_id, tool_use_ids=[state.tool_use_id], longest_context=0)
+    for delivery in store.list_deliveries(scope, which):
+        given = delivery.fields.get("tool_input")
         if given is not None:
             return given
     return None

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from turnlog.transcripts.hooks.phases import AgentPhase, AgentStatus, Why
+from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why
 
 __all__ = [
     "Column",

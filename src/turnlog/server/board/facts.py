@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
-from turnlog.server.board.questions import read_question
 from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript
 from turnlog.server.views.limits import head_of
 from turnlog.store.identity import LOCAL
@@ -18,7 +18,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.details import read_fields
+from turnlog.transcripts.hooks.deliveries import decode_object
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.queries.bodies import build_message, decode_lines
@@ -26,16 +26,31 @@ from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFil
 from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.segment_builder import time_of
 
-__all__ = ["TranscriptFacts", "read_transcript"]
-
 _LOOKED_AT = 12
 """How many messages are looked at from the end; what is not told there is not told at all."""
 _MOST_OPEN = 50
+_MOST_OPTIONS, _LONGEST_OPTION = 10, 200
 _LARGEST = 4 << 20
 """Bytes of a line that is still read."""
 _PROMPTS = frozenset({Rule.PROMPT, Rule.COMMAND, Rule.QUEUED, Rule.NOTICE})
 _ANSWERS = frozenset({Rule.ANSWER, Rule.RAN_COMMAND, Rule.LONE_THINKING})
 _PLAN = "plan"
+
+
+class Asked(Struct, frozen=True, gc=False):
+    """A question, and the answers to choose from."""
+
+    question: str | None = None
+    options: tuple[str, ...] = ()
+
+
+class _Option(Struct):
+    label: str = ""
+
+
+class _Question(Struct):
+    question: str = ""
+    options: tuple[_Option, ...] = ()
 
 
 class TranscriptFacts(Struct, frozen=True, gc=False, kw_only=True):
@@ -81,6 +96,25 @@ def read_transcript(store: Store, session: StoredSession) -> TranscriptFacts:
         model=answer.model if answer is not None else None,
         context_tokens=_count_context(own),
     )
+
+
+def read_question(given: Raw | None) -> Asked:
+    """Return the first question of an input; nothing if it has none, or is of another form."""
+    questions = _fields_of(given).get("questions")
+    if questions is None:
+        return Asked()
+    try:
+        found = msgspec.json.decode(questions, type=list[_Question])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Asked()
+    first = next(iter(found), _Question())
+    labels = (" ".join(option.label.split())[:_LONGEST_OPTION] for option in first.options[:_MOST_OPTIONS])
+    return Asked(first.question or None, tuple(filter(None, labels)))
+
+
+def _fields_of(given: Raw | None) -> Mapping[str, Raw]:
+    """Return the fields of what a tool was given."""
+    return (None if given is None else decode_object(given)) or {}
 
 
 def _own(row: MessageRecord) -> Sequence[int]:
@@ -153,7 +187,7 @@ def _find_input(call: CallRecord, lines: Mapping[int, Line]) -> Raw | None:
 
 def _view_open(call: CallRecord, given: Raw | None) -> OpenCall:
     question = read_question(given).question
-    plan = read_fields(given or b"").get(_PLAN)
+    plan = _fields_of(given).get(_PLAN)
     said = question or (None if plan is None else bytes(plan).decode("utf-8", "replace").strip('"'))
     return OpenCall(
         name=call.name,

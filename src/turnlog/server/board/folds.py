@@ -14,18 +14,15 @@ from msgspec import Struct
 from turnlog.server.board.columns import Column, find_column
 from turnlog.server.board.spans import Moment
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.transcripts.hooks.details import find_field, read_fields
-from turnlog.transcripts.hooks.phases import AgentStatus
-from turnlog.transcripts.hooks.states import advance
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
+from turnlog.transcripts.hooks.states import AgentStatus, advance
 
 __all__ = ["HookFold", "HookFolds"]
 
 _MOST_KEPT = 1000
 _MOST_MOMENTS = 5000
 _AT_ONCE = 500
-_END_NS = (1 << 63) - 1
 
 _Name = tuple[str, Scope]
 
@@ -55,7 +52,7 @@ class HookFold(Struct):
         self.first_ns = self.first_ns or delivery.received_ns
         self.last_ns = delivery.received_ns
         self.status = advance(self.status, delivery)
-        self.cwd = self.cwd or find_field(read_fields(delivery.payload), "cwd")
+        self.cwd = self.cwd or find_text(delivery.fields, "cwd")
         column = find_column(self.status.phase, self.status.why)
         if self._find_column() is not column:
             self.moments.append(Moment(delivery.received_ns, column))
@@ -118,9 +115,13 @@ class HookFolds:
 
     def _go_on(self, fold: HookFold, session_id: str, scope: Scope) -> None:
         while True:
-            found = self._store.list_deliveries_between(
-                scope, session_id, fold.last_ns, _END_NS, _AT_ONCE + len(fold.at_last)
+            which = DeliveryFilter(
+                session_id=session_id,
+                since_ns=fold.last_ns,
+                count=_AT_ONCE + len(fold.at_last),
+                longest_context=0,
             )
+            found = self._store.list_deliveries(scope, which)
             new = [each for each in found if each.delivery_id not in fold.at_last]
             for delivery in new:
                 fold.add(delivery)

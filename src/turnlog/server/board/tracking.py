@@ -18,7 +18,7 @@ from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.transcripts.hooks.phases import Why
+from turnlog.transcripts.hooks.states import Why
 
 __all__ = ["StateTracker"]
 
@@ -43,7 +43,7 @@ class StateTracker:
         """Learn where sessions stood when the server started; what has changed since then is news."""
         since = self._watch.clock() - ACTIVE_NS
         stored = self._store.list_sessions(LOCAL, SessionFilter(since=since // 1000), limit=_PRIMED).sessions
-        told = [each.session_id for each in self._store.list_hook_sessions(LOCAL, since, _PRIMED)]
+        told = self._store.list_hook_sessions(LOCAL, since, _PRIMED)
         for session_id, state, session in [*self._find_kept(stored), *self._find_told(told)]:
             is_news = state.since_ns is not None and state.since_ns > self._started_ns
             (self._compare if is_news else self._note)(session_id, state, session)

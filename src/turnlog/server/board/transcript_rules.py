@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from turnlog.server.board.columns import Evidence, SessionState
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 __all__ = ["LastKind", "LastMessage", "OpenCall", "Transcript", "judge"]
 

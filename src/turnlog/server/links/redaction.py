@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 
 import msgspec
+from msgspec.structs import replace
 
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.json_values import list_strings
@@ -22,6 +23,7 @@ from turnlog.store.accounts.interface import Link
 from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Place, Scope, Viewer
 from turnlog.store.interface import KnownSource
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = ["LinkRedactor", "LinkRedactors"]
 
@@ -132,7 +134,8 @@ class LinkRedactor:
         sessions = [each for each in self._store.find_sessions(self._scope, self._key) if each.key == self._key]
         for session_id in {sessions[0].row.session_id or "", name_session(sessions[0])} if sessions else ():
             first = max(0, self._deliveries - _OVERLAP)
-            while found := self._store.list_deliveries(self._scope, session_id, first=first, count=_AT_ONCE):
+            which = DeliveryFilter(session_id=session_id, count=_AT_ONCE, longest_context=0)
+            while found := self._store.list_deliveries(self._scope, replace(which, first=first)):
                 self._redactor.learn_lines((each.payload for each in found), list_strings)
                 first += len(found)
             self._deliveries = max(self._deliveries, first)

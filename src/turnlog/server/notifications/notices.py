@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from turnlog.config import Occasion
 from turnlog.server.board.columns import Column, StateChange
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 __all__ = ["Notice", "build_notice", "build_test_notice", "find_occasion"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Annotated, Any
 
 from litestar import Request, get, post
@@ -24,8 +23,8 @@ from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, is_shown
 
 __all__ = ["HANDLERS", "list_hook_events", "receive_hook"]
@@ -110,20 +109,15 @@ def list_hook_events(
     session_id = _find_session_id(store, visible, hooks, id, visit)
     # The window does not know whose events it has: only the store does.
     pending = [] if visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
-    events = store.list_hook_events(visible, session_id, first=first, count=limit)
-    items = [(event.timestamp, _view(event)) for event in events]
+    which = DeliveryFilter(session_id=session_id, events_only=True, first=first, count=limit, payloads=False)
+    events = store.list_deliveries(visible, which)
     if pending and len(events) < limit:
-        # Only now: what was not in the store when the events were read is left.
-        numbers = store.number_deliveries(visible, [delivery.delivery_id for delivery in pending])
-        read = {event.id for event in events}
-        items += [
-            (delivery.received_ns // _NANOSECONDS, _view_pending(delivery))
-            for delivery in pending
-            if is_shown(delivery.event_name, delivery.notification_type)
-            and numbers.get(delivery.delivery_id) not in read
-        ]
-        items.sort(key=itemgetter(0))
-    return [item for _, item in items[:limit]]
+        # They were listed first, so what has come into the store meanwhile is among both.
+        read = {event.delivery_id for event in events}
+        left = [each for each in pending if each.delivery_id not in read]
+        events += [each for each in left if is_shown(each.event_name, each.notification_type)]
+        events.sort(key=lambda each: each.received_ns // _NANOSECONDS)
+    return [_view(event) for event in events[:limit]]
 
 
 def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
@@ -134,18 +128,7 @@ def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, nam
     return get_session(store, visible, name, visit).row.session_id or ""
 
 
-def _view(event: HookEvent) -> HookEventItem:
-    return HookEventItem(
-        timestamp=event.timestamp,
-        event_name=event.event_name,
-        tool_name=event.tool_name,
-        label=event.label,
-        group=GROUPS.get(event.group_name, AUTONOMOUS),
-        context=None if event.context is None else Raw(event.context.encode()),
-    )
-
-
-def _view_pending(delivery: HookDelivery) -> HookEventItem:
+def _view(delivery: HookDelivery) -> HookEventItem:
     return HookEventItem(
         timestamp=delivery.received_ns // _NANOSECONDS,
         event_name=delivery.event_name,

@@ -26,6 +26,7 @@ from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.ingest import HookReceipts, IngestReceipt, IngestState
 from turnlog.server.uploading import GivenUploads
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = ["HANDLERS", "Origin", "get_ingest_state", "receive_upload", "receive_uploaded_hooks"]
 
@@ -146,9 +147,11 @@ async def receive_uploaded_hooks(
                 for each in given.deliveries
             )
         )
-    there = {}
+    there: set[str] = set()
     if given.offered:
-        there = await asyncio.to_thread(store.number_deliveries, caller.own, given.offered)
+        which = DeliveryFilter(delivery_ids=given.offered, payloads=False, longest_context=0)
+        found = await asyncio.to_thread(store.list_deliveries, caller.own, which)
+        there = {each.delivery_id for each in found}
     missing = tuple(each for each in given.offered if each not in there)
     return HookReceipts(kept=len(receipts), missing=missing)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from turnlog.server.board.columns import Column, Evidence, ProcessState
 from turnlog.server.board.spans import SpanKind
 from turnlog.server.shapes.conversations import StripBar
-from turnlog.transcripts.hooks.phases import AgentPhase, Why
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 __all__ = ["BoardAgent", "BoardCard", "BoardSpan", "BoardStep", "MissionControl", "SpanInterval"]
 

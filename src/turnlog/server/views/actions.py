@@ -17,12 +17,13 @@ from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.actions.telling import tell_event, tell_runs
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.hooks.lines import HookRun
 from turnlog.transcripts.lines.categories import Category
 from turnlog.transcripts.queries.actions import Action, ActionKind, ActionTally, SessionActions
 from turnlog.transcripts.queries.bodies import build_call
 from turnlog.transcripts.queries.chapters import Chapter
-from turnlog.transcripts.queries.timeline import HookFact, HookPlace
+from turnlog.transcripts.queries.timeline import HookPlace
 from turnlog.transcripts.records import CallRecord, EventRecord
 from turnlog.transcripts.segment_builder import time_of
 
@@ -152,7 +153,7 @@ def _tell_event(chapter: Chapter, record: EventRecord, line: Line) -> _Told:
     return _Told(chapter.source, record.message, title, outcome, time_of(line))
 
 
-def _tell_hook(fact: HookFact | None, place: HookPlace | None, runs: Sequence[HookRun]) -> _Told:
+def _tell_hook(fact: HookDelivery | None, place: HookPlace | None, runs: Sequence[HookRun]) -> _Told:
     commands, outcome = tell_runs(tuple(runs))
     label = "" if fact is None else fact.label or ""
     return _Told(

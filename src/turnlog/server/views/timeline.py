@@ -25,12 +25,11 @@ from turnlog.server.views.lines import fit, read_each, read_lines
 from turnlog.server.views.moments import moment
 from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
-from turnlog.transcripts.hooks.matching import match_lines
-from turnlog.transcripts.hooks.merging import merge_runs
+from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
+from turnlog.transcripts.hooks.lines import HookRun, merge_runs, read_hook_line
 from turnlog.transcripts.hooks.table import GROUPS
 from turnlog.transcripts.queries.chapters import Chapter
-from turnlog.transcripts.queries.timeline import HookFact, SessionTimeline
+from turnlog.transcripts.queries.timeline import SessionTimeline
 from turnlog.transcripts.records import MessageRecord
 
 __all__ = ["MOST_HOOKS", "list_notes", "list_runs", "view_timeline"]
@@ -118,7 +117,7 @@ def list_notes(
     return notes
 
 
-def list_runs(session: SessionTimeline, hooks: Sequence[HookFact]) -> dict[int, list[HookRun]]:
+def list_runs(session: SessionTimeline, hooks: Sequence[HookDelivery]) -> dict[int, list[HookRun]]:
     """Return the commands of hook events, by their numbers, as lines of the session's files tell of them."""
     lines = list(islice(session.list_hook_lines(hooks), _MOST_HOOK_LINES))
     told = [event.told for _, event in lines]
@@ -148,7 +147,7 @@ def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[Messag
     return {message for number in found if (message := events[number].message) is not None}
 
 
-def _view_hook(fact: HookFact, message: int | None, runs: Sequence[HookRun]) -> HookItem:
+def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
     return HookItem(
         id=fact.id,
         delivery_id=sayable(fact.delivery_id),

@@ -19,6 +19,7 @@ from turnlog.store.search.reading import LineTexts, TextReader, read_delivery
 from turnlog.store.search.settings import Setting
 from turnlog.store.search.sieve import Sieve
 from turnlog.store.search.snippets import Snippet, build_snippet
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["NO_SNIPPET", "Candidate", "Cancelled", "collect_page", "stop_if"]
 
@@ -41,8 +42,8 @@ class Candidate(Struct, frozen=True):
     """Where its line is."""
     length: int = 0
     """Of its line, in bytes."""
-    payload: bytes | None = None
-    """Of a hook delivery."""
+    delivery: HookDelivery | None = None
+    """The hook delivery that it is of."""
 
 
 def stop_if(cancelled: Cancelled | None) -> None:
@@ -116,8 +117,8 @@ class _Verifier:
         return replace(hit, snippet=build_snippet(text, self._matcher.find_spans(text)))
 
     def _read(self, candidate: Candidate) -> LineTexts | None:
-        if candidate.payload is not None:
-            return LineTexts(read_delivery(candidate.payload))
+        if candidate.delivery is not None:
+            return LineTexts(read_delivery(candidate.delivery))
         if candidate.place is None:
             raise KeyError(candidate.key)
         kind = candidate.kind

@@ -18,6 +18,7 @@ from msgspec import Struct
 from turnlog.store.identity import Place, Scope
 
 if TYPE_CHECKING:
+    from turnlog.transcripts.hooks.deliveries import HookDelivery
     from turnlog.transcripts.lines.passages import Passage
 
 __all__ = ["LineTexts", "TextReader", "read_delivery", "read_line"]
@@ -68,9 +69,9 @@ def read_line(raw: bytes) -> LineTexts:
     return LineTexts(passages, branch if isinstance(branch, str) else None)
 
 
-def read_delivery(payload: bytes) -> list[Passage]:
+def read_delivery(delivery: HookDelivery) -> list[Passage]:
     """Return what is searched of a hook's payload."""
-    found: list[Passage] = _load("turnlog.transcripts.lines.passages").list_hook_passages(payload)
+    found: list[Passage] = _load("turnlog.transcripts.lines.passages").list_hook_passages(delivery)
     return found
 
 

@@ -74,8 +74,8 @@ class Surroundings:
             return None
         candidate = Candidate(proposal.key, kind, text.ordinal, setting, self._complete(proposal))
         if proposal.generation == HOOKS:
-            payload = self._rows.find_payload(text.number)
-            return None if payload is None else replace(candidate, payload=payload)
+            delivery = self._rows.load_delivery(text.number)
+            return None if delivery is None else replace(candidate, delivery=delivery)
         chapter = self._rows.find_chapter(proposal.generation)
         line = self._rows.find_line(proposal.generation, text.number)
         if chapter is None or line is None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.store.search.hits import TextKey
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["HOOKS", "Call", "Chapter", "Delivery", "Message", "Proposed", "TextFacts", "TextRows"]
 
@@ -141,8 +142,8 @@ class TextRows(Protocol):
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""
 
-    def find_payload(self, number: int) -> bytes | None:
-        """Return what a hook was given."""
+    def load_delivery(self, number: int) -> HookDelivery | None:
+        """Return a hook delivery with its payload."""
 
     def find_delivery(self, number: int) -> Delivery | None:
-        """Return a hook delivery."""
+        """Return a hook delivery, and the session that it is of."""

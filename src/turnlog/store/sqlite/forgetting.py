@@ -16,7 +16,7 @@ import apsw
 from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.sqlite.people import find_person, list_own
+from turnlog.store.sqlite.people import list_own
 from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
 from turnlog.store.sqlite.usage_writing import UsageKeeper
@@ -27,7 +27,6 @@ __all__ = [
     "bury",
     "forget_sessions",
     "is_forgotten",
-    "is_forgotten_id",
     "lift_tombstones",
     "list_tombstones",
     "pack_pages",
@@ -52,15 +51,6 @@ _WORDS = ("session_id", "model", "agent", "skill", "mcp_server")
 def is_forgotten(connection: apsw.Connection, owner: str, key: str) -> bool:
     """Tell whether a session was forgotten."""
     return _has_tombstone(connection, owner, _KEY, key)
-
-
-def is_forgotten_id(connection: apsw.Connection, owner: str, session_id: str, origin: str) -> bool:
-    """Tell whether a session with this id was forgotten, of the person whose machine tells of it."""
-    if not _has_tombstone(connection, owner, _ID, session_id):
-        return False
-    query = "SELECT 1 FROM tombstones WHERE owner = ? AND kind = ? AND value = ? AND person IS ? LIMIT 1"
-    values = owner, _ID, pack_text(session_id), find_person(connection, owner, origin)
-    return bool(connection.execute(query, values).fetchall())
 
 
 def list_tombstones(connection: apsw.Connection, scope: Scope) -> list[Tombstone]:

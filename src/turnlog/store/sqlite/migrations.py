@@ -17,9 +17,7 @@ from turnlog.errors import NewerStoreError
 from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
 from turnlog.store.sqlite.connection import APPLICATION_ID, writing
 from turnlog.store.sqlite.feed_schema import FEED_TABLE
-from turnlog.store.sqlite.hook_calls import find_calls_of_hooks
-from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
-from turnlog.store.sqlite.hook_texts import index_deliveries
+from turnlog.store.sqlite.hooks import RECENT_HOOKS, find_calls_of_hooks, index_deliveries
 from turnlog.store.sqlite.list_schema import LIST_TABLES, LISTED_COLUMNS, SERIES_COLUMN
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.people_schema import PEOPLE_TABLES

@@ -16,7 +16,7 @@ from turnlog.store.search.packing import unpack_texts
 from turnlog.store.search.paging import Cancelled
 from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.forgetting import pack_pages
-from turnlog.store.sqlite.hook_texts import index_deliveries
+from turnlog.store.sqlite.hooks import index_deliveries
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.search import Searcher
 from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES

@@ -144,9 +144,6 @@ def make_views(connection: apsw.Connection) -> None:
             connection.execute(
                 f"CREATE TEMP VIEW {view} AS SELECT {columns} FROM main.{table} AS t{hint} WHERE {condition}"
             )
-    [(events,)] = connection.execute("SELECT sql FROM main.sqlite_schema WHERE name = 'hook_events'")
-    events = re.sub(r"\bhook_deliveries\b", "temp.hook_deliveries", str(events))
-    connection.execute(events.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
 
 
 def set_viewer(connection: apsw.Connection, scope: Scope) -> None:

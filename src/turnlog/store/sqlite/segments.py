@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import apsw
 from msgspec import json
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, OutlineBatch
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import Archive
 from turnlog.store.sqlite.connection import translate_damage
+from turnlog.store.sqlite.hooks import list_deliveries
 from turnlog.store.sqlite.sources import NEWEST
 from turnlog.store.sqlite.values import unpack_text
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import HookFact
 from turnlog.transcripts.segments import Segment, SegmentHead, unpack_segment
 
 __all__ = ["SEGMENT_TABLES", "SegmentCache", "SourceReader", "SqliteSession", "write_outline", "write_segments"]
@@ -59,15 +60,10 @@ CREATE TABLE outlines (
     PRIMARY KEY (session, kind, number)
 ) WITHOUT ROWID;
 """
-_LONGEST_CONTEXT = 60_000
-"""Characters; a longer context is left out."""
 _KEPT = 256
 """How many segments stay unpacked: some 50 MB, if all of their sections were looked at."""
 _LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
 """The kinds of files that have segments."""
-_FACT_NAMES = HookFact.__struct_fields__
-_IS_EVENT = "d.event_name <> 'SessionEnd' AND d.notification_type IS NOT 'auth_success'"
-"""Which deliveries are events of a session (spec 002)."""
 
 
 def write_segments(connection: apsw.Connection, sources: dict[str, int], batch: ChapterBatch) -> bool:
@@ -254,25 +250,13 @@ class SqliteSession(SourceReader):
         values = self._session, kind, numbers.start, numbers.stop
         return [data for (data,) in self._run(query, values)]
 
-    def list_hooks(self, since_ns: int, until_ns: int, count: int | None = None) -> list[HookFact]:
-        """Return hook events from a time on, and before another, without their contexts."""
-        where = "INDEXED BY hook_deliveries_by_session WHERE d.received_ns >= :since AND d.received_ns < :until"
-        limit = -1 if count is None else count
-        return self._list_hooks(where, {"since": since_ns, "until": until_ns, "count": limit})
-
-    def list_hooks_of(self, tool_use_ids: Collection[str]) -> list[HookFact]:
-        """Return hook events that are about any of some calls, without their contexts."""
-        wanted = _pack_words(tool_use_ids)
-        where = """
-        INDEXED BY hook_deliveries_by_call WHERE d.tool_use_id IN (SELECT value FROM json_each(:wanted))
-        """
-        return self._list_hooks(where, {"wanted": wanted, "count": -1})
-
-    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
-        """Return hook events by their numbers, with their contexts."""
-        wanted = json.encode(sorted(set(ids))).decode()
-        where = "WHERE d.id IN (SELECT value FROM json_each(:wanted))"
-        return self._list_hooks(where, {"wanted": wanted, "count": -1}, "d.id", with_contexts=True)
+    def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
+        """Return hook events, without their payloads."""
+        if self._hooks is None:
+            return []
+        own = replace(which, session_id=self._hooks, events_only=True, payloads=False)
+        with translate_damage(self._path):
+            return list_deliveries(self._connection, self._scope, own)
 
     def find_last_hook(self, names: Collection[str]) -> int | None:
         """Return when the last of some events came."""
@@ -280,37 +264,5 @@ class SqliteSession(SourceReader):
         SELECT max(received_ns) FROM hook_deliveries INDEXED BY hook_deliveries_by_session
         WHERE owner = ? AND session_id = ? AND event_name IN (SELECT value FROM json_each(?))
         """
-        [(last,)] = self._run(query, (self._scope.owner, self._hooks, _pack_words(names)))
+        [(last,)] = self._run(query, (self._scope.owner, self._hooks, json.encode(sorted(names)).decode()))
         return None if last is None else int(last)
-
-    def _list_hooks(
-        self,
-        where: str,
-        values: dict[str, Any],
-        order: str = "d.received_ns, d.delivery_id",
-        *,
-        with_contexts: bool = False,
-    ) -> list[HookFact]:
-        if self._hooks is None:
-            return []
-        context = f"iif(length(d.context) <= {_LONGEST_CONTEXT}, d.context, NULL)" if with_contexts else "NULL"
-        columns = ", ".join(context if name == "context" else f"d.{name}" for name in _FACT_NAMES)
-        query = f"""
-        SELECT {columns} FROM hook_deliveries AS d {where}
-        AND d.owner = :owner AND d.session_id = :session AND {_IS_EVENT} ORDER BY {order} LIMIT :count
-        """
-        rows = self._run(query, values | {"owner": self._scope.owner, "session": self._hooks})
-        return [HookFact(**dict(zip(_FACT_NAMES, row, strict=True))) for row in rows]
-
-
-def _pack_words(words: Iterable[str]) -> str:
-    """Return words as JSON; what no JSON can say is nowhere."""
-    return json.encode(sorted(word for word in set(words) if _is_utf8(word))).decode()
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

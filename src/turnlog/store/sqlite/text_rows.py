@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from turnlog.store.identity import Scope
 from turnlog.store.search.text_rows import HOOKS, Call, Chapter, Delivery, Message
+from turnlog.store.sqlite.hooks import list_deliveries
 from turnlog.store.sqlite.segments import SegmentCache, SourceReader
 from turnlog.store.sqlite.values import Cells, unpack_text
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.records import CallRecord, MessageRecord
@@ -32,7 +34,6 @@ LEFT JOIN summaries AS t ON t.session = e.id LEFT JOIN access AS x ON x.session 
 _ONE = " AND g.id = ?"
 _ALL = -1
 """The number of no generation: all are there."""
-_PAYLOAD = "SELECT payload FROM hook_deliveries WHERE id = ? AND owner = ?"
 _DELIVERY = """
 SELECT d.delivery_id, d.session_id, d.tool_name, d.origin, e.key, t.project, t.title, x.person
 FROM hook_deliveries AS d LEFT JOIN summaries AS t ON t.owner = d.owner AND t.session_id = d.session_id
@@ -136,13 +137,13 @@ class SqliteTextRows:
         query = "SELECT 1 FROM hook_deliveries WHERE id = ? AND owner = ?"
         return bool(self._connection.execute(query, (number, self._scope.owner)).fetchall())
 
-    def find_payload(self, number: int) -> bytes | None:
-        """Return what a hook was given."""
-        rows = self._connection.execute(_PAYLOAD, (number, self._scope.owner))
-        return next((bytes(payload) for (payload,) in rows), None)
+    def load_delivery(self, number: int) -> HookDelivery | None:
+        """Return a hook delivery with its payload."""
+        which = DeliveryFilter(ids=(number,), longest_context=0)
+        return next(iter(list_deliveries(self._connection, self._scope, which)), None)
 
     def find_delivery(self, number: int) -> Delivery | None:
-        """Return a hook delivery."""
+        """Return a hook delivery, and the session that it is of."""
         rows: list[Cells] = self._connection.execute(_DELIVERY, (number, self._scope.owner)).fetchall()
         if not rows:
             return None

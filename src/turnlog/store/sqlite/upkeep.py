@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
 from turnlog.store.care import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
-from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
@@ -25,21 +24,13 @@ from turnlog.store.sqlite.forgetting import (
     list_tombstones,
     weigh_sessions,
 )
-from turnlog.store.sqlite.hook_sessions import list_hook_sessions
-from turnlog.store.sqlite.hooks import (
-    add_deliveries,
-    count_deliveries,
-    list_deliveries,
-    list_deliveries_between,
-    list_deliveries_of,
-    list_hook_events,
-    number_deliveries,
-)
+from turnlog.store.sqlite.hooks import add_deliveries, count_deliveries, list_deliveries, list_hook_sessions
 from turnlog.store.sqlite.queries import Queries
 from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
 from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
+from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 
 __all__ = ["Upkeep"]
 
@@ -154,50 +145,20 @@ class Upkeep:
             flush_log(self._path)
         return added
 
-    def number_deliveries(self, scope: Scope, delivery_ids: Collection[str]) -> dict[str, int]:
-        """Return the numbers that `HookEvent.id` tells of some deliveries, of those that are there."""
+    def list_deliveries(self, scope: Scope, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
+        """Return deliveries, by time."""
         with translate(self._path):
-            return number_deliveries(self._ask(scope).connection, scope, delivery_ids)
-
-    def list_deliveries(
-        self, scope: Scope, session_id: str | None = None, *, first: int = 0, count: int = 1000
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session, or of all, by time."""
-        with translate(self._path):
-            return list_deliveries(self._ask(scope).connection, scope, session_id, first, count)
-
-    def list_deliveries_between(
-        self, scope: Scope, session_id: str, since_ns: int, until_ns: int, count: int = 1000
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session that came at `since_ns` or later, and before `until_ns`, by time."""
-        with translate(self._path):
-            return list_deliveries_between(
-                self._ask(scope).connection, scope, session_id, since_ns, until_ns, count
-            )
-
-    def list_deliveries_of(
-        self, scope: Scope, session_id: str, tool_use_ids: Collection[str]
-    ) -> list[HookDelivery]:
-        """Return deliveries of a session that are about any of some calls, by time."""
-        with translate(self._path):
-            return list_deliveries_of(self._ask(scope).connection, scope, session_id, tool_use_ids)
+            return list_deliveries(self._ask(scope).connection, scope, which)
 
     def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
         """Return how many deliveries there are of a session, or of all."""
         with translate(self._path):
             return count_deliveries(self._ask(scope).connection, scope, session_id)
 
-    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[HookSession]:
-        """Return the sessions that hooks told of at a time or later, the latest first."""
+    def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[str]:
+        """Return the ids of the sessions that hooks told of at a time or later, the latest first."""
         with translate(self._path):
             return list_hook_sessions(self._ask(scope).connection, scope, since_ns, count)
-
-    def list_hook_events(
-        self, scope: Scope, session_id: str, *, first: int = 0, count: int = 1000
-    ) -> list[HookEvent]:
-        """Return a session's hook events as spec 002 tells them, by time."""
-        with translate(self._path):
-            return list_hook_events(self._ask(scope).connection, scope, session_id, first, count)
 
     def _writing(self) -> AbstractContextManager[apsw.Connection]:
         raise NotImplementedError

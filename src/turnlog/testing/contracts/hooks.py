@@ -7,16 +7,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.hooks import HookDelivery, HookEvent
+from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep, read_file
 from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.memory_session import MemorySession
-from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import SessionActions
-from turnlog.transcripts.queries.timeline import HookFact, HookPlace
+from turnlog.transcripts.queries.timeline import HookPlace
 
 __all__ = ["HookContract"]
 
@@ -25,6 +25,7 @@ _BEGIN = 1_767_312_000 * _SECOND
 """When the first line was written."""
 _LONG_CONTEXT = f'"{"x" * 70_000}"'
 _OTHER = Scope("somebody else")
+_SESSION = DeliveryFilter(session_id="session-1")
 
 
 class HookContract(CareBase):
@@ -52,8 +53,8 @@ class HookContract(CareBase):
         with self.cared(tmp_path) as store:
             assert store.add_deliveries(LOCAL, deliveries) == 3
         with self.cared_again(tmp_path) as store:
-            assert store.list_deliveries(LOCAL) == deliveries
-            assert store.list_deliveries(LOCAL, "session-1") == deliveries[:2]
+            assert _list(store) == deliveries
+            assert _list(store, _SESSION) == deliveries[:2]
 
     def test_a_delivery_that_comes_again_is_kept_once(self, tmp_path: Path) -> None:
         first = _make("Stop", 1)
@@ -74,29 +75,44 @@ class HookContract(CareBase):
                 (ChangeKind.HOOK_DELIVERED, "session-1", 4),
             ]
 
+    def test_deliveries_come_without_what_is_not_asked_for(self, tmp_path: Path) -> None:
+        deliveries = [_make("Stop", at, payload=b'{"a":1}', context='"' + "x" * at + '"') for at in (1, 2, 3)]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, deliveries)
+            bare = [replace(each, payload=b"") for each in deliveries]
+            assert _list(store, DeliveryFilter(payloads=False)) == bare
+            short, *long = deliveries
+            cut = [short, *(replace(each, context=None) for each in long)]
+            assert _list(store, DeliveryFilter(longest_context=3)) == cut
+            assert [each.context for each in _list(store, DeliveryFilter(longest_context=0))] == [None] * 3
+
+    def test_deliveries_of_one_moment_come_in_the_same_order_whatever_came_first(self, tmp_path: Path) -> None:
+        deliveries = [replace(_make("Stop", 1), delivery_id=name) for name in "abc"]
+        with self.cared(tmp_path) as store:
+            store.add_deliveries(LOCAL, [deliveries[1], deliveries[2], deliveries[0]])
+            assert _list(store) == _list(store, _SESSION) == deliveries
+
     def test_deliveries_and_events_come_by_time_in_windows(self, tmp_path: Path) -> None:
         deliveries = [_make(f"Event{number}", number) for number in range(6)]
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries[3:])
             store.add_deliveries(LOCAL, deliveries[:3])
-            assert store.list_deliveries(LOCAL) == deliveries
-            events = store.list_hook_events(LOCAL, "session-1")
-            assert [event.event_name for event in events] == [f"Event{number}" for number in range(6)]
+            assert _list(store) == deliveries
             for first, count in ((0, 2), (2, 3), (5, 4), (6, 1), (1, 0)):
-                window = store.list_deliveries(LOCAL, "session-1", first=first, count=count)
-                assert window == deliveries[first : first + count]
-                found = store.list_hook_events(LOCAL, "session-1", first=first, count=count)
-                assert found == events[first : first + count]
-            assert store.list_hook_events(LOCAL, "nobody") == []
+                for events_only in (False, True):
+                    which = replace(_SESSION, first=first, count=count, events_only=events_only)
+                    assert _list(store, which) == deliveries[first : first + count]
+            assert _list(store, DeliveryFilter(session_id="nobody")) == []
 
     def test_deliveries_between_two_times_have_the_first_and_not_the_second(self, tmp_path: Path) -> None:
         deliveries = [_make(f"Event{number}", number) for number in range(6)]
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [*reversed(deliveries), _of_another_session("e", 2)])
             for since, until, count in ((0, 6, 9), (2, 4, 9), (2, 2, 9), (5, 99, 9), (1, 5, 2), (7, 9, 9)):
-                found = store.list_deliveries_between(LOCAL, "session-1", since, until, count)
-                assert found == deliveries[since:until][:count]
-            assert store.list_deliveries_between(_OTHER, "session-1", 0, 9, 9) == []
+                which = replace(_SESSION, since_ns=since, until_ns=until, count=count)
+                assert _list(store, which) == deliveries[since:until][:count]
+            assert _list(store, replace(_SESSION, since_ns=4)) == deliveries[4:]
+            assert store.list_deliveries(_OTHER, replace(_SESSION, since_ns=0)) == []
 
     def test_deliveries_are_found_by_their_calls(self, tmp_path: Path) -> None:
         begun, ended = (_make(name, at, tool_use_id="c1") for name, at in (("Pre", 5), ("Post", 7)))
@@ -104,20 +120,32 @@ class HookContract(CareBase):
         foreign = replace(_of_another_session("e", 2), tool_use_id="c1")
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [none, ended, other, begun, foreign])
-            assert store.list_deliveries_of(LOCAL, "session-1", {"c1", "nothing"}) == [begun, ended]
-            assert store.list_deliveries_of(LOCAL, "session-1", ["c2", "c1", "c1"]) == [begun, other, ended]
-            assert store.list_deliveries_of(LOCAL, "session-1", ()) == []
-            assert store.list_deliveries_of(_OTHER, "session-1", {"c1"}) == []
+            for calls, found in (
+                ({"c1", "nothing"}, [begun, ended]),
+                (["c2", "c1", "c1"], [begun, other, ended]),
+                (["\udc80", "c2"], [other]),
+                ((), []),
+            ):
+                assert _list(store, replace(_SESSION, tool_use_ids=calls)) == found
+            assert _list(store, DeliveryFilter(tool_use_ids={"c1"})) == [foreign, begun, ended]
+            assert store.list_deliveries(_OTHER, replace(_SESSION, tool_use_ids={"c1"})) == []
 
-    def test_deliveries_are_numbered_as_their_events_are(self, tmp_path: Path) -> None:
+    def test_deliveries_are_found_by_their_names_and_numbers(self, tmp_path: Path) -> None:
         deliveries = [_make("Stop", at) for at in (3, 1, 2)]
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries)
-            numbers = store.number_deliveries(LOCAL, ["Stop-1", "Stop-2", "Stop-2", "nothing"])
-            assert set(numbers) == {"Stop-1", "Stop-2"}
-            events = store.list_hook_events(LOCAL, "session-1")
-            assert [event.id for event in events[:2]] == [numbers["Stop-1"], numbers["Stop-2"]]
-            assert store.number_deliveries(_OTHER, ["Stop-1"]) == store.number_deliveries(LOCAL, []) == {}
+            named = DeliveryFilter(delivery_ids=["Stop-1", "Stop-2", "Stop-2", "nothing"])
+            found = store.list_deliveries(LOCAL, named)
+            assert [each.delivery_id for each in found] == ["Stop-1", "Stop-2"]
+            numbers = [each.id for each in store.list_deliveries(LOCAL)]
+            assert len({*numbers} - {0}) == 3
+            assert numbers[:2] == [each.id for each in found]
+            assert store.list_deliveries(LOCAL, DeliveryFilter(ids=numbers[:2])) == found
+            assert store.list_deliveries(LOCAL, replace(_SESSION, ids=numbers[:2])) == found
+            assert store.list_deliveries(LOCAL, DeliveryFilter(ids=[])) == []
+            assert store.list_deliveries(LOCAL, DeliveryFilter(delivery_ids=[])) == []
+            assert store.list_deliveries(_OTHER, named) == []
+            assert store.list_deliveries(_OTHER, DeliveryFilter(ids=numbers)) == []
 
     def test_deliveries_are_counted(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -126,21 +154,6 @@ class HookContract(CareBase):
             assert store.count_deliveries(LOCAL) == 2
             assert store.count_deliveries(LOCAL, "session-1") == 1
             assert store.count_deliveries(LOCAL, "nobody") == store.count_deliveries(_OTHER) == 0
-
-    def test_events_are_told_as_the_spec_tells_them(self, tmp_path: Path) -> None:
-        said = _make("PreToolUse", 7 * _SECOND + 5, tool_name="Bash", label="Running Bash", context='{"a":1}')
-        grouped = _make("Stop", 8 * _SECOND - 1, label="Stopped", group_name="needs_you")
-        silent = _make("SomethingNew", 9 * _SECOND)
-        with self.cared(tmp_path) as store:
-            store.add_deliveries(LOCAL, [said, grouped, silent])
-            events = store.list_hook_events(LOCAL, "session-1")
-            ids = [event.id for event in events]
-            assert ids == sorted(set(ids))
-            assert [replace(event, id=0) for event in events] == [
-                _event(7, "PreToolUse", "Running Bash", tool_name="Bash", context='{"a":1}'),
-                _event(7, "Stop", "Stopped", group_name="needs_you"),
-                _event(9, "SomethingNew", "SomethingNew"),
-            ]
 
     def test_the_end_of_a_session_and_a_sign_in_are_kept_but_are_no_events(self, tmp_path: Path) -> None:
         deliveries = [
@@ -151,9 +164,9 @@ class HookContract(CareBase):
         ]
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries)
-            assert store.list_deliveries(LOCAL, "session-1") == deliveries
-            events = store.list_hook_events(LOCAL, "session-1")
-            assert [event.event_name for event in events] == ["Notification", "Notification"]
+            assert _list(store, _SESSION) == deliveries
+            assert _list(store, replace(_SESSION, events_only=True)) == deliveries[2:]
+            assert _list(store, replace(_SESSION, events_only=True, first=1, count=1)) == deliveries[3:]
 
     def test_a_session_is_read_with_what_hooks_told(self, tmp_path: Path) -> None:
         """What an engine finds by time, by call and by number is what looking at all of it gives."""
@@ -172,17 +185,15 @@ class HookContract(CareBase):
             agent = make_lines(4, agent_id="a1")
             batch = keep(store, {"session-1.jsonl": make_lines(9), "session-1/subagents/agent-a1.jsonl": agent})
             store.add_deliveries(LOCAL, deliveries)
-            numbers = store.number_deliveries(LOCAL, [each.delivery_id for each in deliveries])
-            own = [
-                _tell(each, numbers[each.delivery_id]) for each in deliveries if each.session_id == "session-1"
-            ]
+            own = store.list_deliveries(LOCAL, _SESSION)
+            numbers = [each.id for each in own]
             with store.open_session(LOCAL, batch.key, hooks="session-1") as session:
                 chapters = {file.facts: read_file(file) for file in session.files}
                 plain = SessionActions(MemorySession.build(chapters, hooks=own))
                 assert session.list_actions(count=1000) == plain.list_actions(count=1000)
                 assert session.list_actions(after=plain.list_actions()[3].point) == plain.list_actions()[4:]
                 assert session.tally_actions() == plain.tally_actions()
-                assert session.list_hooks_at([*numbers.values()]) == plain.list_hooks_at([*numbers.values()])
+                assert session.list_hooks_at(numbers) == plain.list_hooks_at(numbers) != []
                 for own_file, plain_file in zip(session.chapters, plain.chapters, strict=True):
                     under = session.list_hooks_under(own_file, range(9), above=True)
                     assert under == plain.list_hooks_under(plain_file, range(9), above=True)
@@ -190,7 +201,7 @@ class HookContract(CareBase):
                 told = [Told("PreToolUse", "call-session-1-main-1", None), Told("Stop", None, _BEGIN // 1000)]
                 assert session.list_hooks_near(told) == plain.list_hooks_near(told) != []
             with store.open_session(LOCAL, batch.key) as session:
-                assert session.list_hooks_at([*numbers.values()]) == []
+                assert session.list_hooks_at(numbers) == []
             with store.open_session(_OTHER, batch.key, hooks="session-1") as session:
                 assert session.list_actions() == []
 
@@ -207,8 +218,7 @@ class HookContract(CareBase):
     def test_another_owner_sees_no_deliveries(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1)])
-            assert store.list_deliveries(_OTHER) == store.list_deliveries(_OTHER, "session-1") == []
-            assert store.list_hook_events(_OTHER, "session-1") == []
+            assert store.list_deliveries(_OTHER) == store.list_deliveries(_OTHER, _SESSION) == []
             assert store.list_changes(_OTHER) == []
 
     def test_what_a_forgotten_session_was_told_is_forgotten_and_not_taken_again(self, tmp_path: Path) -> None:
@@ -217,7 +227,7 @@ class HookContract(CareBase):
             key = keep(store, {"session-1.jsonl": make_lines(2)}).key
             store.add_deliveries(LOCAL, [_make("UserPromptSubmit", 2), other])
             assert store.forget(LOCAL, [key]).deliveries == 1
-            assert store.list_deliveries(LOCAL) == [other]
+            assert _list(store) == [other]
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 0
             store.lift(LOCAL, [key])
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 1
@@ -226,11 +236,15 @@ class HookContract(CareBase):
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1), _make("Stop", 7), _of_another_session("other", 5)])
             store.add_deliveries(LOCAL, [replace(_make("Stop", 9), delivery_id="nobody", session_id="")])
-            found = [(each.session_id, each.last_ns) for each in store.list_hook_sessions(LOCAL, 5)]
-            assert found == [("session-1", 7), ("session-2", 5)]
-            assert [each.session_id for each in store.list_hook_sessions(LOCAL, 6)] == ["session-1"]
-            assert [each.session_id for each in store.list_hook_sessions(LOCAL, 0, 1)] == ["session-1"]
+            assert store.list_hook_sessions(LOCAL, 5) == ["session-1", "session-2"]
+            assert store.list_hook_sessions(LOCAL, 6) == ["session-1"]
+            assert store.list_hook_sessions(LOCAL, 0, 1) == ["session-1"]
             assert store.list_hook_sessions(Scope("somebody"), 0) == []
+
+
+def _list(store: CaredStore, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
+    """Return deliveries as they were given: without their numbers."""
+    return [replace(each, id=0) for each in store.list_deliveries(LOCAL, which)]
 
 
 def _make(
@@ -260,44 +274,5 @@ def _make(
     )
 
 
-def _tell(delivery: HookDelivery, number: int) -> HookFact:
-    """Return a delivery as a session tells of it: a context that is too long is left out."""
-    context = delivery.context
-    return HookFact(
-        id=number,
-        delivery_id=delivery.delivery_id,
-        received_ns=delivery.received_ns,
-        event_name=delivery.event_name,
-        notification_type=delivery.notification_type,
-        tool_name=delivery.tool_name,
-        label=delivery.label,
-        group_name=delivery.group_name,
-        context=None if context is not None and len(context) > 60_000 else context,
-        tool_use_id=delivery.tool_use_id,
-        agent_id=delivery.agent_id,
-    )
-
-
 def _of_another_session(delivery_id: str, at: int) -> HookDelivery:
     return replace(_make("Stop", at), delivery_id=delivery_id, session_id="session-2")
-
-
-def _event(
-    timestamp: int,
-    name: str,
-    label: str,
-    *,
-    tool_name: str | None = None,
-    group_name: str = "autonomous",
-    context: str | None = None,
-) -> HookEvent:
-    return HookEvent(
-        id=0,
-        session_id="session-1",
-        timestamp=timestamp,
-        event_name=name,
-        tool_name=tool_name,
-        label=label,
-        group_name=group_name,
-        context=context,
-    )

@@ -8,7 +8,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind
 from turnlog.store.lists import SessionFilter
@@ -19,7 +18,7 @@ from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.contracts.people import ADA, BOB, EVE, keep_of, link_to
 from turnlog.testing.scanning import Scan
-from turnlog.transcripts.hooks.matching import Told
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import ActionKind
 
 __all__ = ["PeopledCareContract"]
@@ -53,18 +52,23 @@ class PeopledCareContract(CareBase):
 
     def _expect(self, store: CaredStore, scope: Scope, key: str, seen: list[HookDelivery]) -> None:
         of_one = [each for each in seen if each.session_id == "one"]
-        assert store.list_deliveries(scope) == seen
-        assert store.list_deliveries(scope, "one") == of_one
-        assert store.list_deliveries_between(scope, "one", 0, _FAR) == of_one
-        assert store.list_deliveries_of(scope, "one", ["call"]) == of_one
+        own = DeliveryFilter(session_id="one")
+        every = store.list_deliveries(LOCAL, own)
+        assert {each.delivery_id for each in every} == {f"{who}-one-{at}" for who, at in _ALL_OF_ONE}
+        numbers = sorted(each.id for each in every)
+        assert [replace(each, id=0) for each in store.list_deliveries(scope)] == seen
+        for which in (
+            own,
+            replace(own, since_ns=0, until_ns=_FAR),
+            replace(own, tool_use_ids=["call"]),
+            replace(own, events_only=True),
+            DeliveryFilter(ids=numbers),
+            DeliveryFilter(delivery_ids=[each.delivery_id for each in every]),
+        ):
+            assert [replace(each, id=0) for each in store.list_deliveries(scope, which)] == of_one
+        found = {each.id for each in store.list_deliveries(scope, own)}
         assert (store.count_deliveries(scope), store.count_deliveries(scope, "one")) == (len(seen), len(of_one))
-        assert {each.session_id for each in store.list_hook_sessions(scope, 0)} == {
-            each.session_id for each in seen
-        }
-        numbers = store.number_deliveries(LOCAL, [f"{who}-one-{at}" for who, at in _ALL_OF_ONE])
-        found = store.number_deliveries(scope, list(numbers))
-        assert {*found} == {each.delivery_id for each in of_one}
-        assert [each.id for each in store.list_hook_events(scope, "one")] == sorted(found.values())
+        assert {*store.list_hook_sessions(scope, 0)} == {each.session_id for each in seen}
         changes = store.list_changes(scope)
         hooks = [each.session for each in changes if each.kind is ChangeKind.HOOK_DELIVERED]
         assert hooks == [each.session_id for each in seen]
@@ -73,15 +77,15 @@ class PeopledCareContract(CareBase):
             assert {each.delivery_id for each in hits} == {each.delivery_id for each in seen}
         assert store.list_visible(scope, ["one", "three"]) == {each.session_id for each in seen}
         with store.open_session(scope, key, hooks="one") as session:
-            hooks_at = session.list_hooks_at(sorted(numbers.values()))
-            assert [each.id for each in hooks_at] == sorted(found.values())
-            assert {*session.find_hook_places(hooks_at)} == {*found.values()}
+            hooks_at = session.list_hooks_at(numbers)
+            assert [each.id for each in hooks_at] == sorted(found)
+            assert {*session.find_hook_places(hooks_at)} == found
             near = session.list_hooks_near([Told("Stop", "call", 0)])
-            assert {each.id for each in near} == {*found.values()}
+            assert {each.id for each in near} == found
             actions = session.list_actions()
-            assert {each.number for each in actions if each.kind is ActionKind.HOOK} == {*found.values()}
+            assert {each.number for each in actions if each.kind is ActionKind.HOOK} == found
             under = session.list_hooks_under(session.main, range(4), above=True)
-            assert {each.id for _, each in under.hooks} == {*found.values()}
+            assert {each.id for _, each in under.hooks} == found
 
     def test_search_asks_for_persons_and_machines(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -146,7 +150,7 @@ class PeopledCareContract(CareBase):
             own, claimed, here = _tell("ada", "one", 1), _tell("bob", "one", 2), _tell("", "one", 3)
             store.add_deliveries(LOCAL, [own, claimed, here])
             assert store.forget(ADA, [one]).deliveries == 1
-            assert store.list_deliveries(LOCAL) == [claimed, here]
+            assert [replace(each, id=0) for each in store.list_deliveries(LOCAL)] == [claimed, here]
             assert store.add_deliveries(LOCAL, [_tell("ada", "one", 4), _tell("bob", "one", 5)]) == 1
             assert store.forget(LOCAL, [other]).deliveries == 3
             assert store.list_deliveries(LOCAL) == []

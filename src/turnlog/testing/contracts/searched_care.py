@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.search.parsing import parse_query
 from turnlog.testing.builders import make_line
@@ -13,6 +12,7 @@ from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.contracts.search import search
 from turnlog.testing.scanning import Scan
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 __all__ = ["SearchedCareContract"]
 

@@ -2,34 +2,17 @@
 
 The first fifteen are spec 002's (section 4.2, the last of them is "any other"); the others came later, and have
 the group that their meaning asks for. An event without a group says nothing about what the agent does: spec 002
-calls it metadata only. docs/hooks.md shows the same table, made from this one.
+calls it metadata only. docs/hooks.md shows the same tables, made from these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum, unique
 from types import MappingProxyType
 from typing import Literal, get_args
 
 from msgspec import Struct
-
-__all__ = [
-    "AUTONOMOUS",
-    "EVENTS",
-    "GROUPS",
-    "NEEDS_YOU",
-    "NOTIFICATIONS",
-    "UNKNOWN_EVENT",
-    "UNKNOWN_NOTIFICATION",
-    "UNTYPED_NOTIFICATION",
-    "EventRule",
-    "HookGroup",
-    "NotificationRule",
-    "StateChange",
-    "find_rule",
-    "is_shown",
-]
 
 HookGroup = Literal["autonomous", "needs_you", "delivered"]
 """What an event says about the agent (spec 002 section 4.1); no event is `delivered` yet."""
@@ -259,3 +242,40 @@ def find_rule(event_name: str, notification_type: str | None) -> EventRule | Not
 def is_shown(event_name: str, notification_type: str | None) -> bool:
     """Tell whether it is an event of spec 002's table: the end of a session and a sign-in are none."""
     return find_rule(event_name, notification_type).shown
+
+
+def render_events() -> str:
+    """Return the table of all events, as Markdown."""
+    rows = [(f"`{name}`", rule) for name, rule in EVENTS.items()]
+    return "\n".join(_render_events([*rows, ("any other", UNKNOWN_EVENT)])) + "\n"
+
+
+def render_notifications() -> str:
+    """Return the table of all types of notifications, as Markdown."""
+    rows = [(f"`{name}`", rule) for name, rule in NOTIFICATIONS.items()]
+    rows += [("any other", UNKNOWN_NOTIFICATION), ("none", UNTYPED_NOTIFICATION)]
+    return "\n".join(_render_notifications(rows)) + "\n"
+
+
+def _render_events(rows: list[tuple[str, EventRule]]) -> Iterator[str]:
+    yield "| Event | Group | Label | Context | Tool | State |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, rule in rows:
+        group = "depends on its type" if name == "`Notification`" else _render_group(rule.group, rule.shown)
+        label = " or ".join(f"`{text}`" for text in (rule.label, rule.otherwise) if text) or "its name"
+        context = (
+            f"`{rule.whole}`, unchanged" if rule.whole else ", ".join(f"`{field}`" for field in rule.context)
+        )
+        tool = "`tool_name`" if rule.tool else ""
+        yield f"| {name} | {group} | {label} | {context} | {tool} | {rule.change.value} |"
+
+
+def _render_notifications(rows: list[tuple[str, NotificationRule]]) -> Iterator[str]:
+    yield "| `notification_type` | Group | State |"
+    yield "| --- | --- | --- |"
+    for name, rule in rows:
+        yield f"| {name} | {_render_group(rule.group, rule.shown)} | {rule.change.value} |"
+
+
+def _render_group(group: str | None, shown: bool) -> str:
+    return ("" if group is None else f"`{group}`") if shown else "kept, but not an event"

@@ -11,6 +11,7 @@ yet (what tools were given) is decoded once, to its leaves.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, get_args
 
 import msgspec
@@ -59,6 +60,7 @@ from turnlog.messages.sdk import (
     has_failed,
 )
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.lines.categories import ROLES, Role
 from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves, value_text
 from turnlog.transcripts.lines.passage import Passage, PassageKind, build_passages
@@ -95,7 +97,7 @@ _SEEN = frozenset(
 """The attachments that people see; all others are for the model alone."""
 _HOOKS = frozenset(getattr(hooks, name) for name in hooks.__all__)
 _FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
-_FAILED_EVENTS = frozenset({"PostToolUseFailure", "StopFailure"})
+_FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
 _SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})
 """What says nothing to a reader, or repeats what stands elsewhere, unless it has a reader below."""
@@ -112,23 +114,29 @@ def list_passages(line: Line) -> list[Passage]:
     return read(entry)
 
 
-def list_hook_passages(payload: bytes) -> list[Passage]:
+def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
     """Return what of a hook's payload is searched; whatever is in it, this does not raise."""
-    try:
-        found = _decode(payload)
-    except REFUSALS:
-        return build_passages(_HOOK, payload.decode("utf-8", "replace"))
-    failed = isinstance(found, dict) and found.get("hook_event_name") in _FAILED_EVENTS
-    return build_passages(_HOOK, "\n".join(list_leaves(found, PLUMBING)), failed)
+    fields = None
+    if delivery.is_readable:
+        with suppress(*REFUSALS):
+            fields = {name: _decode(raw) for name, raw in delivery.fields.items()}
+    if fields is None:
+        return build_passages(_HOOK, delivery.payload.decode("utf-8", "replace"))
+    failed = fields.get("hook_event_name") in _FAILED_EVENTS
+    return build_passages(_HOOK, "\n".join(list_leaves(fields, PLUMBING)), failed)
 
 
 def _find_reader(kind: type) -> _Reader:
     """Return how entries of a type are read that has no reader of its own."""
     if issubclass(kind, BaseHookInput):
-        return lambda entry: list_hook_passages(encode_value(entry))
+        return _read_hook_input
     if kind in _SILENT or ROLES.get(kind) is Role.PROGRESS:
         return lambda entry: []
     return _read_system if issubclass(kind, SystemFields) else _read_other
+
+
+def _read_hook_input(entry: BaseHookInput) -> list[Passage]:
+    return list_hook_passages(HookDelivery(delivery_id="", received_ns=0, payload=encode_value(entry)))
 
 
 def _read_attachment(entry: AttachmentEntry) -> list[Passage]:

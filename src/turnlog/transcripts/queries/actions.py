@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.hooks.matching import match_lines
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, match_lines
 from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.chapters import Chapter
-from turnlog.transcripts.queries.timeline import FIRST_EVENTS, HookFact, SessionTimeline
+from turnlog.transcripts.queries.timeline import FIRST_EVENTS, SessionTimeline
 from turnlog.transcripts.records import CallRecord, EventRecord
 
 __all__ = [
@@ -44,7 +44,6 @@ _ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
 _HOOKS = 2
 """The rank of what hooks told."""
 _AT_ONCE = 1000
-_END = (1 << 63) - 1
 
 
 class ActionKind(StrEnum):
@@ -215,18 +214,16 @@ class SessionActions(SessionTimeline):
             yield from found
 
     def _list_hooks(self, at: int) -> Iterator[Action]:
-        since = at * 1000
-        while hooks := self._hooks.list_hooks(since, _END, _AT_ONCE):
-            # Those of the last moment come again, all of them: there may be more of them than were asked for.
-            last = hooks[-1].received_ns
-            whole = len(hooks) < _AT_ONCE
-            if not whole and hooks[0].received_ns == last:
-                hooks, last = self._hooks.list_hooks(last, last + 1), last + 1
-                yield from (self._build_hook(hook) for hook in hooks)
-            else:
-                yield from (self._build_hook(hook) for hook in hooks if whole or hook.received_ns < last)
-            if whole:
+        since, first = at * 1000, 0
+        while True:
+            which = DeliveryFilter(since_ns=since, first=first, count=_AT_ONCE, longest_context=0)
+            hooks = self._hooks.list_hooks(which)
+            yield from map(self._build_hook, hooks)
+            if len(hooks) < _AT_ONCE:
                 return
+            # Go on within the last moment: there may be more of it than come at once.
+            last = hooks[-1].received_ns
+            first = sum(hook.received_ns == last for hook in hooks) + (first if last == since else 0)
             since = last
 
     @cached_property
@@ -260,8 +257,8 @@ class SessionActions(SessionTimeline):
             for call in chapter.list_calls()
             if call.state == CallState.UNRESOLVED and call.id is not None
         }
-        last: dict[str, HookFact] = {}
-        for hook in self._hooks.list_hooks_of(ids) if ids else ():
+        last: dict[str, HookDelivery] = {}
+        for hook in self._list_hooks_about(ids):
             last[hook.tool_use_id or ""] = hook
         ended = self._hooks.find_last_hook(_ENDING_EVENTS) if last else None
         found: dict[str, ActionState] = {}
@@ -287,7 +284,7 @@ class SessionActions(SessionTimeline):
             duration_ms=took,
         )
 
-    def _build_hook(self, hook: HookFact) -> Action:
+    def _build_hook(self, hook: HookDelivery) -> Action:
         told = self._matched[1].get(hook.id, _NOTHING)
         failed = told.failed or hook.event_name in FAILED_HOOKS
         return Action(

@@ -16,9 +16,9 @@ from turnlog.messages import Line
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.turns import Turn
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import HookFact
 from turnlog.transcripts.records import AgentRecord, TurnRecord
 from turnlog.transcripts.segment_builder import SegmentBuilder, bounded, pack_lines
 from turnlog.transcripts.segments import (
@@ -104,16 +104,8 @@ class MemoryReader:
         """Return parts of turns or agents, packed."""
         return [self._outline[kind][number][1] for number in numbers]
 
-    def list_hooks(self, since_ns: int, until_ns: int, count: int | None = None) -> list[HookFact]:
+    def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
         """Return nothing: hooks tell an archive."""
-        return []
-
-    def list_hooks_of(self, tool_use_ids: Collection[str]) -> list[HookFact]:
-        """Return nothing."""
-        return []
-
-    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
-        """Return nothing."""
         return []
 
     def find_last_hook(self, names: Collection[str]) -> int | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from turnlog.transcripts.hooks.matching import NEAR, Told
+from turnlog.transcripts.hooks.deliveries import NEAR, DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionReader, SessionRecords
 from turnlog.transcripts.records import EventRecord
@@ -23,7 +23,6 @@ from turnlog.transcripts.records import EventRecord
 __all__ = [
     "FIRST_EVENTS",
     "PARENTS_EVENTS",
-    "HookFact",
     "HookPlace",
     "HookReader",
     "HooksUnder",
@@ -34,43 +33,19 @@ PARENTS_EVENTS = ("SubagentStart", "SubagentStop")
 """Events that name a sub-agent, but are of whoever started it."""
 FIRST_EVENTS = ("PreToolUse", "PermissionRequest")
 """Events about a call that stand right behind the message which makes it."""
+_LONGEST_CONTEXT = 60_000
+"""Characters; a longer context is left out."""
 _END = (1 << 63) - 1
 
-
-class HookFact(Struct, frozen=True, gc=False, kw_only=True):
-    """A hook delivery without its payload."""
-
-    id: int
-    """Its number in this store."""
-    delivery_id: str
-    received_ns: int
-    event_name: str
-    notification_type: str | None
-    tool_name: str | None
-    label: str | None
-    group_name: str | None
-    context: str | None
-    """As JSON; None also if it is too long, or was not asked for."""
-    tool_use_id: str | None
-    agent_id: str | None
-
-    @property
-    def told(self) -> Told:
-        """What decides which lines tell of the same event."""
-        return Told(self.event_name, self.tool_use_id, self.received_ns // 1000, self.delivery_id)
+_Placed = tuple[int | None, bool, HookDelivery]
+"""The index of its message, and whether that made the call which it is about."""
 
 
 class HookReader(SessionReader, Protocol):
     """A session and what hooks told of it: deliveries that are events by spec 002, in order of time."""
 
-    def list_hooks(self, since_ns: int, until_ns: int, count: int | None = None) -> list[HookFact]:
-        """Return those that came at `since_ns` or later, and before `until_ns`, without their contexts."""
-
-    def list_hooks_of(self, tool_use_ids: Collection[str]) -> list[HookFact]:
-        """Return those that are about any of some calls, without their contexts."""
-
-    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
-        """Return those that have some numbers, in the order of these, with their contexts."""
+    def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
+        """Return those that are asked for, without their payloads."""
 
     def find_last_hook(self, names: Collection[str]) -> int | None:
         """Return when the last of some events came, whether it is an event by spec 002 or not."""
@@ -79,7 +54,7 @@ class HookReader(SessionReader, Protocol):
 class HooksUnder(Struct, frozen=True):
     """Hook events under some messages."""
 
-    hooks: tuple[tuple[int | None, HookFact], ...]
+    hooks: tuple[tuple[int | None, HookDelivery], ...]
     """Each with the index of its message, None above the first; in the order in which they stand."""
     total: int
     """How many there are, also those that are too many."""
@@ -100,9 +75,10 @@ class SessionTimeline(SessionRecords):
         super().__init__(reader)
         self._hooks = reader
 
-    def list_hooks_at(self, ids: Collection[int]) -> list[HookFact]:
-        """Return hook events by their numbers, in the order of these."""
-        return self._hooks.list_hooks_at(ids) if ids else []
+    def list_hooks_at(self, ids: Collection[int]) -> list[HookDelivery]:
+        """Return hook events by their numbers, with contexts that are not too long, by time."""
+        which = DeliveryFilter(ids=ids, longest_context=_LONGEST_CONTEXT)
+        return self._hooks.list_hooks(which) if ids else []
 
     def list_hooks_under(
         self, chapter: Chapter | None, messages: Iterable[int], *, above: bool = False, count: int = 1000
@@ -126,7 +102,7 @@ class SessionTimeline(SessionRecords):
         )
         return HooksUnder(tuple((at, whole[hook.id]) for at, _, hook in kept), len(placed))
 
-    def find_hook_places(self, hooks: Sequence[HookFact]) -> dict[int, HookPlace]:
+    def find_hook_places(self, hooks: Sequence[HookDelivery]) -> dict[int, HookPlace]:
         """Return where hook events stand, by their numbers: in the transcript, or else in an agent's file."""
         called = self._find_called(hooks)
         places: dict[int, HookPlace] = {}
@@ -141,22 +117,22 @@ class SessionTimeline(SessionRecords):
             places[hook.id] = place
         return places
 
-    def list_hooks_near(self, lines: Iterable[Told]) -> list[HookFact]:
+    def list_hooks_near(self, lines: Iterable[Told]) -> list[HookDelivery]:
         """Return the hook events that lines may tell of: about the same call, or near in time."""
         told = list(lines)
         calls = {(each.event, each.tool_use_id) for each in told if each.tool_use_id is not None}
         found = {
             hook.id: hook
-            for hook in self._hooks.list_hooks_of({id for _, id in calls if id is not None})
+            for hook in self._list_hooks_about({id for _, id in calls if id is not None})
             if (hook.event_name, hook.tool_use_id) in calls
         }
         for since, until, events in _join_times(told):
-            for hook in self._hooks.list_hooks(since * 1000, until * 1000):
+            for hook in self._list_hooks_from(since * 1000, until * 1000):
                 if hook.tool_use_id is None and hook.event_name in events:
                     found[hook.id] = hook
         return [found[number] for number in sorted(found)]
 
-    def list_hook_lines(self, hooks: Sequence[HookFact]) -> list[tuple[Chapter, EventRecord]]:
+    def list_hook_lines(self, hooks: Sequence[HookDelivery]) -> list[tuple[Chapter, EventRecord]]:
         """Return the lines that may tell of hook events, by file and number."""
         calls = {(each.event_name, each.tool_use_id) for each in hooks if each.tool_use_id is not None}
         timed: dict[str, list[int]] = {}
@@ -186,14 +162,14 @@ class SessionTimeline(SessionRecords):
                 found[at] = message.turn
         return found
 
-    def _list_called(self, chapter: Chapter, messages: set[int]) -> Iterator[tuple[int | None, bool, HookFact]]:
+    def _list_called(self, chapter: Chapter, messages: set[int]) -> Iterator[_Placed]:
         """Yield the hook events about the calls of messages; an id is of one call in a file."""
         made = chapter.list_calls_of(chapter.list_at(messages))
         callers = {call.id: at for at, calls in made.items() for call in calls if call.id is not None}
-        for hook in self._hooks.list_hooks_of(callers) if callers else ():
+        for hook in self._list_hooks_about(callers):
             yield callers[hook.tool_use_id or ""], True, hook
 
-    def _list_between(self, chapter: Chapter, indexes: range) -> Iterator[tuple[int | None, bool, HookFact]]:
+    def _list_between(self, chapter: Chapter, indexes: range) -> Iterator[_Placed]:
         """Yield the hook events that stand by their times under messages next to each other."""
         rows = [*chapter.list_messages(indexes.start, len(indexes) + 1)]
         times = [(row.reached or 0) * 1000 for row in rows]
@@ -201,14 +177,24 @@ class SessionTimeline(SessionRecords):
         for hook in self._list_timed(chapter, times[0], end):
             yield indexes[bisect_right(times, hook.received_ns) - 1], False, hook
 
-    def _list_timed(self, chapter: Chapter | None, since: int, until: int) -> list[HookFact]:
+    def _list_timed(self, chapter: Chapter | None, since: int, until: int) -> list[HookDelivery]:
         """Return the events of a chapter that came in a time and are about no call that is shown."""
-        hooks = self._hooks.list_hooks(since, until) if since < until else []
+        hooks = self._list_hooks_from(since, until) if since < until else []
         own = [hook for hook in hooks if self._is_of(hook, chapter)]
         called = self._find_called(own)
         return [hook for hook in own if hook.tool_use_id not in called]
 
-    def _find_called(self, hooks: Sequence[HookFact]) -> dict[str | None, HookPlace]:
+    def _list_hooks_from(self, since_ns: int, until_ns: int) -> list[HookDelivery]:
+        """Return the events that came in a time, without their contexts."""
+        which = DeliveryFilter(since_ns=since_ns, until_ns=until_ns, longest_context=0)
+        return self._hooks.list_hooks(which)
+
+    def _list_hooks_about(self, calls: Collection[str]) -> list[HookDelivery]:
+        """Return the events about calls, without their contexts."""
+        which = DeliveryFilter(tool_use_ids=calls, longest_context=0)
+        return self._hooks.list_hooks(which) if calls else []
+
+    def _find_called(self, hooks: Sequence[HookDelivery]) -> dict[str | None, HookPlace]:
         """Return where the calls are made that hook events are about, by their ids; those that are shown."""
         left = {hook.tool_use_id for hook in hooks if hook.tool_use_id is not None}
         near = min((hook.received_ns // 1000 for hook in hooks), default=0)
@@ -220,11 +206,11 @@ class SessionTimeline(SessionRecords):
             left.difference_update(id for id in found if id is not None)
         return found
 
-    def _is_of(self, hook: HookFact, chapter: Chapter | None) -> bool:
+    def _is_of(self, hook: HookDelivery, chapter: Chapter | None) -> bool:
         own = self._find_speaker(hook)
         return own is chapter or (own is not None and chapter is not None and own.source == chapter.source)
 
-    def _find_speaker(self, hook: HookFact) -> Chapter | None:
+    def _find_speaker(self, hook: HookDelivery) -> Chapter | None:
         """Return the file in which an event happened: of its agent, or else the transcript."""
         agent = None if hook.event_name in PARENTS_EVENTS else hook.agent_id
         own = [each for each in self.chapters if agent is not None and each.facts.agent_id == agent]
@@ -242,7 +228,7 @@ def _list_runs(numbers: Collection[int]) -> list[range]:
     return runs
 
 
-def _rank(fact: HookFact, is_of_call: bool) -> tuple[bool, int, str]:
+def _rank(fact: HookDelivery, is_of_call: bool) -> tuple[bool, int, str]:
     """Return what hook events under one message are ordered by."""
     return (not (is_of_call and fact.event_name in FIRST_EVENTS), fact.received_ns, fact.delivery_id)
 

@@ -1,4 +1,4 @@
-"""From the spool into the store: once, or for as long as somebody waits for it."""
+"""Importing the spool into the store: once, or for as long as somebody waits for it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from itertools import islice
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.hook_facts import build_delivery, is_readable
-from turnlog.ingest.spool import Frame, Spool
+from turnlog.ingest.spool import Spool
 from turnlog.store.care import CaredStore
-from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
-
-__all__ = ["OnTaken", "SpoolTaker", "Taken", "take_up"]
+from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 logger = logging.getLogger("turnlog.ingest")
 
-OnTaken = Callable[[Sequence[HookDelivery]], None]
+OnImported = Callable[[Sequence[HookDelivery]], None]
 
 _NAMES = 5_000
 """How many names are looked at together: with a million of them, memory stays small."""
@@ -32,7 +29,7 @@ _LONGEST_PAUSE = 30.0
 _PATIENCE = 10.0
 
 
-class Taken(Struct, frozen=True, gc=False):
+class Imported(Struct, frozen=True, gc=False):
     """What became of a spool's files."""
 
     added: int = 0
@@ -42,26 +39,28 @@ class Taken(Struct, frozen=True, gc=False):
     """Files that could not be read, moved or removed."""
 
 
-def take_up(spool: Spool, store: CaredStore, scope: Scope = LOCAL, on_taken: OnTaken | None = None) -> Taken:
+def import_spool(
+    spool: Spool, store: CaredStore, scope: Scope = LOCAL, on_imported: OnImported | None = None
+) -> Imported:
     """Bring all that lies in a spool into the store, and return what became of it.
 
-    `on_taken` is called with deliveries that the store has, before their files are removed; those that it had
-    before are among them. Raises `StoreError`; what is not in the store by then stays in the spool.
+    `on_imported` is called with deliveries that the store has, before their files are removed; those that it
+    had before are among them. Raises `StoreError`; what is not in the store by then stays in the spool.
     """
-    work = _TakingUp(spool, store, scope, on_taken)
+    work = _Import(spool, store, scope, on_imported)
     while True:
         names = sorted(islice((name for name in spool.list_names() if name not in work.failed), _NAMES))
         if not names or len(work.failed) > _NAMES:
-            return Taken(work.added, work.aside, len(work.failed))
-        work.take(names)
+            return Imported(work.added, work.aside, len(work.failed))
+        work.run(names)
 
 
-class _TakingUp:
-    def __init__(self, spool: Spool, store: CaredStore, scope: Scope, on_taken: OnTaken | None) -> None:
+class _Import:
+    def __init__(self, spool: Spool, store: CaredStore, scope: Scope, on_imported: OnImported | None) -> None:
         self._spool = spool
         self._store = store
         self._scope = scope
-        self._on_taken = on_taken
+        self._on_imported = on_imported
         self._names: list[str] = []
         self._deliveries: list[HookDelivery] = []
         self._size = 0
@@ -69,7 +68,7 @@ class _TakingUp:
         self.aside = 0
         self.failed: set[str] = set()
 
-    def take(self, names: Sequence[str]) -> None:
+    def run(self, names: Sequence[str]) -> None:
         for name in names:
             try:
                 deliveries = self._read(name)
@@ -87,21 +86,21 @@ class _TakingUp:
 
     def _read(self, name: str) -> list[HookDelivery] | None:
         """Return what can be read of a file; None if there is nothing, and the file was put aside."""
-        frames = self._spool.read(name)
-        unreadable = [] if frames is None else [frame for frame in frames if not is_readable(frame.payload)]
-        self.aside += 1 if frames is None else len(unreadable)
-        if frames is None or len(frames) == len(unreadable) == 1:
+        found = self._spool.read(name)
+        unreadable = [each for each in found or () if not each.is_readable]
+        self.aside += 1 if found is None else len(unreadable)
+        if found is None or len(found) == len(unreadable) == 1:
             self._spool.put_aside(name)
             return None
-        for frame in unreadable:
-            self._spool.write_aside(frame.delivery_id, frame.payload)
-        return [_build(frame) for frame in frames if frame not in unreadable]
+        for each in unreadable:
+            self._spool.write_aside(each.delivery_id, each.payload)
+        return [each for each in found if each.is_readable]
 
     def _commit(self) -> None:
         if self._deliveries:
             self.added += self._store.add_deliveries(self._scope, self._deliveries)
-            if self._on_taken is not None:
-                self._on_taken(self._deliveries)
+            if self._on_imported is not None:
+                self._on_imported(self._deliveries)
         for name in self._names:
             try:
                 self._spool.remove(name)
@@ -110,17 +109,13 @@ class _TakingUp:
         self._names, self._deliveries, self._size = [], [], 0
 
 
-def _build(frame: Frame) -> HookDelivery:
-    return build_delivery(frame.delivery_id, frame.received_ns, frame.payload, frame.origin)
+class SpoolImporter:
+    """A thread that imports what comes into a spool, within a second or when it is woken."""
 
-
-class SpoolTaker:
-    """A thread that takes up what comes into a spool, within a second or when it is woken."""
-
-    def __init__(self, spool: Spool, store: CaredStore, on_taken: OnTaken | None = None) -> None:
+    def __init__(self, spool: Spool, store: CaredStore, on_imported: OnImported | None = None) -> None:
         self._spool = spool
         self._store = store
-        self._on_taken = on_taken
+        self._on_imported = on_imported
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spool", daemon=True)
@@ -136,7 +131,7 @@ class SpoolTaker:
         self._woken.set()
 
     def stop(self) -> None:
-        """End, after what is being written just now; the rest is taken up next time."""
+        """End, after what is being written just now; the rest is imported next time."""
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
@@ -149,19 +144,19 @@ class SpoolTaker:
             self._woken.clear()
             if self._stopping.is_set():
                 return
-            fine = self._take()
+            fine = self._import()
             pause = _PAUSE_SECONDS if fine else min(2 * pause, _LONGEST_PAUSE)
             if not fine:
                 self._stopping.wait(_PAUSE_SECONDS)  # being woken all the time must not make it worse
 
-    def _take(self) -> bool:
+    def _import(self) -> bool:
         try:
-            taken = take_up(self._spool, self._store, on_taken=self._on_taken)
+            done = import_spool(self._spool, self._store, on_imported=self._on_imported)
         except (TurnlogError, OSError) as error:
             self._tell(f"hook deliveries stay in the spool for now: {error}")
             return False
-        if taken.failed:
-            self._tell(f"{self._spool.folder}: {taken.failed} files cannot be read or removed")
+        if done.failed:
+            self._tell(f"{self._spool.folder}: {done.failed} files cannot be read or removed")
             return False
         self._reason = ""
         return True
