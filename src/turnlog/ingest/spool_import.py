@@ -155,6 +155,9 @@ class SpoolImporter:
         except (TurnlogError, OSError) as error:
             self._tell(f"hook deliveries stay in the spool for now: {error}")
             return False
+        except Exception:  # whatever it is, deliveries that come later must not wait for a restart
+            logger.exception("hook deliveries stay in the spool for now")
+            return False
         if done.failed:
             self._tell(f"{self._spool.folder}: {done.failed} files cannot be read or removed")
             return False
