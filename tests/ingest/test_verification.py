@@ -88,20 +88,23 @@ WHERE {OF_TRANSCRIPT}
 """
 
 OF_FILE = "source = (SELECT source FROM source_paths WHERE path LIKE '%/{}')"
-DAMAGED = f"UPDATE segments SET data = CAST(substr(data, 1, 20) AS BLOB) WHERE {OF_FILE.format('s1.jsonl')}"
+DAMAGED = f"""
+UPDATE segment_data SET packed = CAST(substr(packed, 1, 20) AS BLOB)
+WHERE id IN (SELECT data FROM segments WHERE {OF_FILE.format("s1.jsonl")})
+"""
 
 
 def alter(section: str, at: int, file: str = "s1.jsonl", **values: object) -> Tampering:
     """Give a record of a file's segment other values; without any, drop it."""
 
     def change(connection: apsw.Connection) -> None:
-        query = f"SELECT id, data FROM segments WHERE {OF_FILE.format(file)}"
+        query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format(file)}"
         [(number, data)] = connection.execute(query)
         segment = unpack_segment(data)
         records = {each: [*getattr(segment, each)] for each in SECTIONS}
         records[section][at : at + 1] = [replace(records[section][at], **values)] if values else []
         connection.execute(
-            "UPDATE segments SET data = ? WHERE id = ?", (pack_segment(*records.values()), number)
+            "UPDATE segment_data SET packed = ? WHERE id = ?", (pack_segment(*records.values()), number)
         )
 
     return change
@@ -118,12 +121,12 @@ def add_turn(connection: apsw.Connection) -> None:
 
 def alter_branch(connection: apsw.Connection) -> None:
     """Let a branch have more messages than there are, which follows from no other record."""
-    query = f"SELECT id, data FROM segments WHERE {OF_FILE.format('s1.jsonl')}"
+    query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format('s1.jsonl')}"
     [(number, data)] = connection.execute(query)
     *sections, branches, escaped = msgpack.decode(ZstdDecompressor().decompress(data))
     branches[0][4] += 1
     packed = ZstdCompressor(level=3).compress(msgpack.encode((*sections, branches, escaped)))
-    connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+    connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
 
 
 TAMPERED = [

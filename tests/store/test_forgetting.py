@@ -58,8 +58,8 @@ def read_records(connection: apsw.Connection) -> set[bytes]:
     """Return all segments, turns and agents as they are kept."""
     return {
         bytes(data)
-        for table in ("segments", "outlines")
-        for (data,) in connection.execute(f"SELECT data FROM {table}")
+        for table, column in (("segment_data", "packed"), ("outlines", "data"))
+        for (data,) in connection.execute(f"SELECT {column} FROM {table}")
     }
 
 

@@ -221,7 +221,7 @@ def test_another_price_list_prices_everything_anew() -> None:
         ("UPDATE usage_rollup SET cost = cost + 1", "totals per quarter of an hour do not match their answers"),
         ("DELETE FROM usage_rollup", "totals per quarter of an hour do not match their answers"),
         (
-            "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM answers",
+            "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 FROM answers",
             "the usage of n should not be there",
         ),
     ],

@@ -33,7 +33,7 @@ BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 """When sessions begin; there is a line each second."""
 FRAME = "SELECT CAST(data AS BLOB) FROM frames"
 TAIL = "SELECT CAST(data AS BLOB) FROM tail_frames"
-SEGMENTS = "SELECT CAST(data AS BLOB) FROM segments"
+SEGMENTS = "SELECT CAST(d.packed AS BLOB)"
 NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
 
 Ask = Callable[[CaredStore, StoredSession, SessionActions], Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-__all__ = ["FEED_TABLE", "find_epoch", "renew_epoch"]
+__all__ = ["CHANGES", "FEED_TABLE", "find_epoch", "renew_epoch"]
 
 _NAME = "lower(hex(randomblob(8)))"
 
@@ -17,6 +17,24 @@ CREATE TABLE feed (                    -- one row
     epoch  TEXT NOT NULL
 );
 INSERT INTO feed VALUES ({_NAME});
+"""
+
+CHANGES = """
+ALTER TABLE changes RENAME TO former_changes;
+CREATE TABLE changes (                 -- none is ever deleted, so no number is given twice
+    seq       INTEGER PRIMARY KEY,
+    owner     TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    session   TEXT NOT NULL,
+    revision  INTEGER NOT NULL,
+    at_ns     INTEGER NOT NULL,
+    person    TEXT,                    -- whose session it was, and before that
+    former    TEXT,
+    shared    INTEGER NOT NULL DEFAULT 0,
+    origin                             -- of a hook delivery
+);
+INSERT INTO changes SELECT * FROM former_changes;
+DROP TABLE former_changes;
 """
 
 

@@ -16,18 +16,18 @@ import apsw
 from turnlog.errors import NewerStoreError
 from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
 from turnlog.store.sqlite.connection import APPLICATION_ID, writing
-from turnlog.store.sqlite.feed_schema import FEED_TABLE
+from turnlog.store.sqlite.feed_schema import CHANGES, FEED_TABLE
 from turnlog.store.sqlite.hook_calls import find_calls_of_hooks
 from turnlog.store.sqlite.hook_sessions import RECENT_HOOKS
 from turnlog.store.sqlite.hook_texts import index_deliveries
 from turnlog.store.sqlite.list_schema import LIST_TABLES, LISTED_COLUMNS, SERIES_COLUMN
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
-from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
-from turnlog.store.sqlite.search_schema import SEARCH_TABLES
+from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES, NEWEST_BYTES
+from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
 from turnlog.store.sqlite.segments import SEGMENT_TABLES
 from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
-from turnlog.store.sqlite.usage_schema import SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
+from turnlog.store.sqlite.usage_schema import NEW_ANSWERS, SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
 from turnlog.store.sqlite.window_schema import PARENT_INDEX, WINDOW_INDEXES
 
 __all__ = [
@@ -153,6 +153,11 @@ def keep_segments(connection: apsw.Connection) -> None:
     """Drop the rows that were derived of sessions, and make tables of segments; a sync fills them."""
     connection.execute(_DROP_ROWS)
     connection.execute(SEGMENT_TABLES)
+    connection.execute(CHANGES)
+    connection.execute(NEW_ANSWERS)
+    connection.execute(NEWEST_BYTES)
+    connection.execute(DROP_SEARCH_TABLES)
+    create_search_tables(connection)
     connection.execute(SHARED_ANSWERS)
     connection.execute(LISTED_COLUMNS)
     connection.execute("UPDATE sessions SET derivation = 0")

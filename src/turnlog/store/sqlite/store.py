@@ -186,6 +186,7 @@ class SqliteStore(Overview, Searching, Peopling):
                     yield connection
                     self._usage.settle()
             except BaseException:
+                self._segments.clear()
                 self._numbers.reset()
                 self._usage.reset()
                 raise

@@ -14,6 +14,7 @@ from turnlog.store.batch import Derived
 from turnlog.store.care import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
+from turnlog.store.sqlite.archive import repair_frames
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
 from turnlog.store.sqlite.connection import flush_log, translate
@@ -36,7 +37,7 @@ from turnlog.store.sqlite.hooks import (
     number_deliveries,
 )
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
+from turnlog.store.sqlite.rewriting import rewrite_session
 from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
@@ -72,7 +73,7 @@ class Upkeep:
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
         """Put bytes back in the place of damaged ones that had the same digest; return how many stretches."""
         with self._writing() as connection:
-            return mend_frames(connection, scope, source, generation, find)
+            return repair_frames(connection, scope, source, generation, find)
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return what contradicts itself: damaged pages, rows without those that they belong to."""
