@@ -10,8 +10,8 @@ from typing import Any
 
 from turnlog.ingest.hook_facts import build_delivery
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts import locate_sessions
 
 SECOND = 1_000_000_000

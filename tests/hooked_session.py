@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts import locate_sessions
 
 HOOKED = "40010000-0000-4000-8000-00000000000a"

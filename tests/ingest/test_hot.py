@@ -220,7 +220,7 @@ def test_a_session_that_is_forgotten_does_not_come_back(kept: Kept) -> None:
     kept.store.forget(LOCAL, [session.key])
     kept.append(make_line(21))
     assert list(kept.store.list_known(LOCAL)) == []
-    kept.store.lift(LOCAL, [session.key])
+    kept.store.delete_tombstones(LOCAL, [session.key])
     kept.append(make_line(22))
     kept.verify()
     [session] = kept.store.list_known(LOCAL)

@@ -17,9 +17,9 @@ from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore, Flaw
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.records import TurnRecord
@@ -246,9 +246,9 @@ def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Ar
 
 
 def test_a_session_that_agrees_is_not_written(archive: Archive) -> None:
-    last = archive.store.find_last_change(LOCAL)
+    last = archive.store.find_feed(LOCAL).last
     assert archive.repair(archive.known("s1.jsonl")) == Checked(())
-    assert archive.store.find_last_change(LOCAL) == last
+    assert archive.store.find_feed(LOCAL).last == last
 
 
 def test_a_flipped_byte_is_mended_from_the_file_outside(archive: Archive) -> None:
@@ -304,9 +304,9 @@ def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archi
     archive.tamper("DELETE FROM source_paths WHERE path LIKE '%.meta.json'")
     [flaw] = archive.store.list_flaws(LOCAL)
     [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
-    last = archive.store.find_last_change(LOCAL)
+    last = archive.store.find_feed(LOCAL).last
     assert archive.repair(known, (flaw,)).mended == ()
-    assert archive.store.find_last_change(LOCAL) == last
+    assert archive.store.find_feed(LOCAL).last == last
 
 
 def test_a_missing_frame_is_told(archive: Archive) -> None:

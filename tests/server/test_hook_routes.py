@@ -15,9 +15,9 @@ import pytest
 from server_app import Answer, Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.server.receiving import HookReceiver
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 
 NOW = 1_790_000_000_123_456_789

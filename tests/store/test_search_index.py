@@ -15,6 +15,7 @@ from turnlog.ingest.repair import repair_session
 from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.sqlite import SqliteStore
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
@@ -62,7 +63,7 @@ def test_no_word_of_what_was_forgotten_is_left_in_any_file(
     key = keep_session(store, 1, f"the {SECRET} is here", LONG)
     keep_session(store, 2, *(f"public {number}" for number in range(100)), LONG)
     if settled:
-        store.settle()
+        store.maintain()
     assert SECRET in list_vocabulary(path)
     assert any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
     assert store.forget(LOCAL, [key]).scrubbed
@@ -84,7 +85,7 @@ def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: Sqlite
             assert [hit.session_id for hit in search(store, query)] == [f"session-{number}"]
     before = search(store, "said")
     assert len(search(store, "*ly1*")) == 11
-    store.settle()
+    store.maintain()
     assert ask(path, "SELECT count(*) FROM new_cells") == [(0,)]
     assert search(store, "said") == before
     assert len(search(store, "*ate1*")) == 2
@@ -141,7 +142,7 @@ def test_a_large_import_is_searched_before_it_is_settled(store: SqliteStore, pat
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
     assert listed == 0
     assert len(search(store, "*umber299*")) == 11
-    store.settle()
+    store.maintain()
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
     assert listed == 3000
     assert len(search(store, "*umber299*")) == 11
@@ -164,11 +165,11 @@ def test_what_is_not_as_the_lines_say_is_found_and_mended(path: Path, damage: st
         _fill_derived(store, 1, "one", "two", LONG)
         _fill_derived(store, 2, LONG, "three")
         if "new_cells" not in damage:
-            store.settle()
+            store.maintain()
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(damage)
     with closing(SqliteStore.open(path)) as store:
-        known = store.find_known(LOCAL, make_key("session-1"))
+        known = find_known(store, LOCAL, make_key("session-1"))
         assert known is not None
         found = verify_session(store, LOCAL, known).disagreements
         assert Subject.TEXTS in {each.subject for each in found}

@@ -23,6 +23,7 @@ from turnlog.errors import ArchiveError, BusyStoreError, StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.identity import LOCAL, Place, Scope
+from turnlog.store.interface import find_known
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.store.sqlite.connection import break_off, open_to_read, translate
 from turnlog.testing.answers import read_bytes
@@ -50,7 +51,7 @@ def read_session(store: SqliteStore, key: str) -> None:
 
 QUERIES: dict[str, Callable[[SqliteStore, str], object]] = {
     "open_session": read_session,
-    "find_known": lambda store, key: store.find_known(LOCAL, key),
+    "find_known": lambda store, key: find_known(store, LOCAL, key),
     "find_sessions": lambda store, key: store.find_sessions(LOCAL, key),
     "list_sessions": lambda store, key: store.list_sessions(LOCAL),
     "list_changes": lambda store, key: store.list_changes(LOCAL),
@@ -72,7 +73,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 def keep(store: SqliteStore, data: bytes, session_id: str = "session-1") -> SessionBatch:
     files = {f"{session_id}.jsonl": data}
     batch = make_batch(files, session_id=session_id)
-    batch = make_batch(files, session_id=session_id, known=store.find_known(LOCAL, batch.key))
+    batch = make_batch(files, session_id=session_id, known=find_known(store, LOCAL, batch.key))
     store.apply([batch])
     return batch
 
@@ -398,7 +399,7 @@ def test_threads_read_beside_a_writer(store: SqliteStore) -> None:
 
     def look() -> None:
         while not done.is_set():
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             source = known.sources[0] if known else None
             data = read_bytes(store, LOCAL, batch.key, 0)
             if source is None or data is None or make_lines(60)[: len(data)] != data:
@@ -419,7 +420,7 @@ def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: P
     lines = [make_line(number, text=f"{number * 7919} is a number, and {number} too") for number in range(600)]
     live, whole = SqliteStore.open(tmp_path / "live.db"), SqliteStore.open(tmp_path / "whole.db")
     for count in range(3, len(lines) + 1, 3):
-        batch = make_batch({NAME: b"".join(lines[:count])}, known=live.find_known(LOCAL, make_batch({}).key))
+        batch = make_batch({NAME: b"".join(lines[:count])}, known=find_known(live, LOCAL, make_batch({}).key))
         live.apply([replace(batch, derived=None)])
     keep(whole, b"".join(lines))
     sizes: list[int] = []
@@ -481,7 +482,7 @@ def apply_many(path: Path, pipe: Connection) -> None:
 
 def grow(store: SqliteStore, count: int, session_id: str) -> SessionBatch:
     files = {f"{session_id}.jsonl": make_lines(count, session_id=session_id)}
-    known = store.find_known(LOCAL, make_batch({}, session_id=session_id).key)
+    known = find_known(store, LOCAL, make_batch({}, session_id=session_id).key)
     return make_batch(files, session_id=session_id, known=known)
 
 
@@ -513,7 +514,7 @@ def check_whole(path: Path, said: int) -> int:
     counts = set()
     for session_id in ("session-1", "session-2"):
         key = make_batch({}, session_id=session_id).key
-        known = store.find_known(LOCAL, key)
+        known = find_known(store, LOCAL, key)
         assert known is not None
         count = known.sources[0].lines
         counts.add(count)

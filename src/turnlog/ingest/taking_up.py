@@ -12,9 +12,9 @@ from msgspec import Struct
 from turnlog.errors import TurnlogError
 from turnlog.ingest.hook_facts import build_delivery, is_readable
 from turnlog.ingest.spool import Frame, Spool
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["OnTaken", "SpoolTaker", "Taken", "take_up"]
 

@@ -26,8 +26,8 @@ from turnlog.ingest.taking_up import SpoolTaker
 from turnlog.server.errors import RequestError
 from turnlog.server.live_window import LiveWindow
 from turnlog.server.shapes.hooks import HookReceipt
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]
 

@@ -19,9 +19,9 @@ from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.segments import pack_segment, unpack_segment

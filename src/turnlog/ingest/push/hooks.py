@@ -18,10 +18,10 @@ from turnlog.ingest.push.client import PushClient
 from turnlog.ingest.spool import Frame, Spool
 from turnlog.ingest.taking_up import take_up
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.details import find_field, read_fields
 
 __all__ = ["SpooledHooks", "StoredHooks"]

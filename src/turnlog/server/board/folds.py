@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from turnlog.server.board.columns import Column, find_column
 from turnlog.server.board.spans import Moment
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.details import find_field, read_fields
 from turnlog.transcripts.hooks.phases import AgentStatus
 from turnlog.transcripts.hooks.states import advance

@@ -23,9 +23,9 @@ from turnlog.server.security.callers import CallerKind, GivenCaller
 from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
-from turnlog.store.care import CaredStore
 from turnlog.store.hooks import HookDelivery, HookEvent
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, is_shown
 
 __all__ = ["HANDLERS", "list_hook_events", "receive_hook"]

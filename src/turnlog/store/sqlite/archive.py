@@ -25,7 +25,7 @@ from turnlog.store.sqlite.connection import reading, translate
 
 _KEPT = 32
 """How many open frames stay in memory: at most 16 MiB."""
-_RATIO = 1
+_RATIO = 3
 """How many times larger a frame may be than what it is merged with: the more, the better frames are compressed,
 and the more often."""
 _NEWEST = 1500

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import apsw
 
-from turnlog.store.care import Flaw
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import Flaw
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.people import list_misjudged
 from turnlog.transcripts.segments import SEGMENT

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-__all__ = ["CHANGES", "FEED_TABLE", "find_epoch", "renew_epoch"]
+__all__ = ["CHANGES", "FEED_TABLE", "renew_epoch"]
 
 _NAME = "lower(hex(randomblob(8)))"
 
@@ -36,12 +36,6 @@ CREATE TABLE changes (                 -- none is ever deleted, so no number is 
 INSERT INTO changes SELECT * FROM former_changes;
 DROP TABLE former_changes;
 """
-
-
-def find_epoch(connection: apsw.Connection) -> str:
-    """Return the name of the feed."""
-    [(epoch,)] = connection.execute("SELECT epoch FROM feed")
-    return str(epoch)
 
 
 def renew_epoch(connection: apsw.Connection) -> None:

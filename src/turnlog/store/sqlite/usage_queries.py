@@ -13,6 +13,7 @@ import apsw
 from msgspec import json
 
 from turnlog.store.identity import Scope
+from turnlog.store.interface import AnswerUse
 from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.values import unpack_text
@@ -25,7 +26,6 @@ from turnlog.store.usage.stored import (
     choose_reported,
 )
 from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
-from turnlog.store.windows import AnswerUse
 from turnlog.transcripts.usage.price_list import PriceTable
 
 __all__ = ["ANSWERS_OF", "IS_NEW", "SqliteUsage", "find_answers", "find_usage_version"]
