@@ -20,8 +20,8 @@ from pathlib import Path
 
 from search import draw_questions, lay_out
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import measure_store, open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.search.hits import SearchOrder

@@ -87,7 +87,7 @@ def _build(paths: list[Path], place: Path, work: Path, messages: int) -> None:
             sync(store, place, locate_sessions([home]).sessions, origin="bench")
             shutil.rmtree(home)
             copy += 1
-        store.settle()
+        store.maintain()
     seconds = time.perf_counter() - start
     print(f"\n{_count(place):,} messages, {copy} copies of {len(paths)} files, {raw / 1e9:.1f} GB")
     speed = raw / 1e6 / seconds

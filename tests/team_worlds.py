@@ -20,8 +20,8 @@ from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.people import Visibility
 from turnlog.transcripts import locate_sessions

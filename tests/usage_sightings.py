@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_known
 from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.contracts.base import get_derived, replace_records, unpack_files
 from turnlog.testing.row_builders import make_session_row
@@ -62,7 +62,7 @@ def say(store: Store, owner: str, session: str, said: Files, lines: int, before:
     What they said before does not count any more. If that is given, the batch tells only what is new, unless
     nothing is said any more of an answer: that no batch of a file that grows can tell.
     """
-    known = store.find_known(Scope(owner), make_key(session))
+    known = find_known(store, Scope(owner), make_key(session))
     data = {f"{session}{end}": b"{}\n" * lines for end in FILES}
     batch = make_batch(data, session_id=session, owner=owner, known=known)
     records = {

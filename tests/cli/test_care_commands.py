@@ -105,11 +105,12 @@ def test_a_sound_archive_is_said_to_be_sound(env: dict[str, str]) -> None:
 def lose_message(env: dict[str, str], where: str) -> None:
     """Take the message with the index 1 out of segments."""
     connection = sqlite3.connect(home(env) / "turnlog.db")
-    for number, data in connection.execute(f"SELECT id, data FROM segments WHERE {where}").fetchall():
+    query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {where}"
+    for number, data in connection.execute(query).fetchall():
         segment = unpack_segment(data)
         messages = [each for each in segment.messages if each.index != 1]
         packed = pack_segment(segment.lines, messages, segment.calls, segment.events, segment.sightings)
-        connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+        connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
     connection.commit()
     connection.close()
 
@@ -140,7 +141,7 @@ def test_one_session_is_verified_alone(env: dict[str, str]) -> None:
 
 def test_a_damaged_archive_is_told_and_not_a_crash(env: dict[str, str]) -> None:
     connection = sqlite3.connect(home(env) / "turnlog.db")
-    [(page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'segments'").fetchall()
+    [(page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'segment_data'").fetchall()
     connection.close()
     with (home(env) / "turnlog.db").open("r+b") as file:
         file.seek((page - 1) * 4096)

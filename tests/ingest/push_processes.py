@@ -15,8 +15,8 @@ from pathlib import Path
 
 from turnlog.ingest.origin import find_origin
 from turnlog.server.serving import Ready, ServeOptions, serve
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 
 FORKS = multiprocessing.get_context("forkserver")

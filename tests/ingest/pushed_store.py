@@ -15,9 +15,9 @@ from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, SessionUpload, Up
 from turnlog.ingest.uploads.state import learn_session, tell_session
 from turnlog.ingest.uploads.taking import Given, Outcome, SessionAnswer, UploadTaker
 from turnlog.ingest.verification import verify_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.search.parsing import parse_query

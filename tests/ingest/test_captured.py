@@ -15,9 +15,9 @@ from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.repair import check_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, SourceKind
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
 from turnlog.store.opening import open_store
 from turnlog.store.search.parsing import parse_query

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Iterator
+from itertools import count, islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +117,43 @@ def test_a_line_more_reads_and_writes_no_more_than_that_line(
     kept.verify()
 
 
+def make_turns(chance: random.Random) -> Iterator[bytes]:
+    """Yield lines as sessions have them: prompts, calls, their results, answers; no id is like another."""
+
+    def make_text(count: int) -> str:
+        return " ".join(f"{chance.choice('abcdefgh')}{chance.randrange(5000)}" for _ in range(count))
+
+    for number in count(step=4):
+        ids = [f"{chance.getrandbits(128):032x}" for _ in range(7)]
+        use = {"type": "tool_use", "id": ids[0], "name": "Bash", "input": {"command": make_text(8)}}
+        result = {"type": "tool_result", "tool_use_id": ids[0], "content": make_text(100)}
+        said = {"type": "text", "text": make_text(40)}
+        for at, (kind, content) in enumerate(
+            (("user", make_text(20)), ("assistant", [use]), ("user", [result]), ("assistant", [said]))
+        ):
+            line: dict[str, Any] = json.loads(make_line(number + at, type=kind, message_id=ids[1 + at // 2]))
+            line |= {"uuid": ids[3 + at], "parentUuid": ids[2 + at] if at else None}
+            line["message"]["content"] = content
+            yield json.dumps(line).encode() + b"\n"
+
+
+def test_a_line_more_of_a_long_session_writes_little(kept: Kept) -> None:
+    turns = make_turns(random.Random(1))
+    kept.append(b"".join(islice(turns, 20_000)))
+    kept.append(next(turns))
+    log = kept.place.with_name("turnlog.db-wal")
+    assert kept.store._writer is not None
+    kept.store._writer.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    sizes = [0]
+    for line in islice(turns, 100):
+        kept.append(line)
+        sizes.append(log.stat().st_size)
+    written = sorted(after - before for before, after in pairwise(sizes))
+    assert sum(written) / len(written) < 60 << 10
+    assert written[89] < 80 << 10, "some write a segment as a whole, and few merge bytes or index what waits"
+    kept.verify()
+
+
 def test_of_a_torn_line_no_more_is_read_again_than_its_beginning(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +220,7 @@ def test_a_session_that_is_forgotten_does_not_come_back(kept: Kept) -> None:
     kept.store.forget(LOCAL, [session.key])
     kept.append(make_line(21))
     assert list(kept.store.list_known(LOCAL)) == []
-    kept.store.lift(LOCAL, [session.key])
+    kept.store.delete_tombstones(LOCAL, [session.key])
     kept.append(make_line(22))
     kept.verify()
     [session] = kept.store.list_known(LOCAL)

@@ -48,7 +48,7 @@ def test_fed_line_by_line_it_is_the_database_of_a_cold_sync(
                 with (folder / f"session-{number}.jsonl").open("ab") as file:
                     file.write(line)
         lines += bring_up(live, places[0], folder)
-    live.settle()  # as a follower does whenever it looks at everything
+    live.maintain()  # as a follower does whenever it looks at everything
     cold = open_store(places[1])
     assert bring_up(cold, places[1], folder) == lines
     one, other = collect_answers(live, LOCAL), collect_answers(cold, LOCAL)

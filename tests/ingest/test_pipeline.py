@@ -75,10 +75,10 @@ def test_a_sync_keeps_every_file(store: Store, config: Path) -> None:
 
 def test_a_second_sync_writes_nothing(store: Store, config: Path) -> None:
     run(store, config)
-    before, last = store.writes, store.find_last_change(LOCAL)  # type: ignore[attr-defined]
+    before, last = store.writes, store.find_feed(LOCAL).last  # type: ignore[attr-defined]
     report = run(store, config)
     assert (report.added, report.changed, report.unchanged, report.bytes) == (0, 0, 2, 0)
-    assert (store.writes, store.find_last_change(LOCAL)) == (before, last)  # type: ignore[attr-defined]
+    assert (store.writes, store.find_feed(LOCAL).last) == (before, last)  # type: ignore[attr-defined]
 
 
 def test_appended_lines_change_one_session(store: Store, config: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from golden import DATA
 from ingest.pushed_store import ORIGIN, PushedStore, check_same, check_sound
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path

@@ -16,9 +16,9 @@ from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.looks import derive_again, look
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.batch import ChapterBatch, SessionBatch
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
@@ -159,9 +159,9 @@ def test_of_several_transcripts_one_is_read_and_the_others_are_emptied(
     """A file that took another one's place may leave its session with two, of which either may be gone."""
     both = {"s9.jsonl": make_lines(2), "other.jsonl": make_lines(4)}
     for files in ({"s9.jsonl": make_lines(2)}, both, {name: both[name] for name in left}):
-        known = archive.store.find_known(LOCAL, make_key("s9"))
+        known = find_known(archive.store, LOCAL, make_key("s9"))
         archive.store.apply([make_batch(files, session_id="s9", known=known)])
-    known = archive.store.find_known(LOCAL, make_key("s9"))
+    known = find_known(archive.store, LOCAL, make_key("s9"))
     assert known is not None
     batch = derive_again(known, archive.store.archive, owner="local", origin="here", now_ns=1)
     assert batch.derived is not None
@@ -193,7 +193,7 @@ class Beside:
         return self._store.apply(batches)
 
     def find_known(self, scope: object, key: str) -> KnownSession | None:
-        return self._store.find_known(LOCAL, key)
+        return find_known(self._store, LOCAL, key)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)

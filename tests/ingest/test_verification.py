@@ -17,9 +17,9 @@ from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore, Flaw
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.records import TurnRecord
@@ -88,20 +88,23 @@ WHERE {OF_TRANSCRIPT}
 """
 
 OF_FILE = "source = (SELECT source FROM source_paths WHERE path LIKE '%/{}')"
-DAMAGED = f"UPDATE segments SET data = CAST(substr(data, 1, 20) AS BLOB) WHERE {OF_FILE.format('s1.jsonl')}"
+DAMAGED = f"""
+UPDATE segment_data SET packed = CAST(substr(packed, 1, 20) AS BLOB)
+WHERE id IN (SELECT data FROM segments WHERE {OF_FILE.format("s1.jsonl")})
+"""
 
 
 def alter(section: str, at: int, file: str = "s1.jsonl", **values: object) -> Tampering:
     """Give a record of a file's segment other values; without any, drop it."""
 
     def change(connection: apsw.Connection) -> None:
-        query = f"SELECT id, data FROM segments WHERE {OF_FILE.format(file)}"
+        query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format(file)}"
         [(number, data)] = connection.execute(query)
         segment = unpack_segment(data)
         records = {each: [*getattr(segment, each)] for each in SECTIONS}
         records[section][at : at + 1] = [replace(records[section][at], **values)] if values else []
         connection.execute(
-            "UPDATE segments SET data = ? WHERE id = ?", (pack_segment(*records.values()), number)
+            "UPDATE segment_data SET packed = ? WHERE id = ?", (pack_segment(*records.values()), number)
         )
 
     return change
@@ -118,12 +121,12 @@ def add_turn(connection: apsw.Connection) -> None:
 
 def alter_branch(connection: apsw.Connection) -> None:
     """Let a branch have more messages than there are, which follows from no other record."""
-    query = f"SELECT id, data FROM segments WHERE {OF_FILE.format('s1.jsonl')}"
+    query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format('s1.jsonl')}"
     [(number, data)] = connection.execute(query)
     *sections, branches, escaped = msgpack.decode(ZstdDecompressor().decompress(data))
     branches[0][4] += 1
     packed = ZstdCompressor(level=3).compress(msgpack.encode((*sections, branches, escaped)))
-    connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+    connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
 
 
 TAMPERED = [
@@ -243,9 +246,9 @@ def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Ar
 
 
 def test_a_session_that_agrees_is_not_written(archive: Archive) -> None:
-    last = archive.store.find_last_change(LOCAL)
+    last = archive.store.find_feed(LOCAL).last
     assert archive.repair(archive.known("s1.jsonl")) == Checked(())
-    assert archive.store.find_last_change(LOCAL) == last
+    assert archive.store.find_feed(LOCAL).last == last
 
 
 def test_a_flipped_byte_is_mended_from_the_file_outside(archive: Archive) -> None:
@@ -301,9 +304,9 @@ def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archi
     archive.tamper("DELETE FROM source_paths WHERE path LIKE '%.meta.json'")
     [flaw] = archive.store.list_flaws(LOCAL)
     [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
-    last = archive.store.find_last_change(LOCAL)
+    last = archive.store.find_feed(LOCAL).last
     assert archive.repair(known, (flaw,)).mended == ()
-    assert archive.store.find_last_change(LOCAL) == last
+    assert archive.store.find_feed(LOCAL).last == last
 
 
 def test_a_missing_frame_is_told(archive: Archive) -> None:

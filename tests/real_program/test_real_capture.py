@@ -22,9 +22,9 @@ from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
 from turnlog.messages.hook_events import PreToolUseHookInput
 from turnlog.messages.sdk import ResultMessage
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, SourceKind
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.calls.call import Call
 

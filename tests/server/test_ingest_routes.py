@@ -36,9 +36,9 @@ from turnlog.ingest.uploads.protocol import (
 from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
 from turnlog.server.uploading import Uploading
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, find_known
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.fingerprints import Change
@@ -122,9 +122,9 @@ def machine(server: Served, tmp_path: Path) -> Machine:
 @pytest.fixture
 def unchanged(store: CaredStore) -> Iterator[None]:
     """Nothing is written meanwhile."""
-    before = store.find_last_change(LOCAL), list(store.list_known(LOCAL))
+    before = store.find_feed(LOCAL).last, list(store.list_known(LOCAL))
     yield
-    assert (store.find_last_change(LOCAL), list(store.list_known(LOCAL))) == before
+    assert (store.find_feed(LOCAL).last, list(store.list_known(LOCAL))) == before
 
 
 def read_back(store: CaredStore, machine: Machine) -> bytes:
@@ -141,7 +141,7 @@ def test_what_is_answered_is_there(machine: Machine, store: CaredStore) -> None:
     machine.push()
     assert read_back(store, machine) == machine.path.read_bytes()
     assert machine.known is not None
-    found = store.find_known(LOCAL, machine.known.key)
+    found = find_known(store, LOCAL, machine.known.key)
     assert found is not None
     assert found.origin == ORIGIN
     assert [source.lines for source in found.sources] == [10]
@@ -162,12 +162,12 @@ def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: Car
     machine.write(make_lines(5))
     upload = machine.gather()
     machine.push()
-    seq = store.find_last_change(LOCAL)
+    seq = store.find_feed(LOCAL).last
     for _ in range(3):
         [answer] = read_results(machine.send(upload))
         assert answer["outcome"] == "mismatch"
         assert learn(answer["session"], ORIGIN) == machine.known
-    assert store.find_last_change(LOCAL) == seq
+    assert store.find_feed(LOCAL).last == seq
     assert read_back(store, machine) == machine.path.read_bytes()
 
 
@@ -313,7 +313,7 @@ def test_a_machine_cannot_change_what_is_anothers(
 ) -> None:
     machine.write(make_lines(5))
     machine.push()
-    before = store.find_last_change(LOCAL)
+    before = store.find_feed(LOCAL).last
     thief = Machine(server, tmp_path / "thief", OTHER)
     thief.write(make_lines(3))
     assert machine.known is not None
@@ -326,7 +326,7 @@ def test_a_machine_cannot_change_what_is_anothers(
     assert (refused.status, refused.code) == (403, "another_machine")
     path = f"/api/ingest/state?origin={OTHER}&session={machine.known.key}"
     assert server.get(path, **server.bearer).json["sessions"] == []
-    assert store.find_last_change(LOCAL) == before
+    assert store.find_feed(LOCAL).last == before
 
 
 @pytest.mark.usefixtures("unchanged")

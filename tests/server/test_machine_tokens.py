@@ -23,9 +23,9 @@ from turnlog.ingest.push.hooks import SpooledHooks
 from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
 from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path
@@ -88,11 +88,11 @@ class Pushed:
 
     def refuse(self, code: str, work: Callable[[], object]) -> None:
         """Something is refused, and nothing is written."""
-        before = self.store.find_last_change(LOCAL)
+        before = self.store.find_feed(LOCAL).last
         with pytest.raises(PushError) as refused:
             work()
         assert (refused.value.status, refused.value.code) == (403, code)
-        assert self.store.find_last_change(LOCAL) == before
+        assert self.store.find_feed(LOCAL).last == before
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,9 @@ from turnlog.errors import SelectionError
 from turnlog.export.raw import export_raw, restore_session
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.verification import verify_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import list_dumped, locate_path
 
@@ -95,7 +96,7 @@ class Kept:
 
     def export(self, session: str, folder: Path) -> list[Path]:
         [found] = self.store.find_sessions(LOCAL, session)
-        known = self.store.find_known(LOCAL, found.key)
+        known = find_known(self.store, LOCAL, found.key)
         assert known is not None
         return [each.path for each in export_raw(self.store, LOCAL, known, folder)]
 
@@ -130,7 +131,7 @@ def test_every_byte_of_a_dump_comes_back(tmp_path: Path, kept: Kept, form: Form)
         [given] = kept.export(session, tmp_path / "out")
         assert (given.name, given.read_bytes()) == ("dump.json", path_bytes)
     [stored] = kept.store.find_sessions(LOCAL, "session-b")
-    known = kept.store.find_known(LOCAL, stored.key)
+    known = find_known(kept.store, LOCAL, stored.key)
     assert known is not None
     restore_session(kept.store, LOCAL, known)
     assert path.read_bytes() == path_bytes

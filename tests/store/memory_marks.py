@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from store.memory_seeing import is_own
@@ -11,18 +10,12 @@ from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
 
-__all__ = ["find_marks", "list_tags", "mark", "undo_mark"]
+__all__ = ["find_marks", "mark", "undo_mark"]
 
 
 def find_marks(state: State, owner: str, key: str) -> Marks | None:
     own = [entry.marks for entry in state.marks if (entry.owner, entry.session) == (owner, key)]
     return own[-1] if own else None
-
-
-def list_tags(state: State, owner: str) -> dict[str, int]:
-    keys = sorted(state.owners.get(owner, {}))
-    counted = Counter(tag for key in keys for tag in (find_marks(state, owner, key) or Marks()).tags)
-    return dict(sorted(counted.items()))
 
 
 def mark(state: State, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:

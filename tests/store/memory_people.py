@@ -98,7 +98,14 @@ class MemoryPeople:
         rules = sorted(self._shared.state.rules.items())
         return [ProjectRule(pattern, each) for (owner, pattern), each in rules if owner == scope.owner]
 
-    def set_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
+    def set_rule(
+        self, scope: Scope, pattern: str, visibility: Visibility | None, *, dry_run: bool = False
+    ) -> int:
+        if dry_run:
+            before = deepcopy(self._shared.state)
+            found = self.set_rule(scope, pattern, visibility)
+            self._shared.state = before
+            return found
         rules, place = self._shared.state.rules, (scope.owner, pattern)
 
         def change() -> None:
@@ -106,12 +113,6 @@ class MemoryPeople:
             rules.update({} if visibility is None else {place: visibility})
 
         return self._change(scope, change)[1]
-
-    def weigh_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
-        before = deepcopy(self._shared.state)
-        found = self.set_rule(scope, pattern, visibility)
-        self._shared.state = before
-        return found
 
     def _change(self, scope: Scope, change: Callable[[], None]) -> tuple[int, int]:
         """Change something; tell of sessions that others see by that, or whose they are, and count both."""

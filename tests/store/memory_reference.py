@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from copy import deepcopy
 
 from store.memory_lists import find_sessions, list_facets, list_projects, list_sessions
-from store.memory_marks import find_marks, list_tags, mark, undo_mark
+from store.memory_marks import mark, undo_mark
 from store.memory_people import MemoryPeople, Shared
 from store.memory_search import search
 from store.memory_seeing import see
 from store.memory_state import Generation, Session, apply_batch
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import ChangeEntry, KnownSession, KnownSource
+from turnlog.store.interface import AnswerUse, ChangeEntry, Feed, KnownSession, KnownSource
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -29,11 +29,10 @@ from turnlog.store.lists import (
     StoredProject,
     StoredSession,
 )
-from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
 from turnlog.store.usage.recounting import RecountedUsage, recount_answers
-from turnlog.store.windows import AnswerUse, FileCounts
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
@@ -70,8 +69,8 @@ class MemoryStore(MemoryPeople):
     ) -> SearchPage:
         return search(self, scope, query, order, limit, cursor, cancelled)
 
-    def settle(self) -> None:
-        pass
+    def maintain(self, *, purge: bool = False) -> bool:
+        return True
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:
         state = deepcopy(self._shared.state)
@@ -80,13 +79,12 @@ class MemoryStore(MemoryPeople):
         self._shared.writes += writes
         return state.entries[-1][1].seq if state.entries else 0
 
-    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
-        return next((found for found in self.list_known(scope) if found.key == key), None)
-
-    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
+    def list_known(
+        self, scope: Scope, origin: str | None = None, *, key: str | None = None
+    ) -> Iterator[KnownSession]:
         sessions = _sessions(self._shared, scope)
         known = [_know(sessions[key]) for key in sorted(sessions)]
-        return iter([each for each in known if origin in (None, each.origin)])
+        return iter([each for each in known if origin in (None, each.origin) and key in (None, each.key)])
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         return find_sessions(see(self._shared.state, scope), scope.owner, prefix)
@@ -110,12 +108,6 @@ class MemoryStore(MemoryPeople):
 
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
         return list_facets(see(self._shared.state, scope), scope.owner, asked)
-
-    def find_marks(self, scope: Scope, key: str) -> Marks | None:
-        return find_marks(see(self._shared.state, scope), scope.owner, key)
-
-    def list_tags(self, scope: Scope) -> dict[str, int]:
-        return list_tags(see(self._shared.state, scope), scope.owner)
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         state = deepcopy(self._shared.state)
@@ -142,26 +134,13 @@ class MemoryStore(MemoryPeople):
             ids = [each.message_id for chapter in session.chapters for each in chapter.list_sightings()]
         return hash(tuple(self.find_answers(scope, ids)))
 
-    def count_files(self, scope: Scope) -> FileCounts:
-        sessions = list(self.list_known(scope))
-        sources = [source for session in sessions for source in session.sources]
-        return FileCounts(
-            sessions=len(sessions),
-            only_here=sum(not any(source.present for source in session.sources) for session in sessions),
-            files=len(sources),
-            bytes=sum(source.length for source in sources),
-            lines=sum(source.lines for source in sources),
-        )
-
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         own = [entry for owner, entry in see(self._shared.state, scope).entries if owner == scope.owner]
         return [entry for entry in own if entry.seq > after][:limit]
 
-    def find_last_change(self, scope: Scope) -> int:
-        return max((entry.seq for entry in self.list_changes(scope, limit=1 << 30)), default=0)
-
-    def find_epoch(self) -> str:
-        return self._shared.epoch
+    def find_feed(self, scope: Scope) -> Feed:
+        last = max((entry.seq for entry in self.list_changes(scope, limit=1 << 30)), default=0)
+        return Feed(self._shared.epoch, last)
 
     def listen(self) -> None:
         return

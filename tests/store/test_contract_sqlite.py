@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.care import CaredStore
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.testing.store_contract import CaredStoreContract
 

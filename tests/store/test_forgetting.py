@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from turnlog.store.batch import Derived
 from turnlog.store.frames import compress
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
@@ -58,8 +59,8 @@ def read_records(connection: apsw.Connection) -> set[bytes]:
     """Return all segments, turns and agents as they are kept."""
     return {
         bytes(data)
-        for table in ("segments", "outlines")
-        for (data,) in connection.execute(f"SELECT data FROM {table}")
+        for table, column in (("segment_data", "packed"), ("outlines", "data"))
+        for (data,) in connection.execute(f"SELECT {column} FROM {table}")
     }
 
 
@@ -74,7 +75,7 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, 
     forgotten = store.forget(LOCAL, [key])
     assert (forgotten.sessions, forgotten.files, forgotten.scrubbed) == (1, 3, True)
     assert forgotten.bytes > 0
-    kept = store.find_known(LOCAL, make_key("two"))
+    kept = find_known(store, LOCAL, make_key("two"))
     assert kept is not None
     ours = {
         compress(b"".join(store.archive.read_all(LOCAL, source.source, source.generation)))
@@ -92,7 +93,7 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, 
 
 def test_what_earlier_writes_left_behind_is_gone_too(store: SqliteStore, path: Path) -> None:
     for count in range(1, 6):  # frames of the tail are merged, rows are replaced
-        known = store.find_known(LOCAL, make_key())
+        known = find_known(store, LOCAL, make_key())
         data = make_lines(count) + make_line(9, text=NEEDLE)
         derived = Derived(session=make_session_row("session-1", title=f"{NEEDLE} {count}"))
         store.apply([make_batch({"session-1.jsonl": data}, known=known, derived=derived)])
@@ -137,6 +138,6 @@ def test_while_somebody_reads_the_files_cannot_be_scrubbed_and_later_they_can(
     reader.execute("SELECT * FROM words").fetchall()
     assert not store.forget(LOCAL, [key]).scrubbed
     reader.close()
-    assert store.scrub()
+    assert store.maintain(purge=True)
     assert search(path, [NEEDLE.encode()]) == {}
     store.close()

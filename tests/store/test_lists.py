@@ -13,6 +13,7 @@ import pytest
 from turnlog.errors import CursorError, StoreError
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
 from turnlog.store.marks import MarkChange
 from turnlog.store.sqlite import SqliteStore
@@ -126,7 +127,7 @@ def test_of_a_session_that_is_forgotten_it_is_not_kept_that_it_was_gone(tmp_path
     store = SqliteStore.open(tmp_path / "turnlog.db")
     key = make_key("session")
     store.apply([make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session")])
-    store.apply([make_batch({}, session_id="session", known=store.find_known(LOCAL, key))])
+    store.apply([make_batch({}, session_id="session", known=find_known(store, LOCAL, key))])
     query = "SELECT count(*) FROM absent_sessions"
     assert store._ask().connection.execute(query).fetchall() == [(1,)]
     store.forget(LOCAL, [key])

@@ -15,6 +15,7 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
 from turnlog.store.sqlite import SqliteStore
 from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.testing.contracts.marks import find_marks
 
 NEEDLE = "zq8-needle"
 
@@ -90,13 +91,13 @@ def test_forgetting_takes_every_entry_along(store: SqliteStore, path: Path) -> N
     store.mark(LOCAL, [one, two], MarkChange(starred=True))
     store.undo_mark(LOCAL)
     store.forget(LOCAL, [one])
-    assert store.find_marks(LOCAL, one) is None
-    assert store.list_tags(LOCAL) == {}
+    assert find_marks(store, LOCAL, one) == Marks()
+    assert store.list_facets(LOCAL).tags == ()
     assert not [file.name for file in path.parent.iterdir() if NEEDLE.encode() in file.read_bytes()]
     assert store.undo_mark(LOCAL) == []  # what was left of the last change was taken back before
-    store.lift(LOCAL, [one])
+    store.delete_tombstones(LOCAL, [one])
     store.apply([make_batch({"one.jsonl": make_lines(4, session_id="one")}, session_id="one")])
-    assert store.find_marks(LOCAL, one) is None
+    assert find_marks(store, LOCAL, one) == Marks()
 
 
 def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: SqliteStore) -> None:
@@ -111,7 +112,7 @@ def test_a_session_that_is_written_anew_keeps_marks(store: SqliteStore) -> None:
     store.mark(LOCAL, [batch.key], MarkChange(name="Tea"))
     assert batch.derived is not None
     store.rewrite(LOCAL, batch.key, 1, batch.derived)
-    assert store.find_marks(LOCAL, batch.key) == Marks(name="Tea")
+    assert find_marks(store, LOCAL, batch.key) == Marks(name="Tea")
     assert store.list_flaws(LOCAL) == []
 
 

@@ -15,6 +15,7 @@ from turnlog.ingest.repair import repair_session
 from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.sqlite import SqliteStore
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
@@ -62,7 +63,7 @@ def test_no_word_of_what_was_forgotten_is_left_in_any_file(
     key = keep_session(store, 1, f"the {SECRET} is here", LONG)
     keep_session(store, 2, *(f"public {number}" for number in range(100)), LONG)
     if settled:
-        store.settle()
+        store.maintain()
     assert SECRET in list_vocabulary(path)
     assert any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
     assert store.forget(LOCAL, [key]).scrubbed
@@ -73,14 +74,24 @@ def test_no_word_of_what_was_forgotten_is_left_in_any_file(
     assert store.list_flaws(LOCAL) == []
 
 
-def test_equal_texts_are_indexed_once(store: SqliteStore, path: Path) -> None:
-    keep_session(store, 1, LONG)
-    [(before,)] = ask(path, "SELECT count(*) FROM cells_docsize")
-    keep_session(store, 2, LONG, LONG.upper(), "short", "short")
-    [(after,)] = ask(path, "SELECT count(*) FROM cells_docsize")
-    assert isinstance(before, int)
-    assert after == before + 2
-    assert len(search(store, "again")) == 3
+def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: SqliteStore, path: Path) -> None:
+    keep_session(store, 1, *(f"early{number}" for number in range(100)))
+    indexed = ask(path, "SELECT count(*) FROM cells_docsize")
+    for number in range(2, 12):
+        keep_session(store, number, f"late{number} said", "nothing", "x" * 2000)
+        assert ask(path, "SELECT count(*) FROM cells_docsize") == indexed
+        assert len(search(store, "said")) == number - 1
+        for query in (f"late{number}", f"late{number} said", f"*ate{number}*", f'"late{number} said"'):
+            assert [hit.session_id for hit in search(store, query)] == [f"session-{number}"]
+    before = search(store, "said")
+    assert len(search(store, "*ly1*")) == 11
+    store.maintain()
+    assert ask(path, "SELECT count(*) FROM new_cells") == [(0,)]
+    assert search(store, "said") == before
+    assert len(search(store, "*ate1*")) == 2
+    assert store.forget(LOCAL, [make_key("session-11")]).scrubbed
+    keep_session(store, 12, "late12 said")
+    assert [hit.session_id for hit in search(store, "*ate1*")] == ["session-12", "session-10"]
 
 
 def test_texts_stay_while_anybody_has_them(store: SqliteStore, path: Path) -> None:
@@ -88,7 +99,7 @@ def test_texts_stay_while_anybody_has_them(store: SqliteStore, path: Path) -> No
     for left, key in zip((2, 1, 0), keys, strict=True):
         store.forget(LOCAL, [key])
         assert len(search(store, "again")) == len(search(store, "*agai*")) == left
-    for table in ("cells_docsize", "text_runs", "text_repeats", "text_orphans", "text_digests"):
+    for table in ("cells_docsize", "new_cells", "text_runs"):
         assert ask(path, f"SELECT * FROM {table}") == [], table
 
 
@@ -114,13 +125,15 @@ def test_runs_of_files_that_grow_side_by_side_stay_few(store: SqliteStore, path:
 
 def test_words_of_later_texts_are_listed(store: SqliteStore, path: Path) -> None:
     keep_session(store, 1, "alpha beta")
-    for number in range(2, 40):
+    for number in range(2, 240):
         keep_session(store, number, f"gamma{number} delta")
     assert {"alpha", "gamma7", "gamma39"} <= list_vocabulary(path)
+    assert "gamma239" not in list_vocabulary(path)
     [(portions,)] = ask(path, "SELECT count(*) FROM vocabulary")
     assert isinstance(portions, int)
     assert portions < 8
     assert len(search(store, "*amma3*")) == 11
+    assert len(search(store, "*ma239*")) == 1
 
 
 def test_a_large_import_is_searched_before_it_is_settled(store: SqliteStore, path: Path) -> None:
@@ -129,7 +142,7 @@ def test_a_large_import_is_searched_before_it_is_settled(store: SqliteStore, pat
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
     assert listed == 0
     assert len(search(store, "*umber299*")) == 11
-    store.settle()
+    store.maintain()
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
     assert listed == 3000
     assert len(search(store, "*umber299*")) == 11
@@ -141,6 +154,7 @@ DAMAGE = {
     "all texts are missing": "DELETE FROM text_runs WHERE id = 1",
     "words are missing": "DELETE FROM cells WHERE rowid = 1",
     "other words": "DELETE FROM cells WHERE rowid = 1; INSERT INTO cells (rowid, body) VALUES (1, 'others')",
+    "other words wait": "UPDATE new_cells SET bodies = (SELECT bodies FROM new_cells WHERE cells = 2)",
     "words too many": "DELETE FROM cells WHERE rowid = 2; INSERT INTO cells (rowid, body) VALUES (2, 'two x')",
 }
 
@@ -150,32 +164,18 @@ def test_what_is_not_as_the_lines_say_is_found_and_mended(path: Path, damage: st
     with closing(SqliteStore.open(path)) as store:
         _fill_derived(store, 1, "one", "two", LONG)
         _fill_derived(store, 2, LONG, "three")
+        if "new_cells" not in damage:
+            store.maintain()
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(damage)
     with closing(SqliteStore.open(path)) as store:
-        known = store.find_known(LOCAL, make_key("session-1"))
+        known = find_known(store, LOCAL, make_key("session-1"))
         assert known is not None
         found = verify_session(store, LOCAL, known).disagreements
         assert Subject.TEXTS in {each.subject for each in found}
         checked = repair_session(store, LOCAL, known)
         assert not [each for each in checked.left if each.subject is Subject.TEXTS]
         assert len(search(store, "one")) == len(search(store, "two")) == 1
-
-
-def test_damaged_words_that_several_texts_share_are_mended(path: Path) -> None:
-    with closing(SqliteStore.open(path)) as store:
-        for number in (1, 2, 3):
-            _fill_derived(store, number, LONG)
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute("DELETE FROM cells WHERE rowid = 1")
-    with closing(SqliteStore.open(path)) as store:
-        assert not search(store, '"said again"')
-        for known in list(store.list_known(LOCAL)):
-            repair_session(store, LOCAL, known)
-        assert len(search(store, '"said again"')) == 3
-        for known in list(store.list_known(LOCAL)):
-            found = verify_session(store, LOCAL, known).disagreements
-            assert not [each for each in found if each.subject is Subject.TEXTS]
 
 
 def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> None:

@@ -15,7 +15,7 @@ from store.memory_reference import MemoryStore, Shared
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, Store
+from turnlog.store.interface import ChangeEntry, Store, find_known
 from turnlog.store.rows import SessionRow
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.testing.answers import Answers, collect_answers
@@ -177,7 +177,7 @@ class StoreModel(RuleBasedStateMachine):
             session_id=session,
             moved={f"{moved_to}{session}{part}": f"{session}{part}" for part in files},
             owner=owner,
-            known=self.plain.find_known(Scope(owner), make_key(session)),
+            known=find_known(self.plain, Scope(owner), make_key(session)),
         )
 
     def apply(self, batches: list[SessionBatch]) -> None:

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import AnswerUse, find_known
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
-from turnlog.store.windows import AnswerUse
 from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.row_builders import make_session_row
 from turnlog.transcripts.usage.charges import Charger
@@ -85,7 +85,7 @@ class Machine:
         for (owner, session), said in self.said.items():
             scope, key = Scope(owner), make_key(session)
             ids = [row.message_id for rows in said.values() for row in rows]
-            known = self.store.find_known(scope, key)
+            known = find_known(self.store, scope, key)
             assert known is not None
             told = (
                 self.store.find_answers(scope, ids),
@@ -184,7 +184,7 @@ def test_what_the_program_itself_says_is_kept() -> None:
     summary = {"id": "a", "reported_cost": "1.25", "cost": "1.5", "counts": {"types": {"cost-state": 2}}}
     with machine() as made:
         made.say("local", "a", {})
-        known = made.store.find_known(LOCAL, make_key("a"))
+        known = find_known(made.store, LOCAL, make_key("a"))
         row = replace(make_session_row("a"), summary=msgspec.json.encode(summary))
         data = {f"a{end}": b"{}\n" * 9 for end in FILES}
         made.store.apply([make_batch(data, session_id="a", known=known, derived=Derived(session=row))])
@@ -221,7 +221,7 @@ def test_another_price_list_prices_everything_anew() -> None:
         ("UPDATE usage_rollup SET cost = cost + 1", "totals per quarter of an hour do not match their answers"),
         ("DELETE FROM usage_rollup", "totals per quarter of an hour do not match their answers"),
         (
-            "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM answers",
+            "INSERT INTO answers SELECT NULL, 'n', grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 FROM answers",
             "the usage of n should not be there",
         ),
     ],

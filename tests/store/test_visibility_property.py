@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope, Viewer
 from turnlog.store.interface import ChangeKind
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.sqlite.store import SqliteStore
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300

@@ -11,10 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from store.visible_worlds import NAMES
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import ChangeKind, KnownSession
+from turnlog.store.interface import ChangeKind, KnownSession, count_files
 from turnlog.store.lists import SessionFilter
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.people import Visibility
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
@@ -48,7 +48,7 @@ _TIMES = (1_767_312_000_000_000, 1_767_312_002_000_000)
 def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place]) -> Answers:
     """Ask for all, about sessions and lines that are in a world, whoever may see them."""
     answers = collect_answers(store, scope, known)
-    del answers["list_changes"], answers["find_last_change"]
+    del answers["list_changes"], answers["find_feed"]
     numbers = _number(store, scope)
     for part in (_ask_lists, _ask_windows, _ask_hooks, _ask_usage):
         answers |= part(store, scope, known, places, numbers)
@@ -74,7 +74,7 @@ def _ask_lists(
     pages = [store.list_sessions(scope, asked) for asked in _FILTERS]
     changes = store.list_changes(scope)
     assert [each.seq for each in changes] == sorted({each.seq for each in changes})
-    assert store.find_last_change(scope) == max((each.seq for each in changes), default=0)
+    assert store.find_feed(scope).last == max((each.seq for each in changes), default=0)
     kinds = (ChangeKind.SESSION_ACCESS, ChangeKind.SESSION_FORGOTTEN)
     return {
         "pages": [(page.total, page.next, page.sessions) for page in pages],
@@ -118,7 +118,7 @@ def _ask_windows(
             ]
     for place in places:
         found.append(_try(lambda place=place: store.archive.read(scope, place, 5)))  # type: ignore[misc]
-    return {"windows": found, "files": [store.count_files(scope)]}
+    return {"windows": found, "files": [count_files(store, scope)]}
 
 
 def _try(ask: Callable[[], object]) -> object:

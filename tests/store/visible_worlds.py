@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope, Viewer
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
 from turnlog.testing.builders import make_batch, make_line

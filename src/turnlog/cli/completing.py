@@ -13,7 +13,7 @@ from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
     from turnlog.store.accounts.interface import Accounts
-    from turnlog.store.care import CaredStore
+    from turnlog.store.maintenance import CaredStore
 
 __all__ = [
     "complete_links",
@@ -55,9 +55,10 @@ def complete_sessions_or_files(
 def complete_tags(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the tags that begin so."""
     from turnlog.store.identity import LOCAL
+    from turnlog.store.lists import SessionFilter
 
-    tags = _ask(lambda store: store.list_tags(LOCAL))
-    return [CompletionItem(tag) for tag in tags or () if tag.startswith(incomplete)]
+    tags = _ask(lambda store: store.list_facets(LOCAL, SessionFilter(archived=None)).tags)
+    return [CompletionItem(tag) for tag, _ in sorted(tags or ()) if tag.startswith(incomplete)]
 
 
 def complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -13,8 +13,8 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.forgotten import find_tombstones
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["command"]
 
@@ -75,7 +75,7 @@ def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json:
         if len(found) > 1:
             raise MisuseError(f"{len(found)} forgotten sessions begin with {prefix}")
         keys |= found
-    store.lift(LOCAL, list(keys))
+    store.delete_tombstones(LOCAL, list(keys))
     if as_json:
         output.print_json({"lifted": list(keys.values())})
     else:

@@ -19,9 +19,10 @@ from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, StoredSession
+from turnlog.store.interface import KnownSession
+from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["Chosen", "ForgetDocument", "ForgottenSession", "forget", "still_scrub"]
 
@@ -102,7 +103,7 @@ def forget(
 def still_scrub(store: CaredStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
     with waiting("Forgetting"):
-        done = store.scrub()
+        done = store.maintain(purge=True)
     if not done:
         warn("another process is using the store; try again when it has ended")
         raise click.exceptions.Exit(FOUND_PROBLEMS)

@@ -15,8 +15,8 @@ from turnlog.cli.rendering.sessions import marks_text
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean, clean_line
 from turnlog.config import Settings
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange, Marks
 
 __all__ = ["MarkItem", "command"]

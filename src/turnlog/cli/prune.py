@@ -16,9 +16,10 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.stores import open_for
 from turnlog.config import Settings
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["command"]
 
@@ -79,7 +80,7 @@ def _choose(store: CaredStore, before: int | None, root: str | None, only_here: 
             continue
         if root is not None and not _is_in(stored.row.project, root):
             continue
-        known = store.find_known(LOCAL, stored.key)
+        known = find_known(store, LOCAL, stored.key)
         if known is not None and not (only_here and any(source.present for source in known.sources)):
             yield stored, known
 

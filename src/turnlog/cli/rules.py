@@ -116,7 +116,7 @@ def _change(
     with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
         if visibility is None and pattern not in {rule.pattern for rule in store.list_rules(LOCAL)}:
             raise NothingFoundError(f"there is no rule for {pattern}; `turnlog rules list` has all of them")
-        sessions = store.weigh_rule(LOCAL, pattern, visibility)
+        sessions = store.set_rule(LOCAL, pattern, visibility, dry_run=True)
         if not as_json:
             output.print([_say(pattern, visibility, sessions)])
         if not dry_run:

@@ -20,9 +20,9 @@ from turnlog.cli.rendering.sessions import build_sessions, render_sessions, rend
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.people import Visibility
 
 __all__ = ["command"]

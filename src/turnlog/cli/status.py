@@ -19,7 +19,7 @@ from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, count_files
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
 
@@ -81,7 +81,7 @@ def _count_users(settings: Settings) -> int:
 
 
 def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> StatusDocument:
-    counts = store.count_files(LOCAL)
+    counts = count_files(store, LOCAL)
     return StatusDocument(
         store=path_text(str(place)),
         sessions=counts.sessions,
@@ -90,7 +90,7 @@ def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> 
         bytes=counts.bytes,
         store_bytes=measure_store(place),
         lines=counts.lines,
-        last_change=store.find_last_change(LOCAL),
+        last_change=store.find_feed(LOCAL).last,
         users=users,
         warning=warning,
     )

@@ -15,10 +15,10 @@ from turnlog.cli.files import warn
 from turnlog.cli.terminal import shorten
 from turnlog.config import Settings
 from turnlog.errors import OlderStoreError
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, is_made
 
@@ -71,7 +71,7 @@ def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession
         more = "" if len(found) <= _NAMED else " and others"
         raise MisuseError(f"{len(found)} sessions begin with {prefix}: {names}{more}")
     [chosen] = exact if len(exact) == 1 else found
-    known = store.find_known(LOCAL, chosen.key)
+    known = find_known(store, LOCAL, chosen.key)
     assert known is not None
     return chosen, known
 

@@ -20,8 +20,8 @@ from turnlog.config import Settings
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.store.accounts.checking import check_accounts
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["DisagreementDocument", "VerifyDocument", "command"]
 

@@ -15,7 +15,8 @@ from turnlog.export.redacted import learn_session, redact_pieces
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.ingest.archived import load_session
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store, StoredSession
+from turnlog.store.interface import Store
+from turnlog.store.lists import StoredSession
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.session import Session
 

@@ -6,32 +6,21 @@ It is filled from the store, and kept up by whoever writes. Only the one writer 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 from turnlog.ingest.capture.joining import Identity, identify
 from turnlog.ingest.capture.sources import list_mains
 from turnlog.ingest.kinds import find_transcript, key_of, list_kinds
 from turnlog.ingest.planning import find_former
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, Knows, find_known
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Acquaintance", "Knows"]
+__all__ = ["Acquaintance"]
 
 _Inode = tuple[int, int]
-
-
-class Knows(Protocol):
-    """What tells what is known: a store, or a server."""
-
-    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
-        """Return what is known of a session's files."""
-
-    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
-        """Yield what is known of all sessions' files, or of those of one machine."""
 
 
 class Acquaintance:
@@ -59,7 +48,7 @@ class Acquaintance:
         """Ask the store for some sessions again."""
         for key in keys:
             self._drop(key)
-            session = self._store.find_known(self._scope, key)
+            session = find_known(self._store, self._scope, key)
             if session is not None:
                 self._add(session)
 

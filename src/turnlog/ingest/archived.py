@@ -9,7 +9,7 @@ from turnlog.ingest.assembly import Part, assemble
 from turnlog.ingest.contents import DERIVED_FROM, Content
 from turnlog.messages import Line
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
+from turnlog.store.interface import Archive, KnownSession, KnownSource, Store, find_known
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.usage.pricing import Prices
 
@@ -22,7 +22,7 @@ def load_session(store: Store, scope: Scope, key: str, *, prices: Prices | None 
     All of its lines are held in memory. Raises `KeyError` for a session that is not there, `ArchiveError`
     for bytes that are damaged.
     """
-    known = store.find_known(scope, key)
+    known = find_known(store, scope, key)
     if known is None:
         raise KeyError(key)
     main = find_transcript(known)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from turnlog.ingest.repair import Checked, check_session, check_usage, describe_flaw, repair_session
-from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore, Flaw
 
 __all__ = ["Step", "check_archive"]
 

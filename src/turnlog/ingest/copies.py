@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from turnlog.ingest.seen import confirm
 from turnlog.store.batch import SessionBatch, SourceBatch
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.rows import SessionHead, SessionRow
 
@@ -141,7 +141,7 @@ def _mark(source: SourceBatch, key: str, original: str) -> SourceBatch:
 
 def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionBatch) -> Iterable[SessionBatch]:
     for key, original in originals.items():
-        known = store.find_known(Scope(owner), key)
+        known = find_known(store, Scope(owner), key)
         for source in () if known is None else known.sources:
             if known is not None and source.source == key and source.present:
                 yield SessionBatch(

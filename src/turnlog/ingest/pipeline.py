@@ -23,7 +23,7 @@ from turnlog.ingest.planning import Plan, Task, build_plan, measure
 from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 
@@ -95,7 +95,7 @@ def sync(
     if plan.gone:
         store.apply([vanish(session, asker.owner, asker.origin, asker.now_ns) for session in plan.gone])
     if report.bytes >= _WORTH_SETTLING or report.rederived:
-        store.settle()
+        store.maintain()
     return replace(report, gone=len(plan.gone), seconds=time.monotonic() - started)
 
 
@@ -142,7 +142,7 @@ def _write(store: Store, looks: list[Looked], asker: Asker, hot: HotSessions | N
 
 def _write_again(store: Store, task: Task, former: SessionBatch, asker: Asker) -> SessionBatch | None:
     """Look at one session again, on top of what another writer has made of it, and write that."""
-    known = store.find_known(Scope(asker.owner), former.key)
+    known = find_known(store, Scope(asker.owner), former.key)
     if task.files is None:
         if known is None or not is_outdated(known):
             return None

@@ -14,9 +14,9 @@ from msgspec import Struct
 from turnlog.errors import StoreError
 from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.verification import Disagreement, Subject, Verified, verify_session
-from turnlog.store.care import CaredStore, Flaw
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.interface import KnownSession, KnownSource, find_known
+from turnlog.store.maintenance import CaredStore, Flaw
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 
 __all__ = ["Checked", "check_session", "check_usage", "describe_flaw", "repair_session"]
@@ -40,7 +40,7 @@ def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verif
     for _ in range(_ATTEMPTS):
         if not verified.disagreements:
             break
-        now = store.find_known(scope, known.key)
+        now = find_known(store, scope, known.key)
         if now is None:
             return Verified((), {}, None, {})
         if now.revision == known.revision:
@@ -63,7 +63,7 @@ def repair_session(
         return Checked(())
     if any(not flaw.follows for flaw in flaws):
         return Checked(found)
-    known = store.find_known(scope, known.key) or known
+    known = find_known(store, scope, known.key) or known
     damaged = _has(verified.disagreements, Subject.BYTES)
     if damaged and _mend(store, scope, known):
         verified = verify_session(store, scope, known)
@@ -73,7 +73,7 @@ def repair_session(
         store.rewrite(
             scope, known.key, known.revision, derived, DERIVATION, lines=verified.lines, texts=verified.texts
         )
-    left = verify_session(store, scope, store.find_known(scope, known.key) or known).disagreements
+    left = verify_session(store, scope, find_known(store, scope, known.key) or known).disagreements
     mended = tuple(each for each in found if each not in left)
     return Checked(tuple(_explain(each, known) for each in left), mended)
 
@@ -107,7 +107,7 @@ def describe_flaw(flaw: Flaw) -> Disagreement:
 
 def _mend(store: CaredStore, scope: Scope, known: KnownSession) -> int:
     return sum(
-        store.mend(scope, source.source, generation, _Outside(source).read)
+        store.repair_bytes(scope, source.source, generation, _Outside(source).read)
         for source in known.sources
         for generation, _ in store.archive.list_generations(scope, source.source)
     )

@@ -21,9 +21,9 @@ from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content
 from turnlog.ingest.looks import LARGE, is_outdated
 from turnlog.ingest.spill import Spill
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment

@@ -8,9 +8,8 @@ from threading import Lock
 from msgspec import Struct
 
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store
+from turnlog.store.interface import FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
-from turnlog.store.windows import FileCounts
 
 __all__ = ["WITH_PROBLEMS", "ArchiveCounter", "Counted"]
 
@@ -40,14 +39,14 @@ class ArchiveCounter:
     def count(self, scope: Scope | None = None) -> Counted:
         """Return what there is now."""
         scope = scope or self._scope
-        last = self._store.find_last_change(scope)
+        last = self._store.find_feed(scope).last
         with self._lock:
             counted = self._counted.get(scope)
         if counted is None or counted.last_change != last:
             # What comes in meanwhile is counted under a number that is too low, and so again next time.
             counted = Counted(
                 last_change=last,
-                files=self._store.count_files(scope),
+                files=count_files(self._store, scope),
                 problems=self._store.list_sessions(scope, WITH_PROBLEMS, limit=0).total,
             )
         with self._lock:

@@ -13,9 +13,10 @@ from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Action
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Store, StoredSession
+from turnlog.store.interface import Store
+from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = [

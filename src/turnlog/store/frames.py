@@ -15,7 +15,16 @@ import zstandard
 
 from turnlog.store.batch import Frame
 
-__all__ = ["FRAME_SIZE", "compress", "compress_pieces", "cut_frames", "decompress", "make_frame", "open_frame"]
+__all__ = [
+    "FRAME_SIZE",
+    "compress",
+    "compress_pieces",
+    "cut_frames",
+    "decompress",
+    "make_frame",
+    "open_compressed",
+    "open_frame",
+]
 
 FRAME_SIZE = 512 << 10
 """How many bytes a frame has before it is compressed."""
@@ -73,6 +82,14 @@ def open_frame(frame: Frame) -> bytes:
 def compress(data: bytes) -> bytes:
     """Return bytes compressed, with their length in front."""
     return _codecs.compressor.compress(data)
+
+
+def open_compressed(data: bytes) -> bytes:
+    """Return what `compress` was given; raises `ValueError` for bytes that are none of it."""
+    try:
+        return decompress(data, zstandard.frame_content_size(data))
+    except zstandard.ZstdError as error:
+        raise ValueError(f"The bytes cannot be decompressed ({error})") from None
 
 
 def compress_pieces(pieces: Iterable[bytes], length: int) -> bytes:

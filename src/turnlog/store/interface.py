@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
+from operator import add
 from typing import Protocol
 
 from msgspec import Struct
@@ -28,26 +29,13 @@ from turnlog.store.lists import (
     StoredProject,
     StoredSession,
 )
-from turnlog.store.marks import MarkChange, MarkedSession, Marks
+from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.people import PeopleStore
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
 from turnlog.store.usage.source import UsageSource
-from turnlog.store.windows import AnswerUse, FileCounts
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.queries.actions import SessionActions
-
-__all__ = [
-    "Archive",
-    "ChangeEntry",
-    "ChangeKind",
-    "ChangeListener",
-    "KnownSession",
-    "KnownSource",
-    "SessionOrder",
-    "Store",
-    "StoredSession",
-]
 
 
 class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
@@ -114,6 +102,40 @@ class ChangeEntry(Struct, frozen=True, gc=False, kw_only=True):
     at_ns: int
 
 
+class Feed(Struct, frozen=True, gc=False):
+    """Which feed it is, and how far it goes."""
+
+    epoch: str
+    """Its name: the same for as long as its numbers mean the same. A store that was restored or made anew has
+    another one."""
+    last: int
+    """The last `seq`; 0 if nothing happened yet."""
+
+
+class FileCounts(Struct, frozen=True, gc=False, kw_only=True):
+    """How much there is, of the newest generations."""
+
+    sessions: int
+    only_here: int
+    """Sessions of which no file is still outside."""
+    files: int
+    bytes: int
+    lines: int
+
+
+class AnswerUse(Struct, frozen=True, gc=False, kw_only=True):
+    """What one answer of the model used, as it is counted."""
+
+    message_id: str
+    """The API's id, or what stands for it."""
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost: int | None
+    """In pico-dollars; None if its model has no price."""
+
+
 class ChangeListener(Protocol):
     """Waits for changes; one thread at a time may use it."""
 
@@ -137,7 +159,16 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Store(PeopleStore, Protocol):
+class Knows(Protocol):
+    """Whoever can tell what a store has."""
+
+    def list_known(
+        self, scope: Scope, origin: str | None = None, *, key: str | None = None
+    ) -> Iterator[KnownSession]:
+        """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
+
+
+class Store(Knows, PeopleStore, Protocol):
     """Sessions, each as bytes, as segments, and as a row of the lists."""
 
     @property
@@ -151,12 +182,6 @@ class Store(PeopleStore, Protocol):
         `StoreError` if a batch does not follow on what the store has, or would change a session that is no
         longer in the revision which the batch is based on (another writer was faster).
         """
-
-    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
-        """Return what is known of a session's files."""
-
-    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
-        """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
 
     def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
         """Return the sessions whose id or key begins with a prefix."""
@@ -185,12 +210,6 @@ class Store(PeopleStore, Protocol):
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
         """Return what the sessions that are asked for can be told apart by."""
 
-    def find_marks(self, scope: Scope, key: str) -> Marks | None:
-        """Return what people said about a session; None if they never did."""
-
-    def list_tags(self, scope: Scope) -> dict[str, int]:
-        """Return all tags in their order, each with the number of sessions that have it."""
-
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         """Change the marks of sessions, and return those that are not as they were.
 
@@ -213,20 +232,11 @@ class Store(PeopleStore, Protocol):
         is not this one, whose revision stays as it is.
         """
 
-    def count_files(self, scope: Scope) -> FileCounts:
-        """Return how much there is of all sessions."""
-
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
 
-    def find_last_change(self, scope: Scope) -> int:
-        """Return the last `seq` of the feed; 0 if nothing happened yet."""
-
-    def find_epoch(self) -> str:
-        """Return the name of the feed: the same for as long as its numbers mean the same.
-
-        A store that was restored or made anew has another one.
-        """
+    def find_feed(self, scope: Scope) -> Feed:
+        """Return the name of the feed, and how far it goes."""
 
     def listen(self) -> ChangeListener | None:
         """Return what tells of changes whoever writes them; None where one has to look for them."""
@@ -256,8 +266,28 @@ class Store(PeopleStore, Protocol):
         not there, there is nothing: it has no chapters.
         """
 
-    def settle(self) -> None:
-        """Put in order what much writing left behind, if that makes searching faster; else do nothing."""
+    def maintain(self, *, purge: bool = False) -> bool:
+        """Put in order what much writing left behind, if that makes searching faster; else do nothing.
+
+        With `purge`, what was deleted before is removed from the store's files as well. Return False if that
+        cannot be done, as they are in use just now.
+        """
 
     def close(self) -> None:
         """Let go of the store."""
+
+
+def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
+    """Return what is known of a session's files."""
+    return next(iter(list(store.list_known(scope, key=key))), None)
+
+
+def count_files(store: Knows, scope: Scope) -> FileCounts:
+    """Return how much there is of all sessions."""
+    counts = [0, 0, 0, 0, 0]
+    for session in store.list_known(scope):
+        is_gone = not any(source.present for source in session.sources)
+        size, lines = (sum(getattr(each, name) for each in session.sources) for name in ("length", "lines"))
+        counts = [*map(add, counts, (1, is_gone, len(session.sources), size, lines))]
+    sessions, only_here, files, size, lines = counts
+    return FileCounts(sessions=sessions, only_here=only_here, files=files, bytes=size, lines=lines)

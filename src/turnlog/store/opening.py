@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.accounts.file_copies import check_copy, restore_accounts
-from turnlog.store.care import Backup, CaredStore, Restored
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
+from turnlog.store.maintenance import Backup, CaredStore, Restored
 from turnlog.store.places import StorePlace
 from turnlog.store.sqlite import lease, restoring
 from turnlog.store.sqlite.backup import find_holding

@@ -106,8 +106,10 @@ class PeopleStore(Protocol):
     def list_rules(self, scope: Scope) -> list[ProjectRule]:
         """Return the rules for projects, by pattern; everybody may know them."""
 
-    def set_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
-        """Set or (with None) remove a rule, and return how many sessions others see, or don't, by that."""
+    def set_rule(
+        self, scope: Scope, pattern: str, visibility: Visibility | None, *, dry_run: bool = False
+    ) -> int:
+        """Set or (with None) remove a rule, and return how many sessions others see, or don't, by that.
 
-    def weigh_rule(self, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
-        """Return what `set_rule` would; nothing is changed."""
+        With `dry_run`, nothing is changed.
+        """

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.parsing import parse_query
@@ -72,8 +72,10 @@ class _Asking(Struct, frozen=True):
         """Ask for sessions as a whole, and what happened to them."""
         store, scope, keys = self.store, self.scope, self.keys
         return {
-            "find_known": [sort_sources(found) for key in keys if (found := store.find_known(scope, key))],
-            "list_known": [sort_sources(found) for found in store.list_known(scope)],
+            "list_known": [
+                *(sort_sources(found) for found in store.list_known(scope)),
+                *(sort_sources(found) for key in keys if (found := find_known(store, scope, key))),
+            ],
             "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
             "list_sessions": [
                 (order, found)
@@ -87,11 +89,9 @@ class _Asking(Struct, frozen=True):
             ],
             "list_facets": _list_facets(store, scope),
             "list_projects": [*store.list_projects(scope)],
-            "find_marks": [(key, marks) for key in keys if (marks := store.find_marks(scope, key))],
-            "list_tags": [*store.list_tags(scope).items()],
             "search": [*sorted(store.search(scope, _ANYTHING, limit=_MANY).hits, key=_by_place)],
             "list_changes": [*store.list_changes(scope)],
-            "find_last_change": [seq for seq in (store.find_last_change(scope),) if seq],
+            "find_feed": [seq for seq in (store.find_feed(scope).last,) if seq],
         }
 
     def ask_usage(self) -> Answers:

@@ -12,10 +12,10 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource, Store
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher

@@ -16,7 +16,14 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import DecodeError, Raw, Struct, msgpack
-from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
+from zstandard import (
+    DICT_TYPE_RAWCONTENT,
+    ZstdCompressionDict,
+    ZstdCompressor,
+    ZstdDecompressor,
+    ZstdError,
+    frame_content_size,
+)
 
 from turnlog.transcripts.records import (
     AgentRecord,
@@ -38,6 +45,7 @@ __all__ = [
     "PackedSegment",
     "Segment",
     "SegmentHead",
+    "pack_patch",
     "pack_segment",
     "unpack_segment",
 ]
@@ -229,9 +237,22 @@ def pack_segment(
         return _codecs.compress(_encode((*map(_escape, map(msgspec.to_builtins, sections)), True)))
 
 
-def unpack_segment(data: bytes) -> Segment:
-    """Return a segment; raises `msgspec.DecodeError` for bytes that are none, and so do its sections."""
-    return Segment(_decompress(data))
+def pack_patch(data: bytes, base: bytes) -> bytes:
+    """Return a packed segment as what it adds to an earlier state of it: lines that were there take no room."""
+    dictionary = ZstdCompressionDict(_decompress(base), dict_type=DICT_TYPE_RAWCONTENT)
+    return ZstdCompressor(level=_LEVEL, dict_data=dictionary).compress(_decompress(data))
+
+
+def unpack_segment(data: bytes, patch: bytes | None = None) -> Segment:
+    """Return a segment, or what a patch makes of it.
+
+    Raises `msgspec.DecodeError` for bytes that are none, and so do its sections.
+    """
+    found = _decompress(data)
+    if patch is not None:
+        dictionary = ZstdCompressionDict(found, dict_type=DICT_TYPE_RAWCONTENT)
+        found = _decompress(patch, ZstdDecompressor(dict_data=dictionary).decompress)
+    return Segment(found)
 
 
 class OutlineKind(Generic[T]):
@@ -267,12 +288,12 @@ TURNS = OutlineKind("turns", TurnRecord)
 AGENTS = OutlineKind("agents", AgentRecord)
 
 
-def _decompress(data: bytes) -> bytes:
+def _decompress(data: bytes, decompress: Callable[[bytes], bytes] | None = None) -> bytes:
     try:
         # The decompressor believes the header and allocates what it says, so it is checked first.
         if not 0 < frame_content_size(data) <= _LARGEST:
             raise DecodeError("Expected the records of a segment, got other bytes")
-        return _codecs.decompress(data)
+        return (decompress or _codecs.decompress)(data)
     except ZstdError as error:
         raise DecodeError(f"The records of a segment cannot be decompressed ({error})") from None
 

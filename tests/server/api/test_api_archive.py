@@ -19,8 +19,8 @@ from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery
@@ -169,12 +169,13 @@ def test_a_clean_archive_is_verified_beside_the_server(archive: Archive) -> None
 
 def test_what_disagrees_is_found(archive: Archive) -> None:
     connection = apsw.Connection(str(archive.place))
-    rows: list[Any] = connection.execute("SELECT id, data FROM segments WHERE calls > 0").fetchall()
+    query = "SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE calls > 0"
+    rows: list[Any] = connection.execute(query).fetchall()
     for number, data in rows:
         was = unpack_segment(data)
         calls = [replace(call, started=call.started and call.started + 1) for call in was.calls]
         packed = pack_segment(was.lines, was.messages, calls, was.events, was.sightings)
-        connection.execute("UPDATE segments SET data = ? WHERE id = ?", (packed, number))
+        connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
     connection.execute("UPDATE tail_frames SET data = zeroblob(length(data)) WHERE id = 1")
     connection.close()
     archive.post("/api/archive/verify")

@@ -13,8 +13,8 @@ import zstandard
 from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, Writer, picture, say
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

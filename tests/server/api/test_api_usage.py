@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from server_app import Served
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.usage.building import build_report
 from turnlog.store.usage.grouping import UsageQuery
 from turnlog.store.usage.periods import Span

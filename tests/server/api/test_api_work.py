@@ -17,9 +17,9 @@ from turnlog.ingest.pipeline import sync
 from turnlog.server.views.lines import read_lines
 from turnlog.server.views.timeline import list_notes, view_timeline
 from turnlog.server.views.windows import Asked, ask_window, read_titles, view_window
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery
@@ -33,7 +33,7 @@ BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 """When sessions begin; there is a line each second."""
 FRAME = "SELECT CAST(data AS BLOB) FROM frames"
 TAIL = "SELECT CAST(data AS BLOB) FROM tail_frames"
-SEGMENTS = "SELECT CAST(data AS BLOB) FROM segments"
+SEGMENTS = "SELECT CAST(d.packed AS BLOB)"
 NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
 
 Ask = Callable[[CaredStore, StoredSession, SessionActions], Any]

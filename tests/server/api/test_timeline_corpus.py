@@ -8,9 +8,10 @@ from typing import Any
 
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_known
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
 from turnlog.transcripts.actions.telling import REPORTED
@@ -69,7 +70,7 @@ def gather(served: Served, path: str) -> list[Any]:
 
 def count_notes(store: CaredStore, session: StoredSession) -> int:
     """Count the lines that are no messages, but say what happened, in all of the file."""
-    known = store.find_known(LOCAL, session.key)
+    known = find_known(store, LOCAL, session.key)
     assert known is not None
     [path] = [source.path for source in known.sources if source.source == session.key]
     conversation = Conversation(read_lines(Path(path)))

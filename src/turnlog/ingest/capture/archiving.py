@@ -14,9 +14,9 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.tenure import hold_lease
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, find_known
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import locate_path
@@ -66,7 +66,7 @@ def _find_known(store: CaredStore, origin: str, sessions: Iterable[SessionFiles]
     found: dict[str, KnownSession] = {}
     for files in sessions:
         keys = [each.key for each in store.find_sessions(LOCAL, files.session_id)]
-        known = [session for key in keys if (session := store.find_known(LOCAL, key)) is not None]
+        known = [session for key in keys if (session := find_known(store, LOCAL, key)) is not None]
         wanted = identify(files.session_id, files.project_folder)
         if not any(identify(each.session_id, each.project_folder) == wanted for each in known):
             return list(store.list_known(LOCAL, origin))

@@ -22,7 +22,8 @@ from turnlog.ingest.push.pusher import OnTrouble, Pusher
 from turnlog.ingest.push.status import find_progress, save_progress
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.uploads.protocol import Machine
-from turnlog.store.care import CaredStore
+from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 
 __all__ = ["Collector", "describe_machine", "open_collector"]
@@ -105,7 +106,7 @@ def _build(
     if store is None:
         spooled = SpooledHooks(client, spool, origin=origin, machine=machine, exclusion=exclusion)
         return Collector(pusher, spooled, holder)
-    epoch = store.find_epoch()
+    epoch = store.find_feed(LOCAL).epoch
     stored = StoredHooks(
         client,
         spool,

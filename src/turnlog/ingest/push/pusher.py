@@ -88,11 +88,11 @@ class _ServerState:
     def __init__(self) -> None:
         self.sessions: dict[str, KnownSession] = {}
 
-    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
-        return self.sessions.get(key)
-
-    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
-        return iter(list(self.sessions.values()))
+    def list_known(
+        self, scope: Scope, origin: str | None = None, *, key: str | None = None
+    ) -> Iterator[KnownSession]:
+        found = self.sessions.values() if key is None else filter(None, [self.sessions.get(key)])
+        return iter(list(found))
 
 
 class Pusher:

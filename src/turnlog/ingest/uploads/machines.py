@@ -16,8 +16,8 @@ from msgspec import Struct
 from turnlog.errors import TakenMachineError, UploadError
 from turnlog.ingest.uploads.protocol import Machine
 from turnlog.store import people
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["MACHINE_TAKEN", "MACHINE_UNASSIGNED", "KnownMachines"]
 

@@ -22,9 +22,9 @@ from turnlog.ingest.uploads.machines import KnownMachines
 from turnlog.ingest.uploads.protocol import SessionUpload, Upload, decode_upload, name_text
 from turnlog.ingest.uploads.received import find_key, look_at_upload
 from turnlog.ingest.uploads.state import KeptSession, tell_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, find_known
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["Given", "Outcome", "SessionAnswer", "UploadAnswer", "UploadTaker"]
 
@@ -141,7 +141,7 @@ class UploadTaker:
         self._hot.drop_idle()
         if self._unsettled >= _WORTH_SETTLING:
             self._unsettled = 0
-            self._store.settle()
+            self._store.maintain()
 
     def _open(self, given: Given) -> Upload | UploadAnswer:
         """Return an upload that can be read, and may come from who sent it."""
@@ -226,7 +226,7 @@ class UploadTaker:
 
     def _find_known(self, asked: _Asked) -> KnownSession | None:
         """Return what there is of a session; for a machine there is nothing that comes from another one."""
-        known = self._store.find_known(self._scope, asked.key)
+        known = find_known(self._store, self._scope, asked.key)
         return known if known is not None and known.origin == asked.origin else None
 
     def _tell(self, asked: _Asked) -> KeptSession | None:

@@ -18,10 +18,10 @@ from turnlog.server.board.folds import HookFold, HookFolds
 from turnlog.server.board.processes import find_processes
 from turnlog.server.board.transcript_rules import judge
 from turnlog.server.views.lists import name_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.people import Machine
 
 __all__ = ["ACTIVE_NS", "GivenWatch", "StateWatch"]
@@ -150,7 +150,7 @@ class StateWatch:
 
     def _catch_up(self) -> None:
         """Take notice of what the feed tells since the last time."""
-        last = self._store.find_last_change(LOCAL)
+        last = self._store.find_feed(LOCAL).last
         if self._seq is None or last - self._seq > _MOST_BEHIND:
             self._folds.clear()
         elif last > self._seq:

@@ -17,8 +17,8 @@ from turnlog.server.links.answers import Answers
 from turnlog.server.links.redaction import LinkRedactors
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.store.accounts.interface import Accounts, Action, Link
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["PREFIX", "LinkLayer"]
 

@@ -20,9 +20,9 @@ from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.json_values import list_strings
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Link
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Place, Scope, Viewer
-from turnlog.store.interface import KnownSource
+from turnlog.store.interface import KnownSource, find_known
+from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = ["LinkRedactor", "LinkRedactors"]
@@ -89,10 +89,10 @@ class LinkRedactor:
 
     def _learn(self) -> None:
         """Read what is new of the session."""
-        change = self._store.find_last_change(self._scope)
+        change = self._store.find_feed(self._scope).last
         if change == self._change:
             return
-        known = self._store.find_known(self._scope, self._key)
+        known = find_known(self._store, self._scope, self._key)
         sources = () if known is None else known.sources
         for source in sources:
             self._redactor.learn_lines(self._read_on(source), list_strings)

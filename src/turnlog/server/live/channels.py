@@ -7,9 +7,9 @@ import threading
 from msgspec.structs import replace
 
 from turnlog.server.live.window import Window
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["Channel", "view_for"]
 

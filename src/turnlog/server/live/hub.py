@@ -28,9 +28,9 @@ from turnlog.server.live.names import SessionNames, coalesce
 from turnlog.server.live.reader import FeedReader
 from turnlog.server.shapes.live import HelloEvent, ResetEvent
 from turnlog.store.accounts.interface import Accounts
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeEntry
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["HEARTBEAT_SECONDS", "MOST_BEHIND", "LiveHub", "OnEntries"]
 
@@ -143,14 +143,14 @@ class LiveHub:
 
     def _begin(self) -> bool:
         try:
-            self._epoch, seq = self._store.find_epoch(), self._store.find_last_change(LOCAL)
+            feed = self._store.find_feed(LOCAL)
         except StoreError as error:
             logger.warning("the feed cannot be read: %s", error)
             return False
-        self._everything.seq = seq
+        self._epoch, self._everything.seq = feed.epoch, feed.last
         self._reader = FeedReader(
             self._store,
-            seq,
+            feed.last,
             self._take,
             self._find_pause,
             on_start=lambda: _attempt(*(start for _, start, _ in self._followers)),
@@ -191,8 +191,8 @@ class LiveHub:
             return self._everything
         channel = self._channels.get(scope)
         if channel is None:
-            seq = await asyncio.to_thread(self._store.find_last_change, scope)
-            channel = self._channels.setdefault(scope, Channel(scope, seq))
+            feed = await asyncio.to_thread(self._store.find_feed, scope)
+            channel = self._channels.setdefault(scope, Channel(scope, feed.last))
         channel.clients += 1
         try:  # the reader may have looked before it knew of this scope
             await asyncio.to_thread(self._fill, channel)

@@ -114,7 +114,7 @@ class FeedReader:
 
     def _look(self) -> bool:
         """Hand on what is new; tell whether there was anything."""
-        last, found = self._store.find_last_change(LOCAL), False
+        last, found = self._store.find_feed(LOCAL).last, False
         while self._seq < last and not self._stopping.is_set():
             entries = self._store.list_changes(LOCAL, after=self._seq, limit=_AT_ONCE)
             if not entries:

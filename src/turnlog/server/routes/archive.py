@@ -32,7 +32,7 @@ from turnlog.server.verifying import Verifying
 from turnlog.server.views.archive import view_archive
 from turnlog.server.views.limits import say
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 
@@ -91,7 +91,7 @@ def lift_tombstone(
         raise NotFoundError("No such session was forgotten")
     if len(found) > 1:
         raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions match that name")
-    store.lift(visible, [found[0].key])
+    store.delete_tombstones(visible, [found[0].key])
     return Lifted(session_id=say(found[0].session_id), key=found[0].key)
 
 
@@ -111,7 +111,9 @@ def forget_session(
     turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
-    wiped = store.weigh(visible, [known.key]) if wish.dry_run else store.forget(visible, [known.key])
+    wiped = (
+        store.forget(visible, [known.key], dry_run=True) if wish.dry_run else store.forget(visible, [known.key])
+    )
     captured = surroundings.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
@@ -169,7 +171,7 @@ def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> Known
     session = get_session(store, visible, name, visit)
     if not may_change(visit.caller, session.person):
         raise forbid("Only the owner of the session and admins can do this")
-    known = store.find_known(visible, session.key)
+    known = find_known(store, visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")
     if name not in (session.key, session.row.session_id, known.session_id):

@@ -16,7 +16,7 @@ from turnlog.server.parameters import NamedSession, NamedSource
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.captures import CapturedFile, CapturedFiles
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSource, Store
+from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.transcripts.files.paths import path_text
 
 __all__ = ["HANDLERS", "get_capture", "list_captures"]
@@ -53,7 +53,7 @@ def get_capture(
 
 
 def _list_sources(store: Store, scope: Scope, key: str) -> list[KnownSource]:
-    known = store.find_known(scope, key)
+    known = find_known(store, scope, key)
     return [] if known is None else [source for source in known.sources if is_capture(source)]
 
 

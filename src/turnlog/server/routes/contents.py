@@ -18,7 +18,7 @@ from turnlog.server.security.callers import CallerKind
 from turnlog.server.sending import send_pieces
 from turnlog.server.views.images import find_picture
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSource, Store
+from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.transcripts.queries.bodies import decode_lines
 
 __all__ = ["HANDLERS", "get_image", "get_tool_result"]
@@ -81,7 +81,7 @@ def get_tool_result(
 
 def _get_source(store: Store, scope: Scope, key: str, source: str) -> KnownSource:
     """Return a file of a session: nothing else can be reached from its address."""
-    known = store.find_known(scope, key)
+    known = find_known(store, scope, key)
     for each in () if known is None else known.sources:
         if each.source == source:
             return each

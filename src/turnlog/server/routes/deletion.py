@@ -19,7 +19,8 @@ from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.sharing import list_holding
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store, StoredSession
+from turnlog.store.interface import Store, find_known
+from turnlog.store.lists import StoredSession
 
 __all__ = ["HANDLERS", "delete_session", "weigh_session"]
 
@@ -30,7 +31,7 @@ def weigh_session(
 ) -> SessionWeight:
     """Return what deleting a session would remove, and which backups would still have it."""
     session = _get_own(store, visible, id, visit)
-    weighed = store.weigh(visible, [session.key])
+    weighed = store.forget(visible, [session.key], dry_run=True)
     return SessionWeight(
         sessions=weighed.sessions,
         files=weighed.files,
@@ -58,7 +59,7 @@ def delete_session(
     session = _get_own(store, visible, id, visit)
     if id not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
-    known = store.find_known(visible, session.key)
+    known = find_known(store, visible, session.key)
     entry = AuditEntry(
         at_ns=time.time_ns(),
         who=visit.caller.name,

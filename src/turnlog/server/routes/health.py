@@ -43,7 +43,7 @@ def get_ready(store: GivenStore, readiness: GivenReadiness) -> Response[ReadySta
 
 def _answers(store: Store) -> bool:
     try:
-        store.find_last_change(LOCAL)
+        store.find_feed(LOCAL)
     except StoreError:
         return False
     return True

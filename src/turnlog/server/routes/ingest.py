@@ -26,6 +26,7 @@ from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.ingest import HookReceipts, IngestReceipt, IngestState
 from turnlog.server.uploading import GivenUploads
+from turnlog.store.interface import find_known
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = ["HANDLERS", "Origin", "get_ingest_state", "receive_upload", "receive_uploaded_hooks"]
@@ -79,7 +80,7 @@ def get_ingest_state(
     check_machine(request, caller, origin)
     visible = caller.own
     if session is not None:
-        known = store.find_known(visible, session)
+        known = find_known(store, visible, session)
         found = () if known is None or known.origin != origin else (tell_session(known),)
         return IngestState(protocol=PROTOCOL, sessions=found)
     sessions = store.list_known(visible, origin)

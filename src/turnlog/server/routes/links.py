@@ -23,7 +23,8 @@ from turnlog.server.views.lists import name_session
 from turnlog.server.views.sharing import view_link
 from turnlog.store.accounts.interface import Action, AuditEntry, Link
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store, StoredSession
+from turnlog.store.interface import Store
+from turnlog.store.lists import StoredSession
 
 __all__ = ["HANDLERS", "create_link", "list_links", "preview_link", "revoke_link"]
 

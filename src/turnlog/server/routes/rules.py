@@ -54,7 +54,7 @@ def set_rule(
 def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, visible: GivenScope) -> RuleWeight:
     """Return what setting a rule would change, without setting it."""
     wanted = decode_body(body, RuleChange)
-    return RuleWeight(sessions=store.weigh_rule(visible, wanted.pattern, wanted.visibility))
+    return RuleWeight(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
 
 
 HANDLERS = (list_rules, set_rule, weigh_rule)

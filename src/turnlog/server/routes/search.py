@@ -26,8 +26,8 @@ from turnlog.server.views.escapes import strip_escapes
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.moments import moment
 from turnlog.store.accounts.interface import Action
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.people import SessionAccess
 from turnlog.store.search.hits import Hit as Found
 from turnlog.store.search.hits import SearchOrder, SearchPage

@@ -25,9 +25,10 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import moment
-from turnlog.store.care import Backup, CaredStore, Tombstone
 from turnlog.store.identity import Scope
+from turnlog.store.interface import count_files
 from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import Backup, CaredStore, Tombstone
 from turnlog.store.opening import measure_store
 from turnlog.store.places import home_of
 from turnlog.transcripts.files.paths import path_text
@@ -47,7 +48,7 @@ def view_archive(
     """
     if scope.viewer is not None:
         return _view_own(store, scope)
-    counts = store.count_files(scope)
+    counts = count_files(store, scope)
     managed = list_managed_settings()
     machine = None if around.place is None else peek_origin(home_of(around.place))
     known = store.list_known(scope, machine)
@@ -76,7 +77,7 @@ def view_archive(
 
 
 def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
-    counts, tombstones = store.count_files(scope), store.list_tombstones(scope)
+    counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
     return ArchiveOverview(
         place=None,

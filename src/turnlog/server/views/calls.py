@@ -20,7 +20,7 @@ from turnlog.server.views.limits import LONGEST_SHOWN, cut, cut_json, head_of, s
 from turnlog.server.views.lines import fit, read_each
 from turnlog.server.views.moments import moment, took_ms
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSource, Store
+from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.transcripts.calls.call import Call as BuiltCall
 from turnlog.transcripts.calls.results import CallState, Result
@@ -108,7 +108,7 @@ class CallViewer:
 
     @cached_property
     def _files(self) -> dict[str, KnownSource]:
-        known = self._store.find_known(self._scope, self._key)
+        known = find_known(self._store, self._scope, self._key)
         sources = () if known is None else known.sources
         return {_name_of(each.path): each for each in sources if each.kind is SourceKind.TOOL_RESULT}
 

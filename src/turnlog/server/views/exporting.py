@@ -21,9 +21,9 @@ from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.exporting import ExportPreview, TakenOut
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.lists import name_session
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import Scope
-from turnlog.store.interface import StoredSession
+from turnlog.store.lists import StoredSession
+from turnlog.store.maintenance import CaredStore
 
 __all__ = ["MEDIA_TYPES", "Wanted", "name_export", "preview", "render"]
 

@@ -13,8 +13,8 @@ from turnlog.server.shapes.audit import AuditItem
 from turnlog.server.shapes.deletion import HoldingBackup
 from turnlog.server.shapes.links import SharedLink
 from turnlog.store.accounts.interface import Accounts, AuditEntry, Link
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import find_in_backup
 from turnlog.store.people import Machine, PeopleStore, SessionAccess
 from turnlog.transcripts.files.paths import path_text

@@ -15,8 +15,8 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import StoreError
-from turnlog.store.care import Backup
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import Backup
 from turnlog.store.sqlite.checking import check_pages
 from turnlog.store.sqlite.connection import Options, open_to_read, reading, translate, writing
 from turnlog.store.sqlite.values import pack_text, unpack_text

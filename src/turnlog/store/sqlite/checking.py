@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import apsw
 
-from turnlog.store.care import Flaw
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import Flaw
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.people import list_misjudged
 from turnlog.transcripts.segments import SEGMENT
@@ -49,7 +49,7 @@ SELECT e.key FROM (
             lag(number, 1, -1) OVER file AS before, lag(lines, 1, {SEGMENT}) OVER file AS lines_before,
             lag(message + messages, 1, 0) OVER file AS message_before,
             lag(call + calls, 1, 0) OVER file AS call_before
-        FROM segments INDEXED BY segment_heads WINDOW file AS (PARTITION BY source ORDER BY number)
+        FROM segments WINDOW file AS (PARTITION BY source ORDER BY number)
     )
     WHERE (number, lines_before, message, call) <> (before + 1, {SEGMENT}, message_before, call_before)
     GROUP BY source

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-__all__ = ["FEED_TABLE", "find_epoch", "renew_epoch"]
+__all__ = ["CHANGES", "FEED_TABLE", "renew_epoch"]
 
 _NAME = "lower(hex(randomblob(8)))"
 
@@ -19,11 +19,23 @@ CREATE TABLE feed (                    -- one row
 INSERT INTO feed VALUES ({_NAME});
 """
 
-
-def find_epoch(connection: apsw.Connection) -> str:
-    """Return the name of the feed."""
-    [(epoch,)] = connection.execute("SELECT epoch FROM feed")
-    return str(epoch)
+CHANGES = """
+ALTER TABLE changes RENAME TO former_changes;
+CREATE TABLE changes (                 -- none is ever deleted, so no number is given twice
+    seq       INTEGER PRIMARY KEY,
+    owner     TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    session   TEXT NOT NULL,
+    revision  INTEGER NOT NULL,
+    at_ns     INTEGER NOT NULL,
+    person    TEXT,                    -- whose session it was, and before that
+    former    TEXT,
+    shared    INTEGER NOT NULL DEFAULT 0,
+    origin                             -- of a hook delivery
+);
+INSERT INTO changes SELECT * FROM former_changes;
+DROP TABLE former_changes;
+"""
 
 
 def renew_epoch(connection: apsw.Connection) -> None:

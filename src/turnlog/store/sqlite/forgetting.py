@@ -1,8 +1,9 @@
 """Forgetting: a session is deleted for good, and a tombstone keeps it from coming back.
 
 Deleting rows leaves their content in the file and in its write-ahead log. So pages are overwritten as rows go
-(`secure_delete`), and `scrub` then writes the file anew: what was deleted earlier, while frames were merged, is
-still in it. A tombstone has the session's key, which is a digest, and its id, but nothing that was said.
+(`secure_delete`), and `rewrite_file` then writes the file anew: what was deleted earlier, while frames were
+merged, is still in it. A tombstone has the session's key, which is a digest, and its id, but nothing that was
+said.
 """
 
 from __future__ import annotations
@@ -13,25 +14,14 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.store.care import Forgotten, Tombstone
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.maintenance import Forgotten, Tombstone
 from turnlog.store.sqlite.people import list_own
-from turnlog.store.sqlite.scrubbing import scrub
 from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.store.sqlite.vocabulary import purge_index
-
-__all__ = [
-    "bury",
-    "forget_sessions",
-    "is_forgotten",
-    "lift_tombstones",
-    "list_tombstones",
-    "pack_pages",
-    "weigh_sessions",
-]
 
 _KEY, _ID = "session-key", "session-id"
 _SMALL_FILE = 64 << 20
@@ -80,7 +70,7 @@ def bury(connection: apsw.Connection, scope: Scope, tombstone: Tombstone) -> Non
             )
 
 
-def lift_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> int:
+def delete_tombstones(connection: apsw.Connection, scope: Scope, keys: Iterable[str]) -> int:
     """Let sessions come back; return how many were forgotten."""
     lifted = 0
     where, values = ("true", ()) if scope.viewer is None else ("person = ?", (scope.viewer.person,))
@@ -107,19 +97,37 @@ def forget_sessions(
     return _add_up(done)
 
 
-def weigh_sessions(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
+def count_forgotten(connection: apsw.Connection, scope: Scope, keys: Sequence[str]) -> Forgotten:
     """Return what `forget_sessions` would delete."""
     return _add_up([_weigh(connection, scope, found) for found in _list_found(connection, scope, keys)])
 
 
-def pack_pages(connection: apsw.Connection) -> None:
-    """Write a file anew whose pages are not full, as those of tables are that were filled in order.
+def rewrite_file(connection: apsw.Connection) -> bool:
+    """Write the file anew, so that it has nothing but rows that are there, and empty the log.
+
+    Returns False if that cannot be done now, since another process is in the middle of reading or writing.
+    """
+    before = connection.pragma("temp_store")
+    # The copy would not fit into memory.
+    connection.execute("PRAGMA temp_store=FILE")
+    try:
+        connection.execute("VACUUM")
+        [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.execute(f"PRAGMA temp_store={before}")
+    return not busy
+
+
+def pack_pages(connection: apsw.Connection, *, is_new: bool) -> None:
+    """Write a file anew of which much is free, or whose pages are not full, as those of what is new.
 
     Only a small file is worth it: there that is a thirtieth. If anybody is in the way, it stays as it is.
     """
     pages, size = connection.pragma("page_count"), connection.pragma("page_size")
-    if pages * size <= _SMALL_FILE:
-        scrub(connection)
+    if pages * size <= _SMALL_FILE and (is_new or connection.pragma("freelist_count") > pages // 16):
+        rewrite_file(connection)
 
 
 class _Found(NamedTuple):

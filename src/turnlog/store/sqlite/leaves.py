@@ -16,7 +16,7 @@ import apsw
 
 from turnlog.store.search.asking import Fragment, build_wanted
 from turnlog.store.search.language import Term
-from turnlog.store.sqlite.vocabulary import Vocabulary
+from turnlog.store.sqlite.vocabulary import Vocabulary, find_next_cell
 
 __all__ = ["Leaf", "build_leaf"]
 
@@ -24,7 +24,6 @@ _MOST_WORDS = 250
 """How many words a fragment may stand for."""
 _WIDE = 12
 """From how many words on an expression is better asked once than for run after run."""
-_QUERY = "SELECT rowid FROM cells WHERE cells MATCH ?"
 
 
 class Leaf:
@@ -37,11 +36,12 @@ class Leaf:
         beginnings: Sequence[str],
         parts: list[list[str]],
         listed: int | None,
+        first_waiting: int | None,
     ) -> None:
         """Begin with nothing asked.
 
         All of `words`, words with each of `beginnings`, and one of each of `parts` must be in a cell; `parts`
-        are known for cells up to `listed`.
+        are known for cells up to `listed`. Cells from `first_waiting` on are in an index of their own.
         """
         self._connection = connection
         self._plain = list(map(_quote, words))
@@ -49,6 +49,7 @@ class Leaf:
         self._has_beginnings = bool(beginnings)
         self._parts = sorted(parts, key=len)
         self._listed = listed
+        self._first_waiting = first_waiting
         self._known: list[int] | None = None
         self._gave_up = False
 
@@ -72,15 +73,14 @@ class Leaf:
     def _enumerate(self, most: int) -> list[int] | None:
         unlisted: Sequence[int] = ()
         if self._listed is not None:
-            last = self._find_last()
+            last = find_next_cell(self._connection) - 1
             if not self._terms and last - self._listed > most:
                 return None
             unlisted = self._find_unlisted(self._listed + 1, last)
         found = set(unlisted)
         # An expression of many words costs their number for each cell that is found: one by one they don't.
         for expression in self._list_expressions():
-            query = f"{_QUERY} ORDER BY rowid LIMIT ?"
-            found.update(self._ask(query, (expression, most + 1 - len(unlisted))))
+            found.update(self._ask("ORDER BY rowid LIMIT ?", (expression, most + 1 - len(unlisted))))
             if len(found) > most:
                 return None
         if self._listed is not None:
@@ -121,14 +121,18 @@ class Leaf:
     def _find_by(self, expression: str, first: int, last: int) -> Sequence[int]:
         if not expression:
             return range(first, last + 1)
-        return self._ask(f"{_QUERY} AND rowid BETWEEN ? AND ? ORDER BY rowid", (expression, first, last))
+        return self._ask("AND rowid BETWEEN ? AND ? ORDER BY rowid", (expression, first, last), last)
 
-    def _ask(self, query: str, values: tuple[str | int, ...]) -> list[int]:
-        return [cell for (cell,) in self._connection.execute(query, values)]
-
-    def _find_last(self) -> int:
-        [(following,)] = self._connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
-        return int(following) - 1
+    def _ask(self, condition: str, values: tuple[str | int, ...], last: int | None = None) -> list[int]:
+        """Return cells, in order; none that wait are behind `last`."""
+        is_waiting = self._first_waiting is not None and (last is None or last >= self._first_waiting)
+        return [
+            cell
+            for table in (("cells", "waiting_cells") if is_waiting else ("cells",))
+            for (cell,) in self._connection.execute(
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ? {condition}", values
+            )
+        ]
 
 
 def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
@@ -136,7 +140,7 @@ def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) 
     wanted = build_wanted(term)
     parts = [found for each in wanted.fragments if (found := _list_words(vocabulary, each)) is not None]
     listed = vocabulary.listed if wanted.fragments else None
-    return Leaf(connection, wanted.words, wanted.beginnings, parts, listed)
+    return Leaf(connection, wanted.words, wanted.beginnings, parts, listed, vocabulary.first_waiting)
 
 
 def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:

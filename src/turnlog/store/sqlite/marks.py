@@ -14,8 +14,6 @@ from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
 from turnlog.store.sqlite.people import list_own
 from turnlog.store.sqlite.values import Cells
 
-__all__ = ["MARK_COLUMNS", "find_marks", "list_tags", "mark_sessions", "undo_marks", "unpack_marks"]
-
 MARK_COLUMNS = ("name", "tags", "starred", "note", "archived")
 """What `unpack_marks` takes."""
 _COLUMNS = ", ".join(MARK_COLUMNS)
@@ -71,22 +69,6 @@ def undo_marks(connection: apsw.Connection, scope: Scope) -> list[MarkedSession]
         before, after = (_find_newest(connection, session, each) for each in (entry, entry + 1))
         done += writer.write(session, key, now, take_back(before, after, now))
     return done
-
-
-def find_marks(connection: apsw.Connection, scope: Scope, key: str) -> Marks | None:
-    """Return the marks of a session, None if it never had any."""
-    session = _find_session(connection, scope, key)
-    found = None if session is None else _load_newest(connection, session, None)
-    return None if found is None else unpack_marks(found)
-
-
-def list_tags(connection: apsw.Connection, scope: Scope) -> dict[str, int]:
-    """Return all tags with the number of sessions that have them, in order."""
-    query = """
-    SELECT t.value, count(*) FROM (SELECT tags, max(id) FROM marks WHERE owner = ? GROUP BY session) AS m,
-        json_each(m.tags) AS t GROUP BY t.value ORDER BY t.value
-    """
-    return dict(connection.execute(query, (scope.owner,)))
 
 
 class _Writer:

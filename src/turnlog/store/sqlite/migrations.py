@@ -16,16 +16,16 @@ import apsw
 from turnlog.errors import NewerStoreError
 from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
 from turnlog.store.sqlite.connection import APPLICATION_ID, writing
-from turnlog.store.sqlite.feed_schema import FEED_TABLE
+from turnlog.store.sqlite.feed_schema import CHANGES, FEED_TABLE
 from turnlog.store.sqlite.hooks import RECENT_HOOKS, find_calls_of_hooks, index_deliveries
 from turnlog.store.sqlite.list_schema import LIST_TABLES, LISTED_COLUMNS, SERIES_COLUMN
 from turnlog.store.sqlite.mark_schema import MARK_TABLE
 from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
-from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES
-from turnlog.store.sqlite.search_schema import SEARCH_TABLES
+from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES, NEWEST_BYTES
+from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
 from turnlog.store.sqlite.segments import SEGMENT_TABLES
 from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
-from turnlog.store.sqlite.usage_schema import SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
+from turnlog.store.sqlite.usage_schema import NEW_ANSWERS, SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
 from turnlog.store.sqlite.window_schema import PARENT_INDEX, WINDOW_INDEXES
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "order_timeline",
     "prepare_lists",
     "separate_people",
+    "shorten_appends",
     "shorten_parents",
 ]
 
@@ -156,6 +157,18 @@ def keep_segments(connection: apsw.Connection) -> None:
     connection.execute("UPDATE sessions SET derivation = 0")
 
 
+def shorten_appends(connection: apsw.Connection) -> None:
+    """Make tables anew of which a line that is appended changes fewer pages; a sync fills them."""
+    connection.execute("DROP TABLE segments; DROP TABLE IF EXISTS segment_data; DROP TABLE outlines")
+    connection.execute(SEGMENT_TABLES)
+    connection.execute(CHANGES)
+    connection.execute(NEW_ANSWERS)
+    connection.execute(NEWEST_BYTES)
+    connection.execute(DROP_SEARCH_TABLES)
+    create_search_tables(connection)
+    connection.execute("UPDATE sessions SET derivation = 0")
+
+
 _DROP_ROWS = """
 DROP TABLE digests;
 DROP TABLE lines;
@@ -186,6 +199,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     separate_people,
     add_series,
     keep_segments,
+    shorten_appends,
 )
 
 

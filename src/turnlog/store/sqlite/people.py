@@ -35,7 +35,7 @@ __all__ = [
     "refresh_access",
     "set_rule",
     "set_visibility",
-    "weigh_rule",
+    "preview_rule",
 ]
 
 Affect = Callable[[int], None]
@@ -234,7 +234,7 @@ def set_rule(
     return count
 
 
-def weigh_rule(connection: apsw.Connection, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
+def preview_rule(connection: apsw.Connection, scope: Scope, pattern: str, visibility: Visibility | None) -> int:
     """Return what `set_rule` would."""
     others = [rule for rule in list_rules(connection, scope) if rule.pattern != pattern]
     rules = RuleMatcher([*others, *([] if visibility is None else [ProjectRule(pattern, visibility)])])

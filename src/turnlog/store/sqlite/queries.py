@@ -11,11 +11,10 @@ import apsw
 
 from turnlog.store.checkpoints import decode_checkpoint
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import ChangeEntry, ChangeKind, KnownSession, KnownSource
+from turnlog.store.interface import ChangeEntry, ChangeKind, Feed, KnownSession, KnownSource
 from turnlog.store.sqlite.lists import Lists
 from turnlog.store.sqlite.sources import NEWEST
 from turnlog.store.sqlite.values import unpack_text
-from turnlog.store.windows import FileCounts
 
 __all__ = ["Queries"]
 
@@ -54,19 +53,6 @@ class Queries:
                 origin=machine,
             )
 
-    def count_files(self, scope: Scope) -> FileCounts:
-        """Return how much there is."""
-        query = f"""
-        SELECT count(*), ifnull(sum(present = 0), 0), ifnull(sum(files), 0), ifnull(sum(bytes), 0),
-            ifnull(sum(lines), 0)
-        FROM (
-            SELECT max(p.present) AS present, count(*) AS files, sum(c.length) AS bytes, sum(c.lines) AS lines
-            {NEWEST} WHERE s.owner = ? GROUP BY s.session
-        )
-        """
-        [(sessions, only_here, files, size, lines)] = self.connection.execute(query, (scope.owner,))
-        return FileCounts(sessions=sessions, only_here=only_here, files=files, bytes=size, lines=lines)
-
     def list_changes(self, scope: Scope, after: int, limit: int) -> list[ChangeEntry]:
         """Return entries of the feed."""
         query = """
@@ -79,11 +65,12 @@ class Queries:
             )
         ]
 
-    def find_last_change(self, scope: Scope) -> int:
-        """Return the last number of the feed."""
+    def find_feed(self, scope: Scope) -> Feed:
+        """Return the name of the feed, and its last number."""
         # From the end on: with one owner, the last entry is the first that is looked at.
-        query = "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1"
-        return next((int(seq) for (seq,) in self.connection.execute(query, (scope.owner,))), 0)
+        last = "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1"
+        [found] = self.connection.execute(f"SELECT epoch, ifnull(({last}), 0) FROM feed", (scope.owner,))
+        return Feed(*found)
 
 
 def _unpack_known(cells: tuple[Any, ...]) -> KnownSource:

@@ -18,8 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, StoreError
-from turnlog.store.care import Backup, Restored, Tombstone
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import Backup, Restored, Tombstone
 from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
 from turnlog.store.sqlite.backup import copy_database, list_backups
 from turnlog.store.sqlite.checking import check_pages

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import apsw
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import Derived, Frame
-from turnlog.store.frames import make_frame, open_frame
+from turnlog.store.batch import Derived
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.search.packing import unpack_texts
@@ -18,7 +17,7 @@ from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.writing import write_derived
 
-__all__ = ["mend_frames", "rewrite_session"]
+__all__ = ["rewrite_session"]
 
 _COUNT_LINES = """
 UPDATE checkpoints SET lines = ? WHERE generation = (
@@ -77,49 +76,5 @@ def _rewrite_texts(
     WHERE s.owner = ? AND s.source = ? AND g.generation = ?
     """
     for (number,) in list(connection.execute(query, (scope.owner, source, generation))):
-        delete_texts(connection, [number], distrusted=True)
+        delete_texts(connection, [number])
         write_texts(connection, number, unpack_texts(packed))
-
-
-def mend_frames(
-    connection: apsw.Connection,
-    scope: Scope,
-    source: str,
-    generation: int,
-    find: Callable[[int, int], bytes | None],
-) -> int:
-    """Replace frames that cannot be opened by what `find` has of them, if its digest is the same."""
-    mended = 0
-    for table in ("frames", "tail_frames"):
-        for number, frame in _list_damaged(connection, table, scope, source, generation):
-            data = find(frame.start, frame.length)
-            if data is not None and (new := make_frame(data, frame.start)).digest == frame.digest:
-                [(owner,)] = connection.execute(f"SELECT generation FROM {table} WHERE id = ?", (number,))
-                connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
-                connection.execute(
-                    f"INSERT INTO {table} (id, generation, start, length, digest, data) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    (number, owner, new.start, new.length, new.digest, new.data),
-                )
-                mended += 1
-    return mended
-
-
-def _list_damaged(
-    connection: apsw.Connection, table: str, scope: Scope, source: str, generation: int
-) -> list[tuple[int, Frame]]:
-    query = f"""
-    SELECT f.id, f.start, f.length, f.data, f.digest FROM sources AS s
-    JOIN generations AS g ON g.source = s.id JOIN {table} AS f ON f.generation = g.id
-    WHERE s.owner = ? AND s.source = ? AND g.generation = ? ORDER BY f.start
-    """
-    rows = connection.execute(query, (scope.owner, source, generation))
-    return [(row[0], Frame(*row[1:])) for row in rows if _is_damaged(Frame(*row[1:]))]
-
-
-def _is_damaged(frame: Frame) -> bool:
-    try:
-        open_frame(frame)
-    except ValueError:
-        return True
-    return False

@@ -10,7 +10,7 @@ session, or the name of any other.
 
 from __future__ import annotations
 
-__all__ = ["BACKUP_TABLE", "FIRST_TABLES", "HOOK_CALLS", "HOOK_TABLES"]
+__all__ = ["BACKUP_TABLE", "FIRST_TABLES", "HOOK_CALLS", "HOOK_TABLES", "NEWEST_BYTES"]
 
 _FILES = """
 CREATE TABLE words (                   -- no number is given twice: readers keep what they learned
@@ -187,6 +187,11 @@ CREATE TABLE lease (                   -- who writes now
 ) WITHOUT ROWID;
 """
 
+NEWEST_BYTES = """
+ALTER TABLE checkpoints ADD COLUMN tail_start INTEGER;
+ALTER TABLE checkpoints ADD COLUMN tail_digest BLOB;
+ALTER TABLE checkpoints ADD COLUMN tail BLOB;          -- the newest bytes, while they are few
+"""
 FIRST_TABLES = _FILES + _DERIVED + _FEED
 
 HOOK_TABLES = """

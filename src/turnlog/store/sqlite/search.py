@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import apsw
 
@@ -19,10 +20,10 @@ from turnlog.store.search.ranking import RANKED, rank
 from turnlog.store.search.reading import TextReader
 from turnlog.store.search.surroundings import Surroundings
 from turnlog.store.search.text_rows import Chapter
+from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.store.sqlite.connection import reading
 from turnlog.store.sqlite.directory import Directory, Run
 from turnlog.store.sqlite.leaves import build_leaf
-from turnlog.store.sqlite.peeking import FrameReader
 from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.text_rows import SqliteTextRows
 from turnlog.store.sqlite.vocabulary import Vocabulary
@@ -40,7 +41,7 @@ class Searcher:
     def __init__(self, connection: apsw.Connection, segments: SegmentCache) -> None:
         self._connection = connection
         self._segments = segments
-        self._frames = FrameReader(connection)
+        self._archive = SqliteArchive(Path(connection.filename), lambda _: connection, is_checked=False)
         self._directory = Directory(connection)
         self._vocabulary = Vocabulary(connection)
         self._chapters: dict[int, Chapter | None] = {}
@@ -76,7 +77,7 @@ class Searcher:
         rows = SqliteTextRows(self._connection, scope, self._segments, self._find_chapters(scope))
         around = Surroundings(rows, matcher)
         walk = Walk(self._connection, query.root, leaves, around.list_states())
-        reader = TextReader(self._frames.read, scope)
+        reader = TextReader(self._archive.read, scope)
 
         def keep(run: Run) -> bool:
             stop_if(cancelled)

@@ -106,8 +106,9 @@ _INSTEAD = {("sources", "copied_from"): _COPIED, ("usage_groups", "audience"): "
 UNSHADOWED = frozenset({
     "migrations", "feed", "rules", "words",
     "source_paths", "generations", "checkpoints", "frames", "tail_frames",
-    "segments", "outlines", "absent_sessions", "answers", "usage_rollup", "usage_versions", "shared_answers",
-    "cells", "text_runs", "text_repeats", "text_orphans", "text_digests", "vocabulary", "search_state",
+    "segments", "segment_data", "outlines", "absent_sessions", "answers", "usage_rollup", "usage_versions",
+    "shared_answers",
+    "cells", "new_cells", "text_runs", "vocabulary", "search_state",
 })  # fmt: skip
 """The other tables: everybody may know what is in them, or it is found only by a number that a view gave."""
 

@@ -1,8 +1,8 @@
 """Segments and outlines in SQLite, and all that is kept of one session, read through one connection.
 
-The head of a segment is in an index of its own, so that a session of any length is found one's way in without
-reading segments. A segment that is replaced gets another number: one that was unpacked stays true for as long
-as its number is there.
+Heads of segments are in a table of their own, so that a session of any length is found one's way in without
+reading segments. The last segment of a file, which each new line changes, is kept as it was some lines ago,
+with a patch beside its head: an append writes one page of heads, and a segment only when the patch is long.
 """
 
 from __future__ import annotations
@@ -14,28 +14,34 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from msgspec import json
+from msgspec import DecodeError, json
 from msgspec.structs import astuple, replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, OutlineBatch
-from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import Archive
+from turnlog.store.identity import Scope, SourceKind
+from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.store.sqlite.connection import translate_damage
 from turnlog.store.sqlite.hooks import list_deliveries
 from turnlog.store.sqlite.sources import NEWEST
 from turnlog.store.sqlite.values import unpack_text
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.segments import Segment, SegmentHead, unpack_segment
+from turnlog.transcripts.segments import (
+    SEGMENT,
+    PackedSegment,
+    Segment,
+    SegmentHead,
+    pack_patch,
+    unpack_segment,
+)
 
 __all__ = ["SEGMENT_TABLES", "SegmentCache", "SourceReader", "SqliteSession", "write_outline", "write_segments"]
 
 _HEAD = "number, lines, message, messages, call, calls, events, hooks, sightings, start, reached, problems"
 """As `SegmentHead` has it."""
-SEGMENT_TABLES = f"""
-CREATE TABLE segments (                -- no number is given twice: readers keep what they unpacked
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+SEGMENT_TABLES = """
+CREATE TABLE segments (
     source     INTEGER NOT NULL,
     number     INTEGER NOT NULL,
     lines      INTEGER NOT NULL,
@@ -49,9 +55,18 @@ CREATE TABLE segments (                -- no number is given twice: readers keep
     start      INTEGER NOT NULL,
     reached    INTEGER NOT NULL,
     problems   INTEGER NOT NULL,
-    data       BLOB NOT NULL
+    stamp      INTEGER NOT NULL,       -- by which readers tell what they unpacked: the entry of the feed
+    data       INTEGER NOT NULL,       -- a row of segment_data
+    patch      BLOB,                   -- what it became since then
+    PRIMARY KEY (source, number)
+) WITHOUT ROWID;
+CREATE TABLE segment_data (
+    id      INTEGER PRIMARY KEY,
+    packed  BLOB NOT NULL
 );
-CREATE UNIQUE INDEX segment_heads ON segments (source, {_HEAD});
+CREATE TRIGGER delete_segment_data AFTER DELETE ON segments BEGIN
+    DELETE FROM segment_data WHERE id = old.data;
+END;
 CREATE TABLE outlines (
     session  INTEGER NOT NULL,
     kind     TEXT NOT NULL,            -- turns or agents
@@ -60,6 +75,10 @@ CREATE TABLE outlines (
     PRIMARY KEY (session, kind, number)
 ) WITHOUT ROWID;
 """
+_LONGEST_PATCH = 800
+"""Bytes; a longer one would need a page of its own."""
+_LONGEST_CONTEXT = 60_000
+"""Characters; a longer context is left out."""
 _KEPT = 256
 """How many segments stay unpacked: some 50 MB, if all of their sections were looked at."""
 _LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
@@ -76,23 +95,51 @@ def write_segments(connection: apsw.Connection, sources: dict[str, int], batch: 
         raise StoreError(f"Expected segments of files of the session, found some of {batch.source}")
     connection.execute("DELETE FROM segments WHERE source = ? AND number >= ?", (source, batch.count))
     changed = bool(connection.changes())
-    for head, data in map(astuple, batch.segments):
-        cells = *astuple(head), data
-        found = connection.execute(
-            f"SELECT id, {_HEAD}, data FROM segments WHERE source = ? AND number = ?", (source, head.number)
-        )
-        known = found.fetchone()
-        if known is not None:
-            # The head counts too: a segment without messages is the same bytes, however many are before it.
-            if known[1:] == cells:
-                continue
-            connection.execute("DELETE FROM segments WHERE id = ?", (known[0],))
-        marks = ", ".join("?" * 14)
-        connection.execute(f"INSERT INTO segments (source, {_HEAD}, data) VALUES ({marks})", (source, *cells))
-        changed = True
-    query = "SELECT count(*) FROM segments INDEXED BY segment_heads WHERE source = ?"
+    for segment in batch.segments:
+        changed = _write_segment(connection, source, segment) or changed
+    query = "SELECT count(*) FROM segments WHERE source = ?"
     _check_count(connection.execute(query, (source,)), batch.count, f"segments of {batch.source}")
     return changed
+
+
+def _write_segment(connection: apsw.Connection, source: int, segment: PackedSegment) -> bool:
+    head, place = astuple(segment.head), (source, segment.head.number)
+    found = connection.execute(
+        f"SELECT g.data, g.patch, CAST(d.packed AS BLOB), {_HEAD} FROM segments AS g "
+        "JOIN segment_data AS d ON d.id = g.data WHERE source = ? AND number = ?",
+        place,
+    )
+    known = found.fetchone()
+    patch = None
+    if known is None:
+        connection.execute("INSERT INTO segment_data (packed) VALUES (?)", (segment.data,))
+        number = connection.last_insert_rowid()
+    else:
+        number, former, base, *known_head = known
+        if segment.head.lines < SEGMENT and segment.data != base:
+            patch = _find_patch(segment.data, base)
+        # The head counts too: a segment without messages is the same bytes, however many are before it.
+        is_base = segment.data == base or patch is not None
+        if is_base and (patch, *head) == (former, *known_head):
+            return False
+        if not is_base:
+            connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (segment.data, number))
+    marks = ", ".join("?" * 15)
+    connection.execute(
+        f"REPLACE INTO segments (source, {_HEAD}, data, patch, stamp) "
+        f"VALUES ({marks}, (SELECT ifnull(max(seq), 0) + 1 FROM changes))",
+        (source, *head, number, patch),
+    )
+    return True
+
+
+def _find_patch(data: bytes, base: bytes) -> bytes | None:
+    """Return what makes a segment of an earlier state; None if that is long, or the earlier one is damaged."""
+    try:
+        patch = pack_patch(data, base)
+    except DecodeError:
+        return None
+    return patch if len(patch) <= _LONGEST_PATCH else None
 
 
 def write_outline(connection: apsw.Connection, session: int, batch: OutlineBatch) -> bool:
@@ -120,28 +167,43 @@ def _check_count(found: apsw.Cursor, expected: int, what: str) -> None:
         raise StoreError(f"Expected {expected} {what}, there would be {count}")
 
 
+SegmentKey = tuple[int, int, int]
+"""Source, number and stamp."""
+
+
 class SegmentCache:
-    """Segments that were unpacked lately, by their numbers."""
+    """Segments that were unpacked lately."""
 
     def __init__(self) -> None:
-        self._segments: OrderedDict[int, Segment] = OrderedDict()
+        self._segments: OrderedDict[SegmentKey, Segment] = OrderedDict()
         self._lock = threading.Lock()
 
-    def load(self, connection: apsw.Connection, number: int) -> Segment:
-        """Return a segment."""
+    def load(self, connection: apsw.Connection, key: SegmentKey) -> Segment:
+        """Return a segment, in the transaction in which its stamp was read."""
         with self._lock:
-            found = self._segments.get(number)
+            found = self._segments.get(key)
             if found is not None:
-                self._segments.move_to_end(number)
+                self._segments.move_to_end(key)
                 return found
         # A damaged cell may call itself text.
-        [(data,)] = connection.execute("SELECT CAST(data AS BLOB) FROM segments WHERE id = ?", (number,))
-        found = unpack_segment(data)
+        query = """
+        SELECT CAST(d.packed AS BLOB), CAST(g.patch AS BLOB) FROM segments AS g
+        JOIN segment_data AS d ON d.id = g.data WHERE g.source = ? AND g.number = ?
+        """
+        row = connection.execute(query, key[:2]).fetchone()
+        if row is None:
+            raise DecodeError("The records of a segment are missing")
+        found = unpack_segment(*row)
         with self._lock:
-            self._segments[number] = found
+            self._segments[key] = found
             while len(self._segments) > _KEPT:
                 self._segments.popitem(last=False)
         return found
+
+    def clear(self) -> None:
+        """Forget all of them: some may have been rolled back."""
+        with self._lock:
+            self._segments.clear()
 
 
 class SourceReader:
@@ -152,22 +214,23 @@ class SourceReader:
         self._cache = cache
         self._path = Path(connection.filename)
         self.sources: dict[str, int] = {}
-        self._numbers: dict[str, list[int]] = {}
+        self._stamps: dict[str, list[int]] = {}
 
     def list_heads(self, source: str) -> list[SegmentHead]:
         """Return the heads of a file's segments, in order."""
-        query = f"SELECT id, {_HEAD} FROM segments INDEXED BY segment_heads WHERE source = ? ORDER BY number"
+        query = f"SELECT stamp, {_HEAD} FROM segments WHERE source = ? ORDER BY number"
         rows = self._run(query, (self.sources[source],))
-        self._numbers[source] = [row[0] for row in rows]
+        self._stamps[source] = [row[0] for row in rows]
         return [SegmentHead(*row[1:]) for row in rows]
 
     def load_segment(self, source: str, number: int) -> Segment:
         """Return a segment; raises `KeyError` for one that is not there."""
         try:
-            with translate_damage(self._path):
-                return self._cache.load(self._connection, self._numbers[source][number])
+            key = self.sources[source], number, self._stamps[source][number]
         except IndexError:
             raise KeyError(number) from None
+        with translate_damage(self._path):
+            return self._cache.load(self._connection, key)
 
     def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return no bytes: whoever reads segments alone has no archive."""
@@ -186,7 +249,7 @@ class SqliteSession(SourceReader):
     def __init__(
         self,
         connection: apsw.Connection,
-        archive: Archive,
+        archive: SqliteArchive,
         cache: SegmentCache,
         scope: Scope,
         key: str,
@@ -207,7 +270,7 @@ class SqliteSession(SourceReader):
         """
         query = f"""
         SELECT s.id, s.source, s.kind, s.agent_id, g.generation, p.path,
-            EXISTS (SELECT 1 FROM segments INDEXED BY segment_heads WHERE source = s.id)
+            EXISTS (SELECT 1 FROM segments WHERE source = s.id)
         {NEWEST} WHERE s.session = ? AND s.kind IN ({", ".join("?" * len(_LINES))}) ORDER BY s.source
         """
         rows = self._run(query, (self._session, *map(str, _LINES)))
@@ -230,10 +293,7 @@ class SqliteSession(SourceReader):
 
     def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return bytes of a file, by offset and length."""
-        return [
-            self._archive.read(self._scope, Place(source, generation, offset), length)
-            for offset, length in spans
-        ]
+        return self._archive.read_spans(self._scope, source, generation, spans)
 
     def count_outline(self, kind: str) -> int:
         """Return how many parts there are of turns or agents."""

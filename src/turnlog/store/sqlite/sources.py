@@ -7,13 +7,13 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-from turnlog.store.batch import SourceBatch
+from turnlog.store.batch import Frame, SourceBatch
 from turnlog.store.checkpoints import encode_checkpoint
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive
 from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sequels import follows
-from turnlog.store.sqlite.tail import TailWriter
+from turnlog.store.sqlite.archive import TailWriter
 from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.transcripts.files.fingerprints import Change
@@ -46,7 +46,7 @@ class StoredSource(Struct, frozen=True, gc=False):
     number: int
     """Which one that is."""
     progress: tuple[Any, ...]
-    """Length, sealed, consumed, whether in an array, lines, checkpoint."""
+    """Length, sealed, consumed, whether in an array, lines, checkpoint, and its newest bytes as a frame."""
 
     @property
     def length(self) -> int:
@@ -66,12 +66,17 @@ class SourceWriter:
         """Return what is there of a file."""
         query = f"""
         SELECT s.id, s.session, s.kind, s.agent_id, s.run_id, s.copied_from, p.path, p.present, g.id,
-            g.generation, c.length, c.sealed, c.consumed, c.in_array, c.lines, c.checkpoint
+            g.generation, c.length, c.sealed, c.consumed, c.in_array, c.lines, c.checkpoint,
+            c.tail_start, CAST(c.tail AS BLOB), c.tail_digest
         {NEWEST} WHERE s.owner = ? AND s.source = ?
         """
         for row in self._connection.execute(query, (self._scope.owner, source)):
-            path = unpack_text(row[6])
-            return StoredSource(row[0], row[1], row[2:6], path, bool(row[7]), row[8], row[9], row[10:])
+            start, data, digest = row[16:]
+            newest = None if data is None else Frame(start, row[10] - start, data, digest)
+            description, progress = row[2:6], (*row[10:16], newest)
+            return StoredSource(
+                row[0], row[1], description, unpack_text(row[6]), bool(row[7]), row[8], row[9], progress
+            )
         return None
 
     def follows(self, batch: SourceBatch, known: StoredSource | None) -> bool:
@@ -123,10 +128,12 @@ class SourceWriter:
 
     def _write_content(self, source: int, batch: SourceBatch, known: StoredSource | None) -> bool:
         goes_on = known is not None and known.number == batch.generation
-        before: tuple[Any, ...] = known.progress if known is not None and goes_on else (0, 0, 0, 0, 0, None)
+        before: tuple[Any, ...] = (
+            known.progress if known is not None and goes_on else (0, 0, 0, 0, 0, None, None)
+        )
         generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
-        tail = TailWriter(self._connection, generation, before[1])
-        tail.append(batch.frames, batch.sealed)
+        tail = TailWriter(self._connection, generation, before[1], before[6])
+        tail.append(batch.frames, batch.sealed, is_live=goes_on)
         if known is not None and not goes_on:
             delete_texts(self._connection, [known.generation])  # only the newest generation is searched
         self._write_texts(generation, batch)
@@ -137,10 +144,14 @@ class SourceWriter:
             int(batch.in_array),
             before[4] + batch.lines,
             encode_checkpoint(batch.checkpoint),
+            tail.newest,
         )
         if after != before or not goes_on:
+            *progress, newest = after
+            cells = (None, None, None) if newest is None else (newest.start, newest.digest, newest.data)
             self._connection.execute(
-                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", (generation, *after)
+                "REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (generation, *progress, *cells),
             )
         return bool(batch.frames) or not goes_on
 

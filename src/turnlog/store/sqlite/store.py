@@ -7,7 +7,7 @@ when its query began. Writing is one thread's at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,25 @@ import apsw
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, KnownSession
+from turnlog.store.interface import AnswerUse, ChangeEntry, Feed, KnownSession
+from turnlog.store.lists import (
+    EVERYTHING_SHOWN,
+    Facets,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+    sort_projects,
+)
+from turnlog.store.marks import MarkChange, MarkedSession
+from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
+from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.search.language import Query
+from turnlog.store.search.packing import unpack_texts
+from turnlog.store.search.paging import Cancelled
+from turnlog.store.sqlite import people
 from turnlog.store.sqlite.archive import SqliteArchive
 from turnlog.store.sqlite.connection import (
     Options,
@@ -27,14 +45,16 @@ from turnlog.store.sqlite.connection import (
     translate_damage,
     writing,
 )
-from turnlog.store.sqlite.feed_schema import find_epoch
+from turnlog.store.sqlite.hooks import index_deliveries
+from turnlog.store.sqlite.marks import mark_sessions, undo_marks
 from turnlog.store.sqlite.opening import check_current, open_migrated
-from turnlog.store.sqlite.overview import Overview
-from turnlog.store.sqlite.peopling import Peopling
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.searching import Searching
+from turnlog.store.sqlite.search import Searcher
+from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
 from turnlog.store.sqlite.seen import SeenConnection
 from turnlog.store.sqlite.segments import SegmentCache, SqliteSession
+from turnlog.store.sqlite.text_checks import WordSums, check_texts
+from turnlog.store.sqlite.upkeep import Upkeep
 from turnlog.store.sqlite.usage_queries import SqliteUsage, find_answers, find_usage_version
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
@@ -42,13 +62,10 @@ from turnlog.store.sqlite.viewing import Viewing
 from turnlog.store.sqlite.writing import write_batch
 from turnlog.store.usage.recounting import RecountedUsage, recount_answers
 from turnlog.store.usage.source import UsageSource
-from turnlog.store.windows import AnswerUse, FileCounts
 from turnlog.transcripts.queries.actions import SessionActions
 
-__all__ = ["SqliteStore"]
 
-
-class SqliteStore(Overview, Searching, Peopling):
+class SqliteStore(Upkeep):
     """A store in an SQLite file; `open` makes one."""
 
     def __init__(self, path: Path, options: Options, connection: apsw.Connection | None) -> None:
@@ -102,15 +119,53 @@ class SqliteStore(Overview, Searching, Peopling):
             [(seq,)] = connection.execute("SELECT ifnull(max(seq), 0) FROM changes")
             return int(seq)
 
-    def find_known(self, scope: Scope, key: str) -> KnownSession | None:
-        """Return what is known of a session's files."""
+    def list_known(
+        self, scope: Scope, origin: str | None = None, *, key: str | None = None
+    ) -> Iterator[KnownSession]:
+        """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
         with translate(self._path):
-            return next(iter(list(self._ask(scope).list_known(scope, key))), None)
+            yield from self._ask(scope).list_known(scope, key, origin)
 
-    def list_known(self, scope: Scope, origin: str | None = None) -> Iterator[KnownSession]:
-        """Yield what is known of all sessions' files, or of those of one machine, by their keys."""
+    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
+        """Return the sessions whose id or key begins with a prefix."""
         with translate(self._path):
-            yield from self._ask(scope).list_known(scope, origin=origin)
+            return self._ask(scope).lists.find_sessions(scope, prefix)
+
+    def list_sessions(
+        self,
+        scope: Scope,
+        asked: SessionFilter = EVERYTHING_SHOWN,
+        *,
+        order: SessionOrder = SessionOrder.NEWEST,
+        limit: int = 100,
+        cursor: str | None = None,
+        grouped: bool = False,
+    ) -> SessionPage:
+        """Return a page of sessions: the first, or the one that begins where another one ended."""
+        with translate(self._path):
+            return self._ask(scope).lists.list_sessions(scope, asked, order, limit, cursor, grouped)
+
+    def list_projects(
+        self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
+    ) -> list[StoredProject]:
+        """Return all projects, or those with a text in their paths."""
+        with translate(self._path):
+            return sort_projects(self._ask(scope).lists.list_projects(scope, text), order)
+
+    def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
+        """Return what the sessions that are asked for can be told apart by."""
+        with translate(self._path):
+            return self._ask(scope).lists.list_facets(scope, asked)
+
+    def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
+        """Change the marks of sessions, and return those that are not as they were."""
+        with self._writing() as connection:
+            return mark_sessions(connection, scope, keys, change)
+
+    def undo_mark(self, scope: Scope) -> list[MarkedSession]:
+        """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
+        with self._writing() as connection:
+            return undo_marks(connection, scope)
 
     @contextmanager
     def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
@@ -138,29 +193,105 @@ class SqliteStore(Overview, Searching, Peopling):
         with translate(self._path):
             return find_usage_version(self._ask(scope).connection, scope, key)
 
-    def count_files(self, scope: Scope) -> FileCounts:
-        """Return how much there is of all sessions."""
-        with translate(self._path):
-            return self._ask(scope).count_files(scope)
-
     def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
         """Return entries of the feed, each once and in order."""
         with translate(self._path):
             return self._ask(scope).list_changes(scope, after, limit)
 
-    def find_last_change(self, scope: Scope) -> int:
-        """Return the last `seq` of the feed; 0 if nothing happened yet."""
+    def find_feed(self, scope: Scope) -> Feed:
+        """Return the name of the feed, and how far it goes."""
         with translate(self._path):
-            return self._ask(scope).find_last_change(scope)
-
-    def find_epoch(self) -> str:
-        """Return the name of the feed."""
-        with translate(self._path):
-            return find_epoch(self._ask().connection)
+            return self._ask(scope).find_feed(scope)
 
     def listen(self) -> None:
         """Return nothing: other processes that write to the file tell nobody."""
         return
+
+    def search(
+        self,
+        scope: Scope,
+        query: Query,
+        *,
+        order: SearchOrder = SearchOrder.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> SearchPage:
+        """Return a page of the passages that match."""
+        with translate(self._path):
+            return self._find_searcher(scope).search(scope, query, order, limit, cursor, cancelled)
+
+    def clear_texts(self) -> None:
+        """Empty what is searched; what hooks delivered is there at once."""
+        with self._writing() as connection:
+            connection.execute(DROP_SEARCH_TABLES)
+            connection.execute(SEARCH_TABLES)
+            index_deliveries(connection)
+
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
+        """Return how what is searched of a generation differs from what it should be."""
+        with translate(self._path):
+            connection = self._ask().connection
+            sums: WordSums | None = getattr(self._local, "word_sums", None)
+            if sums is None:
+                sums = self._local.word_sums = WordSums(connection)
+            with reading(connection):
+                return check_texts(connection, sums, scope, source, generation, unpack_texts(texts))
+
+    def note_machine(
+        self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int
+    ) -> Machine:
+        """Remember that something came from a machine, and whose it is; its sessions are theirs from now on."""
+        with self._writing() as connection:
+            affect = self._usage.affect
+            people.note_machine(connection, scope, origin, person, host, user, at_ns, affect)
+            [machine] = people.list_machines(connection, Scope(scope.owner), origin)
+        if scope.viewer is None:
+            return machine
+        return next((each for each in self.list_machines(scope) if each.origin == origin), machine)
+
+    def list_machines(self, scope: Scope) -> list[Machine]:
+        """Return machines by host, user and origin."""
+        with translate(self._path):
+            return people.list_machines(self._ask(scope).connection, scope)
+
+    def assign_machine(self, scope: Scope, origin: str, person: str | None) -> int:
+        """Say whose a machine is, whatever was said before, and return how many sessions are affected."""
+        with self._writing() as connection:
+            return people.assign_machine(connection, scope, origin, person, self._usage.affect)
+
+    def find_access(self, scope: Scope, key: str) -> SessionAccess | None:
+        """Return who may see a session; None if it is not there."""
+        with translate(self._path):
+            return people.find_access(self._ask(scope).connection, scope, key)
+
+    def list_visible(self, scope: Scope, names: Collection[str]) -> set[str]:
+        """Return which of some sessions may be seen: by keys, or ids for those that only hooks told of."""
+        with translate(self._path):
+            return people.list_visible(self._ask(scope).connection, scope, names)
+
+    def set_visibility(
+        self, scope: Scope, keys: Sequence[str], chosen: Visibility | None
+    ) -> list[SessionAccess]:
+        """Say who sees sessions, and return those of which it was not so before."""
+        with self._writing() as connection:
+            return people.set_visibility(connection, scope, keys, chosen, self._usage.affect)
+
+    def list_rules(self, scope: Scope) -> list[ProjectRule]:
+        """Return the rules for projects, by pattern; everybody may know them."""
+        with translate(self._path):
+            return people.list_rules(self._ask(scope).connection, scope)
+
+    def set_rule(
+        self, scope: Scope, pattern: str, visibility: Visibility | None, *, dry_run: bool = False
+    ) -> int:
+        """Set or (with None) remove a rule, and return how many sessions others see, or don't, by that."""
+        if dry_run:
+            with translate(self._path):
+                connection = self._ask().connection
+                return people.preview_rule(connection, Scope(scope.owner), pattern, visibility)
+        with self._writing() as connection:
+            return people.set_rule(connection, scope, pattern, visibility, self._usage.affect)
 
     def close(self) -> None:
         """Let go of the store, whatever other threads ask it just now; again does nothing."""
@@ -186,6 +317,7 @@ class SqliteStore(Overview, Searching, Peopling):
                     yield connection
                     self._usage.settle()
             except BaseException:
+                self._segments.clear()
                 self._numbers.reset()
                 self._usage.reset()
                 raise
@@ -205,6 +337,14 @@ class SqliteStore(Overview, Searching, Peopling):
         if viewing is None:
             viewing = self._local.viewing = Viewing(self._connect)
         return viewing.ask(scope)
+
+    def _find_searcher(self, scope: Scope) -> Searcher:
+        """Return the one of this thread's connection for a scope."""
+        queries = self._ask(scope)
+        searchers: dict[apsw.Connection, Searcher] = self._local.__dict__.setdefault("searchers", {})
+        if queries.connection not in searchers:
+            searchers[queries.connection] = Searcher(queries.connection, self._segments)
+        return searchers[queries.connection]
 
     def _connect(self, for_viewers: bool) -> apsw.Connection:
         kind = SeenConnection if for_viewers else apsw.Connection

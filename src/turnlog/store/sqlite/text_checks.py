@@ -15,7 +15,7 @@ import apsw
 from turnlog.store.identity import Scope
 from turnlog.store.search.packing import TextFact
 from turnlog.store.sqlite.runs import Text, unpack_run
-from turnlog.store.sqlite.vocabulary import split_words
+from turnlog.store.sqlite.vocabulary import find_next_cell, list_new_cells, split_words
 
 __all__ = ["WordSums", "check_texts"]
 
@@ -46,15 +46,18 @@ class WordSums:
 
     def _read(self) -> array[int]:
         execute = self._connection.execute
-        [(following,)] = execute("SELECT value FROM search_state WHERE name = 'next-cell'")
+        following = find_next_cell(self._connection)
         execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.cell_places USING fts5vocab (main, cells, instance)")
         sums = array("Q", bytes(8 * following))
+        first, cells = list_new_cells(self._connection)
         word, value = None, 0
         for term, cell in execute("SELECT term, doc FROM temp.cell_places"):
             if term != word:
                 word, value = term, _hash(term)
             if 0 <= cell < following:
                 sums[cell] = (sums[cell] + value) & _MASK
+        for cell, body in zip(range(first, following), cells, strict=False):
+            sums[cell] = _sum_words(self._connection, body)
         return sums
 
 
@@ -93,11 +96,15 @@ def _compare(
         ):
             yield f"{called} differs"
         elif list(sums[found.first_cell : found.first_cell + found.cells]) != [
-            sum(map(_hash, set(split_words(connection, (cell,))))) & _MASK for cell in text.cells
+            _sum_words(connection, cell) for cell in text.cells
         ]:
             yield f"{called} is indexed by other words"
     for number, ordinal in stored:
         yield f"text {ordinal + 1} of line {number + 1} should not be there"
+
+
+def _sum_words(connection: apsw.Connection, cell: str) -> int:
+    return sum(map(_hash, set(split_words(connection, (cell,))))) & _MASK
 
 
 def _hash(word: str) -> int:

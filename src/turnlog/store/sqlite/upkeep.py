@@ -11,25 +11,28 @@ import apsw
 from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
-from turnlog.store.care import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.identity import Scope
+from turnlog.store.maintenance import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
+from turnlog.store.sqlite.archive import repair_frames
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
 from turnlog.store.sqlite.connection import flush_log, translate
 from turnlog.store.sqlite.feed_schema import renew_epoch
 from turnlog.store.sqlite.forgetting import (
     bury,
+    count_forgotten,
+    delete_tombstones,
     forget_sessions,
-    lift_tombstones,
     list_tombstones,
-    weigh_sessions,
+    pack_pages,
+    rewrite_file,
 )
 from turnlog.store.sqlite.hooks import add_deliveries, count_deliveries, list_deliveries, list_hook_sessions
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.rewriting import mend_frames, rewrite_session
-from turnlog.store.sqlite.scrubbing import scrub
+from turnlog.store.sqlite.rewriting import rewrite_session
 from turnlog.store.sqlite.usage_writing import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
+from turnlog.store.sqlite.vocabulary import settle
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 
 __all__ = ["Upkeep"]
@@ -60,10 +63,12 @@ class Upkeep:
                 connection, self._usage, scope, key, revision, derived, derivation, lines, texts
             )
 
-    def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
+    def repair_bytes(
+        self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]
+    ) -> int:
         """Put bytes back in the place of damaged ones that had the same digest; return how many stretches."""
         with self._writing() as connection:
-            return mend_frames(connection, scope, source, generation, find)
+            return repair_frames(connection, scope, source, generation, find)
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return what contradicts itself: damaged pages, rows without those that they belong to."""
@@ -75,8 +80,11 @@ class Upkeep:
         with self._writing():
             self._usage.recount()
 
-    def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
+    def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
+        if dry_run:
+            with translate(self._path):
+                return count_forgotten(self._ask().connection, scope, keys)
         with self._writing() as connection:
             # In a transaction, the pragma counts for what it deletes.
             connection.execute("PRAGMA secure_delete=ON")
@@ -85,27 +93,32 @@ class Upkeep:
             finally:
                 connection.execute("PRAGMA secure_delete=OFF")
         self._numbers.reset()
-        return replace(forgotten, scrubbed=self.scrub()) if forgotten.sessions else forgotten
+        if not forgotten.sessions:
+            return forgotten
+        with self._write_lock, translate(self._path):
+            return replace(forgotten, scrubbed=rewrite_file(self._get_writer()))
 
-    def weigh(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
-        """Return what `forget` would delete."""
-        with translate(self._path):
-            return weigh_sessions(self._ask().connection, scope, keys)
-
-    def lift(self, scope: Scope, keys: Sequence[str]) -> int:
-        """Take tombstones away, and return how many."""
+    def delete_tombstones(self, scope: Scope, keys: Sequence[str]) -> int:
+        """Let sessions be kept again, and return how many."""
         with self._writing() as connection:
-            return lift_tombstones(connection, scope, keys)
+            return delete_tombstones(connection, scope, keys)
 
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
         with translate(self._path):
             return list_tombstones(self._ask(scope).connection, scope)
 
-    def scrub(self) -> bool:
-        """Remove from the files what was deleted before; return False if they are in use just now."""
+    def maintain(self, *, purge: bool = False) -> bool:
+        """Put what is searched in order, if much of it is new; with `purge`, write the file anew."""
+        is_new = False
+        if not purge:  # which needs no more than that nobody reads
+            with self._writing() as connection:
+                is_new = settle(connection)
         with self._write_lock, translate(self._path):
-            return scrub(self._get_writer())
+            if purge:
+                return rewrite_file(self._get_writer())
+            pack_pages(self._get_writer(), is_new=is_new)
+        return True
 
     def bury(self, scope: Scope, tombstones: Sequence[Tombstone]) -> None:
         """Add tombstones that another copy of this store has."""

@@ -13,6 +13,7 @@ import apsw
 from msgspec import json
 
 from turnlog.store.identity import Scope
+from turnlog.store.interface import AnswerUse
 from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.values import unpack_text
@@ -25,10 +26,9 @@ from turnlog.store.usage.stored import (
     choose_reported,
 )
 from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
-from turnlog.store.windows import AnswerUse
 from turnlog.transcripts.usage.price_list import PriceTable
 
-__all__ = ["SqliteUsage", "find_answers", "find_usage_version"]
+__all__ = ["ANSWERS_OF", "IS_NEW", "SqliteUsage", "find_answers", "find_usage_version"]
 
 _GROUPS = """
 SELECT g.id, e.key, e.origin, x.person, t.project, t.title, w.word, m.word, a.word, k.word, c.word, g.terms
@@ -53,10 +53,18 @@ SELECT grp, message_id, time, flags, input, output, cache_read, cache_write_5m, 
 FROM answers
 """
 _CALLS = """
-SELECT s.source, g.id, x.person FROM sources AS s
-JOIN segments AS g INDEXED BY segment_heads ON g.source = s.id LEFT JOIN access AS x ON x.session = s.session
+SELECT s.source, x.person, g.source, g.number, g.stamp FROM sources AS s
+JOIN segments AS g ON g.source = s.id LEFT JOIN access AS x ON x.session = s.session
 WHERE s.owner = ? AND g.calls > 0 ORDER BY s.source, g.number
 """
+IS_NEW = "id > ifnull((SELECT id FROM answers WHERE is_new = 0 ORDER BY id DESC LIMIT 1), 0)"
+"""Which answers are not in the index by messages yet: those behind all others."""
+ANSWERS_OF = f"""
+SELECT a.id FROM json_each(?1) AS m CROSS JOIN answers AS a
+ON substr(a.message_id, -10) = substr(m.value, -10) AND a.message_id = m.value AND a.is_new = 0
+UNION ALL SELECT id FROM answers WHERE {IS_NEW} AND message_id IN (SELECT value FROM json_each(?1))
+"""
+"""The answers of some messages."""
 _REPORTED = """
 SELECT r.session_id, r.kind, r.cost, r.computed FROM reported_costs AS r JOIN sessions AS e ON e.id = r.session
 WHERE e.owner = ?
@@ -105,8 +113,8 @@ class SqliteUsage:
             rows: list[tuple[Any, ...]] = connection.execute(_CALLS, (self._scope.owner,)).fetchall()
             return [
                 build_call_use(source, call, person)
-                for source, number, person in rows
-                for call in self._segments.load(connection, number).calls
+                for source, person, *key in rows
+                for call in self._segments.load(connection, tuple(key)).calls
             ]
 
     def list_reported(self) -> list[ReportedCost]:
@@ -154,11 +162,10 @@ class SqliteUsage:
 
 def find_answers(connection: apsw.Connection, scope: Scope, ids: Iterable[str]) -> list[AnswerUse]:
     """Return what answers used, those that are known, in the order of their ids."""
-    query = """
+    query = f"""
     SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write_5m + a.cache_write_1h,
         iif(a.flags & 2, NULL, a.cost)
-    FROM json_each(?1) AS w CROSS JOIN answers AS a
-    ON substr(a.message_id, -10) = substr(w.value, -10) AND a.message_id = w.value
+    FROM ({ANSWERS_OF}) AS w CROSS JOIN answers AS a ON a.id = w.id
     JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
     WHERE e.owner = ?2 AND g.audience <> 2 ORDER BY a.message_id, a.output, e.key DESC
     """

@@ -6,7 +6,7 @@ answers are counted by; 0 stands for what is not said, other numbers are words.
 
 from __future__ import annotations
 
-__all__ = ["SHARED_ANSWERS", "USAGE_TABLES", "USAGE_VERSIONS"]
+__all__ = ["NEW_ANSWERS", "SHARED_ANSWERS", "USAGE_TABLES", "USAGE_VERSIONS"]
 
 USAGE_TABLES = """
 CREATE INDEX sightings_by_message ON sightings (substr(message_id, -10));  -- the end tells most apart
@@ -78,6 +78,11 @@ CREATE TABLE usage_versions (          -- how often answers of a session were co
 );
 """
 
+NEW_ANSWERS = """
+ALTER TABLE answers ADD COLUMN is_new INTEGER NOT NULL DEFAULT 0;   -- not yet in the index by messages
+DROP INDEX answers_by_message;
+CREATE INDEX answers_by_message ON answers (substr(message_id, -10)) WHERE is_new = 0;
+"""
 SHARED_ANSWERS = """
 CREATE TABLE shared_answers (          -- those that several sessions tell of
     message_id  TEXT NOT NULL,

@@ -18,6 +18,7 @@ from msgspec.structs import astuple
 from turnlog.instants import to_microseconds
 from turnlog.store.frames import decompress
 from turnlog.store.sqlite.segments import SegmentCache
+from turnlog.store.sqlite.usage_queries import ANSWERS_OF, IS_NEW
 from turnlog.store.sqlite.values import Numbers, pack_text
 from turnlog.store.usage.cells import QUARTER, join_terms
 from turnlog.store.usage.recounting import unpack_sighting
@@ -37,17 +38,20 @@ _ALL = 0
 """Stands for all sessions."""
 _FOR_ALL, _FOR_WHOLE, _FOR_OTHERS = 0, 1, 2
 """For whom an answer counts: all who see its session, those who see all of the person's, only others."""
-_KEPT = """
-SELECT a.*, g.session FROM json_each(?) AS k
-CROSS JOIN answers AS a ON substr(a.message_id, -10) = substr(k.value, -10) AND a.message_id = k.value
-CROSS JOIN usage_groups AS g ON g.id = a.grp
+_KEPT = f"""
+SELECT g.session, a.* FROM ({ANSWERS_OF}) AS k
+CROSS JOIN answers AS a ON a.id = k.id CROSS JOIN usage_groups AS g ON g.id = a.grp
 """
+_NEW = 1000
+"""So many answers wait to be in the index by messages: an entry there writes several pages, many do so once."""
+_MANY = 100
+"""From so many answers on it is no use to wait."""
 _SHARED = "SELECT s.* FROM json_each(?) AS k CROSS JOIN shared_answers AS s ON s.message_id = k.value"
 _OF_SESSION = """
 SELECT a.message_id FROM usage_groups AS g JOIN answers AS a ON a.grp = g.id WHERE g.session = ?1
 UNION SELECT message_id FROM shared_answers WHERE session = ?1
 """
-_INSERT_ANSWER = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_ANSWER = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_CELL = "INSERT INTO usage_rollup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _GROUP = (
     "session = ? AND session_id = ? AND model = ? AND agent = ? AND skill = ? AND mcp_server = ? AND terms = ? "
@@ -161,7 +165,7 @@ class UsageKeeper:
         """Tell whether the costs are by another price list than the one that is installed, or missing."""
         found = self._connection.execute("SELECT list, version FROM usage_prices").fetchone()
         if found is None:
-            query = "SELECT 1 FROM segments INDEXED BY segment_heads WHERE sightings > 0 LIMIT 1"
+            query = "SELECT 1 FROM segments WHERE sightings > 0 LIMIT 1"
             return bool(self._connection.execute(query).fetchall())
         return bool(found[0] != identify_list() and found[1] != find_table().version)
 
@@ -190,19 +194,26 @@ class UsageKeeper:
                 concerned |= sessions
             self._note_shared(message, homes.get(message, set()), sessions)
         self._connection.executemany("DELETE FROM answers WHERE id = ?", ((each.id,) for each in gone))
-        self._connection.executemany(_INSERT_ANSWER, new)
+        self._insert(new)
         self._add_up({(each.group, _slot_of(each.time)) for each in gone}, new)
         self._drop_groups({each.group for each in gone})
         self._count_versions(concerned)
         if new:
             self._record_prices()
 
+    def _insert(self, answers: Sequence[tuple[Any, ...]]) -> None:
+        [(waiting,)] = self._connection.execute(f"SELECT count(*) FROM answers WHERE {IS_NEW}")
+        is_new = len(answers) < _MANY and waiting + len(answers) <= _NEW
+        if waiting and answers and not is_new:
+            self._connection.execute(f"UPDATE answers SET is_new = 0 WHERE {IS_NEW}")
+        self._connection.executemany(_INSERT_ANSWER, ((*cells, is_new) for cells in answers))
+
     def _list_kept(self, messages: Collection[str]) -> tuple[dict[str, list[_Kept]], dict[str, set[int]]]:
         """Return the answers that are there, and the sessions that are known to tell of each."""
         wanted = json.encode([*messages]).decode()
         kept: dict[str, list[_Kept]] = {}
         homes: dict[str, set[int]] = {}
-        for number, message, group, time, *values, session in self._connection.execute(_KEPT, (wanted,)):
+        for session, number, message, group, time, *values, _ in self._connection.execute(_KEPT, (wanted,)):
             kept.setdefault(message, []).append(_Kept(number, message, group, time, tuple(values)))
             homes.setdefault(message, set()).add(session)
         for message, session in self._connection.execute(_SHARED, (wanted,)):
@@ -223,12 +234,12 @@ class UsageKeeper:
     def _list_said(self, session: int) -> Iterator[_Said]:
         """Yield what the files of a session say about usage, as their segments have it."""
         query = """
-        SELECT s.source, g.id FROM sources AS s JOIN segments AS g INDEXED BY segment_heads ON g.source = s.id
+        SELECT s.source, g.source, g.number, g.stamp FROM sources AS s JOIN segments AS g ON g.source = s.id
         WHERE s.session = ? AND g.sightings > 0 ORDER BY s.source, g.number
         """
         rows: list[tuple[Any, ...]] = self._connection.execute(query, (session,)).fetchall()
-        for source, number in rows:
-            for record in self._segments.load(self._connection, number).sightings:
+        for source, *key in rows:
+            for record in self._segments.load(self._connection, tuple(key)).sightings:
                 yield source, record
 
     def _find_owners(self, sessions: Collection[int]) -> dict[int, tuple[str, str | None, bool]]:

@@ -1,4 +1,7 @@
-"""The words of the index at hand, so that fragments of words can be looked for in memory.
+"""The index of words, and its words at hand, so that fragments of words can be looked for in memory.
+
+However few cells are added to FTS5, it writes several pages. So what a live file adds waits in a table until
+there is enough of it; whoever searches has an index in memory of what waits.
 
 FTS5 finds words and beginnings of words. Which words contain a fragment is told by a list of all words, in
 portions: what is added to a large index is a small portion, and portions are merged like the digits of a
@@ -10,14 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import apsw
+from msgspec import msgpack
 
-from turnlog.store.frames import compress, compress_pieces, decompress
+from turnlog.store.frames import compress, compress_pieces, decompress, open_compressed
+from turnlog.store.sqlite.search_schema import CELL_INDEX
 
-__all__ = ["Vocabulary", "add_words", "purge_index", "rebuild_words", "settle", "split_words"]
+__all__ = [
+    "Vocabulary",
+    "add_cells",
+    "find_next_cell",
+    "index_new_cells",
+    "list_new_cells",
+    "purge_index",
+    "rebuild_words",
+    "settle",
+    "split_words",
+]
 
-_SMALL = 64
+_FEW = 16
+"""Up to so many cells wait to be indexed,"""
+_SHORT = 8192
+"""if they have no more characters,"""
+_WAITING = 64
+"""until there are so many."""
+_SMALL = 128
 """Up to so many cells their words are listed when they are written."""
 _PART = 20
 """And if so many times as many were listed before: else the list is soon to be read from the index."""
@@ -30,7 +52,59 @@ _PAGES = 16
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
 
 
-def add_words(connection: apsw.Connection, first: int, cells: Sequence[str]) -> None:
+_encode, _decode = msgpack.Encoder().encode, msgpack.Decoder(list[str]).decode
+
+
+def find_next_cell(connection: apsw.Connection) -> int:
+    """Return the number of the cell that is added next: no number is given twice."""
+    query = """
+    SELECT max(value, ifnull((SELECT first_cell + cells FROM new_cells ORDER BY first_cell DESC LIMIT 1), 0))
+    FROM search_state WHERE name = 'next-cell'
+    """
+    [(following,)] = connection.execute(query)
+    return int(following)
+
+
+def add_cells(connection: apsw.Connection, cells: tuple[str, ...]) -> None:
+    """Add cells behind those that there are; a few of them wait until there are more."""
+    first = find_next_cell(connection)
+    if len(cells) <= _FEW and sum(map(len, cells)) <= _SHORT:
+        bodies = compress(_encode(cells))
+        connection.execute("INSERT INTO new_cells VALUES (?, ?, ?)", (first, len(cells), bodies))
+        [(oldest,)] = connection.execute("SELECT min(first_cell) FROM new_cells")
+        if first + len(cells) - oldest > _WAITING:
+            index_new_cells(connection)
+    else:
+        index_new_cells(connection)
+        _index(connection, first, cells)
+
+
+def index_new_cells(connection: apsw.Connection) -> None:
+    """Index the cells that wait."""
+    first, cells = list_new_cells(connection)
+    if cells:
+        connection.execute("DELETE FROM new_cells")
+        _index(connection, first, cells)
+
+
+def list_new_cells(connection: apsw.Connection) -> tuple[int, tuple[str, ...]]:
+    """Return the number of the first cell that waits, and all of them in order."""
+    query = "SELECT first_cell, CAST(bodies AS BLOB) FROM new_cells ORDER BY first_cell"
+    rows: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    cells = tuple(cell for _, bodies in rows for cell in _decode(open_compressed(bodies)))
+    return (rows[0][0] if rows else 0), cells
+
+
+def _index(connection: apsw.Connection, first: int, cells: tuple[str, ...]) -> None:
+    connection.execute("UPDATE search_state SET value = ? WHERE name = 'next-cell'", (first + len(cells),))
+    connection.execute(
+        "INSERT INTO cells (rowid, body) SELECT ? + rowid, value FROM carray(?)",
+        (first - 1, apsw.carray(cells)),
+    )
+    _add_words(connection, first, cells)
+
+
+def _add_words(connection: apsw.Connection, first: int, cells: Sequence[str]) -> None:
     """List the words of new cells, if all cells before them are listed and it pays."""
     listed = _find_listed(connection)
     if listed != first - 1 or (len(cells) > _SMALL and listed < _PART * len(cells)):
@@ -60,6 +134,7 @@ def settle(connection: apsw.Connection) -> bool:
 
     Return whether much of what there is was written since that was last done.
     """
+    index_new_cells(connection)
     state = dict(connection.execute("SELECT name, value FROM search_state"))
     last = int(state["next-cell"]) - 1
     fresh = last - int(state.get("merged-cell", 0))
@@ -67,8 +142,7 @@ def settle(connection: apsw.Connection) -> bool:
     if fresh > _UNLISTED:
         _merge(connection, -_PAGES if is_much else _PAGES)
         if is_much:
-            connection.execute("DELETE FROM search_state WHERE name = 'merged-cell'")
-            connection.execute("INSERT INTO search_state VALUES ('merged-cell', ?)", (last,))
+            connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (last,))
     unlisted = last - _find_listed(connection)
     if unlisted > min(_UNLISTED, last // 4):
         rebuild_words(connection)
@@ -131,17 +205,38 @@ class Vocabulary:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._portions: dict[tuple[int, int], str] = {}
+        self._waiting: tuple[int, int] = 0, 0
+        self._waiting_words = ""
         self.listed = 0
         """Up to which cell all words are known."""
+        self.first_waiting: int | None = None
+        """From which cell on they are in the index `waiting_cells` and not in `cells`."""
 
     def load(self) -> None:
         """Read what is new."""
         keys = list(self._connection.execute("SELECT last_cell, length FROM vocabulary"))
-        portions = {}
-        for key in keys:
-            portions[key] = self._portions.get(key) or self._read(*key)
-        self._portions = portions
+        self._portions = {key: self._portions.get(key) or self._read(*key) for key in keys}
         self.listed = max((last for last, _ in keys), default=0)
+        first, last = self._find_waiting()
+        self.first_waiting = first or None
+        if first and self.listed == first - 1:
+            self.listed = last - 1
+
+    def _find_waiting(self) -> tuple[int, int]:
+        """Return the first cell that waits and the one behind the last, and have them in an index."""
+        query = "SELECT ifnull(min(first_cell), 0), ifnull(max(first_cell + cells), 0) FROM new_cells"
+        [found] = self._connection.execute(query)
+        if found != self._waiting:
+            execute = self._connection.execute
+            execute("DROP TABLE IF EXISTS temp.waiting_cells")
+            execute(f"CREATE VIRTUAL TABLE temp.waiting_cells USING {CELL_INDEX}")
+            first, cells = list_new_cells(self._connection)
+            query = "INSERT INTO waiting_cells (rowid, body) SELECT ? + rowid, value FROM carray(?)"
+            if cells:
+                execute(query, (first - 1, apsw.carray(cells)))
+            words = "\n".join(sorted(set(split_words(self._connection, cells))))
+            self._waiting, self._waiting_words = found, f"\n{words}\n"
+        return self._waiting
 
     def list_words(self, fragment: str, most: int) -> list[str] | None:
         """Return the words that contain a fragment; None if there are more than `most`.
@@ -149,7 +244,7 @@ class Vocabulary:
         A newline at its beginning or end stands for that of a word.
         """
         found: set[str] = set()
-        for portion in self._portions.values():
+        for portion in (*self._portions.values(), self._waiting_words):
             position = portion.find(fragment)
             while position >= 0:
                 begin = portion.rfind("\n", 0, position + 1) + 1

@@ -2,13 +2,12 @@
 
 In each run the index says which texts may have the terms. Texts come out in order: one is given as soon as no
 run that is still to come can have a newer one. A common word fills a page from a few runs. If it does not,
-all cells of the rarest part of the query are asked for, and only runs that have some of them, or repeat them,
-are visited from then on.
+all cells of the rarest part of the query are asked for, and only runs that have some of them are visited from
+then on.
 """
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator
 from heapq import heappop, heappush
@@ -31,18 +30,11 @@ _STAGES = ((1_000, 20_000), (15_000, 1_000_000))
 
 What has more is common, and found run after run.
 """
-_FEW = 200_000
-"""Up to so many cells it is asked for each of them where it is repeated."""
 _WORTH = 500
 """How many cells are listed in the time that it takes to ask for those of one run."""
 _MOST = 1_000_000
 _WIDE_STAGES = ((0, 20_000), (1_000, 200_000))
 """The same for what is not asked run after run."""
-_REPEATING = """
-SELECT DISTINCT r.run FROM carray(?) AS c JOIN text_repeats AS r
-ON r.first_cell = (SELECT max(first_cell) FROM text_repeats WHERE first_cell <= c.value)
-WHERE c.value < r.first_cell + r.cells
-"""
 _EVERY_STATE = 2 * len(KINDS)
 
 
@@ -87,8 +79,6 @@ class Walk:
         self._cells: list[int] | None = None
         self._required: list[list[int]] = []
         """Lists of cells: a text has some of each."""
-        self._repeating: frozenset[int] = frozenset()
-        self._repeated: dict[tuple[int, int], Counts] = {}
         self.texts = 0
         """How many texts were in the runs that were visited."""
 
@@ -112,7 +102,7 @@ class Walk:
             yield heappop(heap)[3]
 
     def _may_have(self, run: Run) -> bool:
-        if self._cells is None or run.id in self._repeating:
+        if self._cells is None:
             return True
         for cells in self._required:
             at = bisect_left(cells, run.first_cell)
@@ -133,17 +123,6 @@ class Walk:
             cells = leaf.enumerate(min(_MOST, _WORTH * len(found)))
             if cells is not None and term in parts:
                 self._required.append(cells)
-        self._repeating = self._list_repeating(found)
-
-    def _list_repeating(self, cells: list[int]) -> frozenset[int]:
-        """Return the runs that repeat texts with some of these cells; of many cells, those that repeat any."""
-        if not cells:
-            return frozenset()
-        if len(cells) > _FEW:
-            rows = self._connection.execute("SELECT DISTINCT run FROM text_repeats")
-        else:
-            rows = self._connection.execute(_REPEATING, (apsw.carray(array("q", cells)),))
-        return frozenset(run for (run,) in rows)
 
     def _enumerate(self, node: Node, most: int) -> list[int] | None:
         if isinstance(node, Term):
@@ -172,38 +151,17 @@ class Walk:
             wanted = {at for at in wanted if (texts.time(at), run.id, at) < before}
         if not wanted:
             return
-        own, repeats = dict(zip(texts.own, texts.firsts, strict=True)), texts.repeats
-        for position, counts in self._count(run, texts, wanted):
-            first = own[position] if position in own else repeats[position][0]
-            yield Proposal((texts.time(position), run.id, position), run, texts.get(position, first), counts)
+        columns = [self._count(run, texts, leaf) for leaf in self._leaves.values()]
+        for position in sorted(set().union(*columns) & wanted if self._needs_any else wanted):
+            counts = tuple(column.get(position, 0) for column in columns)
+            if self._is_possible(counts):
+                yield Proposal((texts.time(position), run.id, position), run, texts.get(position), counts)
 
-    def _count(self, run: Run, texts: RunTexts, wanted: set[int]) -> Iterator[tuple[int, Counts]]:
-        """Yield the texts that may match, each with in how many of its cells each term may be."""
-        if not wanted.isdisjoint(texts.own):
-            columns = [self._count_own(run, texts, leaf) for leaf in self._leaves.values()]
-            some = set().union(*columns) & wanted if self._needs_any else wanted.intersection(texts.own)
-            for position in sorted(some):
-                counts = tuple(column.get(position, 0) for column in columns)
-                if self._is_possible(counts):
-                    yield position, counts
-        for position, place in texts.repeats.items():
-            if position in wanted:
-                counts = self._count_repeated(*place)
-                if self._is_possible(counts):
-                    yield position, counts
-
-    def _count_own(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
+    def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
+        """Return in how many cells of each text a term may be."""
         found: dict[int, int] = {}
-        own, firsts = texts.own, texts.firsts
         for cell in leaf.find(run.first_cell, run.last_cell):
-            at = bisect_right(firsts, cell) - 1
-            if at >= 0 and cell < firsts[at] + texts.size(own[at]):
-                found[own[at]] = found.get(own[at], 0) + 1
-        return found
-
-    def _count_repeated(self, first: int, cells: int) -> Counts:
-        found = self._repeated.get((first, cells))
-        if found is None:
-            found = tuple(len(leaf.find(first, first + cells - 1)) for leaf in self._leaves.values())
-            self._repeated[first, cells] = found
+            at = bisect_right(texts.firsts, cell) - 1
+            if at >= 0 and cell < texts.firsts[at] + texts.sizes[at]:
+                found[at] = found.get(at, 0) + 1
         return found

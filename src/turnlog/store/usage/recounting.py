@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 from turnlog.instants import from_microseconds
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import AnswerUse, KnownSession, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
 from turnlog.store.usage.source import UsageSource
 from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
-from turnlog.store.windows import AnswerUse
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold

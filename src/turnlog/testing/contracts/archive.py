@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_known
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, find_source, keep, read_records
@@ -68,14 +68,14 @@ class ArchiveContract(ContractBase):
             assert read_bytes(store, LOCAL, batch.key, 0) == data
             for start in (0, 255 * 1024, 300 * 1024, len(data) - 20):
                 assert _read(store, batch.key, start, 20) == data[start : start + 20]
-            known = find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT)
+            known = find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT)
             assert (known.length, known.lines) == (len(data), 30)
 
     def test_a_torn_last_line_is_archived_before_it_is_a_line(self, tmp_path: Path) -> None:
         whole, torn = make_lines(2), make_line(2)[:25]
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: whole + torn})
-            known = find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT)
+            known = find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT)
             assert (known.length, known.consumed, known.lines) == (len(whole + torn), len(whole), 2)
             assert _read(store, batch.key, known.consumed, len(torn)) == torn
             keep(store, {_TRANSCRIPT: whole + make_line(2)})
@@ -97,7 +97,7 @@ class ArchiveContract(ContractBase):
         with self.opened(tmp_path) as store:
             before = keep(store, {_TRANSCRIPT: old})
             keep(store, {_TRANSCRIPT: new})
-            known = find_source(store.find_known(LOCAL, before.key), _TRANSCRIPT)
+            known = find_source(find_known(store, LOCAL, before.key), _TRANSCRIPT)
             assert (known.generation, known.length, known.lines) == (1, len(new), 3)
             assert store.archive.list_generations(LOCAL, before.key) == [(0, len(old)), (1, len(new))]
             assert read_bytes(store, LOCAL, before.key, 0) == old
@@ -121,7 +121,7 @@ class ArchiveContract(ContractBase):
         }
         with self.opened(tmp_path) as store:
             batch = keep(store, files)
-            for source in store.find_known(LOCAL, batch.key).sources:  # type: ignore[union-attr]
+            for source in find_known(store, LOCAL, batch.key).sources:  # type: ignore[union-attr]
                 [data] = [files[path] for path in files if source.path.endswith(f"/{path}")]
                 assert read_bytes(store, LOCAL, source.source, 0) == data
                 assert bool(read_records(store, batch.key, source.source).lines) == source.kind.has_lines
@@ -133,9 +133,9 @@ class ArchiveContract(ContractBase):
             batch = keep(store, files)
             records = read_records(store, batch.key)
             keep(store, {_TRANSCRIPT: files[_TRANSCRIPT]})
-            known = find_source(store.find_known(LOCAL, batch.key), agent)
+            known = find_source(find_known(store, LOCAL, batch.key), agent)
             assert not known.present
-            assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).present
+            assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).present
             keep(store, {})
             [session] = store.list_sessions(LOCAL).sessions
             assert not session.present
@@ -160,7 +160,7 @@ class ArchiveContract(ContractBase):
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: data})
             keep(store, {"moved/here.jsonl": data + make_line(3)}, moved={"moved/here.jsonl": _TRANSCRIPT})
-            [known] = store.find_known(LOCAL, batch.key).sources  # type: ignore[union-attr]
+            [known] = find_known(store, LOCAL, batch.key).sources  # type: ignore[union-attr]
             assert (known.source, known.generation) == (batch.key, 0)
             assert known.path.endswith("/moved/here.jsonl")
             [session] = store.list_sessions(LOCAL).sessions

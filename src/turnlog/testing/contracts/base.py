@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.interface import KnownSession, KnownSource, Store, find_known
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
 from turnlog.testing.memory_session import FileRecords, unpack_records
 from turnlog.testing.row_builders import list_usage, make_chapter
@@ -69,7 +69,7 @@ def keep(
     moved: Mapping[str, str] | None = None,
 ) -> SessionBatch:
     """Bring a store up to date with the files of a session, and return the batch that did it."""
-    known = store.find_known(Scope(owner), make_key(session_id, origin=origin))
+    known = find_known(store, Scope(owner), make_key(session_id, origin=origin))
     batch = make_batch(
         files,
         session_id=session_id,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import LOCAL, Scope, SourceKind
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.lists import SessionFilter
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -122,7 +122,7 @@ class BatchContract(ContractBase):
         agent = replace(agent, run_id="wf_1", copied_from=transcript.source)
         with self.opened(tmp_path) as store:
             store.apply([replace(batch, sources=(transcript, agent))])
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert known.key == batch.key
             assert {source.source for source in known.sources} == {transcript.source, agent.source}
@@ -142,7 +142,7 @@ class BatchContract(ContractBase):
             before = collect_answers(store, LOCAL)
             assert store.apply([first]) == seq
             assert collect_answers(store, LOCAL) == before
-            known = store.find_known(LOCAL, first.key)
+            known = find_known(store, LOCAL, first.key)
             second = make_batch({_TRANSCRIPT: make_lines(6)}, known=known)
             seq = store.apply([second])
             before = collect_answers(store, LOCAL)
@@ -168,7 +168,7 @@ class BatchContract(ContractBase):
                 with refused():
                     store.apply([good, bad])
                 assert collect_answers(store, LOCAL) == before
-                assert store.find_known(LOCAL, good.key) is None
+                assert find_known(store, LOCAL, good.key) is None
                 assert read_bytes(store, LOCAL, good.key, 0) is None
             store.apply([good])
             assert len(store.list_sessions(LOCAL).sessions) == 2
@@ -179,14 +179,14 @@ class BatchContract(ContractBase):
         with self.opened(tmp_path) as store:
             with refused():
                 store.apply([replace(batch, sources=(transcript, replace(agent, generation=4)))])
-            assert store.find_known(LOCAL, batch.key) is None
+            assert find_known(store, LOCAL, batch.key) is None
             assert store.list_changes(LOCAL) == []
             assert read_records(store, batch.key) == FileRecords()
 
     def test_a_batch_that_does_not_follow_on_what_is_there_is_refused(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(4)})
-            known = store.find_known(LOCAL, make_key())
+            known = find_known(store, LOCAL, make_key())
             longer = make_batch({_TRANSCRIPT: make_lines(6)}, known=known)
             [source] = longer.sources
             before = collect_answers(store, LOCAL)
@@ -204,7 +204,7 @@ class BatchContract(ContractBase):
     def test_of_two_looks_at_once_the_slower_one_is_refused(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(2)})
-            known = store.find_known(LOCAL, make_key())
+            known = find_known(store, LOCAL, make_key())
             slower = make_batch({_TRANSCRIPT: make_lines(4)}, known=known)
             keep(store, {_TRANSCRIPT: make_lines(6)})
             before = collect_answers(store, LOCAL)
@@ -226,7 +226,7 @@ class BatchContract(ContractBase):
         with self.opened(tmp_path) as store:
             first = make_batch({_TRANSCRIPT: make_lines(2)})
             store.apply([first])
-            second = make_batch({_TRANSCRIPT: make_lines(4)}, known=store.find_known(LOCAL, first.key))
+            second = make_batch({_TRANSCRIPT: make_lines(4)}, known=find_known(store, LOCAL, first.key))
         other = tmp_path / "other"
         other.mkdir()
         with self.opened(other) as store:
@@ -242,9 +242,9 @@ class BatchContract(ContractBase):
             assert touched.checkpoint is not None
             checkpoint = replace(touched.checkpoint, modified_ns=99)
             touched = replace(touched, start=touched.length, frames=(), lines=0, checkpoint=checkpoint)
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             assert store.apply([replace(batch, sources=(touched,), derived=None)]) == seq
-            assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).checkpoint == checkpoint
+            assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).checkpoint == checkpoint
             assert read_bytes(store, LOCAL, batch.key, 0) == make_lines(2)
 
     def test_what_a_later_look_does_not_say_of_a_file_stays(self, tmp_path: Path) -> None:
@@ -252,11 +252,11 @@ class BatchContract(ContractBase):
         said = replace(first.sources[0], run_id="wf_1", copied_from="another")
         with self.opened(tmp_path) as store:
             store.apply([replace(first, sources=(said,))])
-            known = store.find_known(LOCAL, first.key)
+            known = find_known(store, LOCAL, first.key)
             second = make_batch({_AGENT: make_lines(2, agent_id="a1")}, known=known)
             unsaid = replace(second.sources[0], agent_id=None, run_id=None, copied_from=None)
             store.apply([replace(second, sources=(unsaid,))])
-            found = find_source(store.find_known(LOCAL, first.key), _AGENT)
+            found = find_source(find_known(store, LOCAL, first.key), _AGENT)
             assert (found.agent_id, found.run_id, found.copied_from) == ("a1", "wf_1", "another")
 
     def test_records_are_replaced_under_a_new_revision(self, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ class BatchContract(ContractBase):
             new = keep(store, {_TRANSCRIPT: make_lines(2, first=20)})
             [after] = store.list_sessions(LOCAL).sessions
             assert after.revision == before.revision + 1
-            known = store.find_known(LOCAL, old.key)
+            known = find_known(store, LOCAL, old.key)
             assert known is not None
             assert known.revision == after.revision
             expect_derived(store, old.key, get_derived(new))
@@ -286,7 +286,7 @@ class BatchContract(ContractBase):
     def test_records_may_change_in_the_middle_grow_and_shrink(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             for number, ids in enumerate(("abcdef", "abXdef", "abXdefghi", "ab", "", "xyz"), start=1):
-                batch = _with_messages(store.find_known(LOCAL, make_key()), number, ids)
+                batch = _with_messages(find_known(store, LOCAL, make_key()), number, ids)
                 store.apply([batch])
                 messages = read_records(store, batch.key).messages
                 assert [(each.index, each.id) for each in messages] == [*enumerate(ids)]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import ChapterBatch, SessionBatch
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -96,7 +96,7 @@ class ChapterContract(ContractBase):
         with self.opened(tmp_path) as store:
             for count in range(1, len(_FILES) + 1):
                 batch = keep(store, dict(list(reversed(_FILES.items()))[:count]))
-            agents = [find_source(store.find_known(LOCAL, batch.key), path).source for path in _AGENTS]
+            agents = [find_source(find_known(store, LOCAL, batch.key), path).source for path in _AGENTS]
             with store.open_session(LOCAL, batch.key) as session:
                 assert [file.source for file in session.files] == [batch.key, *sorted(agents)]
                 facts = [(file.facts.is_main, file.facts.generation) for file in session.files]
@@ -108,7 +108,7 @@ class ChapterContract(ContractBase):
         with self.opened(tmp_path) as store:
             path = "session-1/workflows/wf_1/journal.jsonl"
             batch = keep(store, {_TRANSCRIPT: make_lines(2), path: b'{"n":1}\n{"n":2}\n'})
-            source = find_source(store.find_known(LOCAL, batch.key), path).source
+            source = find_source(find_known(store, LOCAL, batch.key), path).source
             with store.open_session(LOCAL, batch.key) as session:
                 assert [chapter.source for chapter in session.chapters] == [batch.key]
                 assert [file.source for file in session.files] == [batch.key, source]
@@ -187,10 +187,10 @@ class ChapterContract(ContractBase):
             assert _know(store).derivation == 3
             store.apply([replace(_look(store, {}), derivation=9)])
             assert _know(store).derivation == 3, "nothing was derived"
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             store.apply([replace(batch, sources=(), derivation=4)])
             assert _know(store).derivation == 4
-            assert store.find_last_change(LOCAL) == seq, "no record is another one"
+            assert store.find_feed(LOCAL).last == seq, "no record is another one"
 
     def test_what_is_based_on_another_revision_is_refused(self, tmp_path: Path) -> None:
         """Two looks at once may read on in different files; their records are of neither's state."""
@@ -231,7 +231,7 @@ class ChapterContract(ContractBase):
 
 
 def _know(store: Store) -> KnownSession:
-    known = store.find_known(LOCAL, make_key())
+    known = find_known(store, LOCAL, make_key())
     assert known is not None
     return known
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import Derived, SessionBatch
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeKind, KnownSession
+from turnlog.store.interface import ChangeKind, KnownSession, find_known
 from turnlog.testing.answers import collect_answers, list_records, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import (
@@ -47,7 +47,7 @@ class FeedContract(ContractBase):
             assert {entry.session for entry in entries} == {batch.key}
             revisions = [entry.revision for entry in entries]
             assert revisions == [*range(revisions[0], revisions[0] + 3)]
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert known.revision == revisions[-1]
 
@@ -58,7 +58,7 @@ class FeedContract(ContractBase):
         ]
         with self.opened(tmp_path) as store:
             seq = store.apply(batches)
-            assert store.find_last_change(LOCAL) == seq
+            assert store.find_feed(LOCAL).last == seq
             entries = store.list_changes(LOCAL)
             assert [entry.session for entry in entries] == [batch.key for batch in batches]
             assert entries[-1].seq == seq
@@ -71,7 +71,7 @@ class FeedContract(ContractBase):
         for count in range(1, 7):
             with self.reopened(tmp_path) as store:
                 keep(store, {_TRANSCRIPT: make_lines(count)})
-                seq = store.find_last_change(LOCAL)
+                seq = store.find_feed(LOCAL).last
                 while last != seq:
                     [entry] = store.list_changes(LOCAL, after=last, limit=1)
                     assert entry.seq > last
@@ -84,19 +84,19 @@ class FeedContract(ContractBase):
         with self.reopened(tmp_path) as store:
             assert [entry.seq for entry in store.list_changes(LOCAL)] == seen
             assert [entry.seq for entry in store.list_changes(LOCAL, after=seen[2], limit=2)] == seen[3:5]
-            assert store.find_last_change(LOCAL) == last
+            assert store.find_feed(LOCAL).last == last
 
     def test_the_feed_keeps_its_name_and_no_other_has_it(self, tmp_path: Path) -> None:
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
         with self.opened(tmp_path / "one") as store, self.opened(tmp_path / "two") as other:
-            epoch = store.find_epoch()
+            epoch = store.find_feed(LOCAL).epoch
             assert epoch
-            assert other.find_epoch() != epoch
+            assert other.find_feed(LOCAL).epoch != epoch
             keep(store, {_TRANSCRIPT: make_lines(2)})
-            assert store.find_epoch() == epoch
+            assert store.find_feed(LOCAL).epoch == epoch
         with self.reopened(tmp_path / "one") as store:
-            assert store.find_epoch() == epoch
+            assert store.find_feed(LOCAL).epoch == epoch
 
     def test_what_was_acknowledged_survives_reopening(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -128,7 +128,10 @@ class FeedContract(ContractBase):
             known = reader.list_known(LOCAL)
             begun = [next(known)]
             store.apply(
-                [_mark(name, store.find_known(LOCAL, make_key(name)), 2) for name in ("session-1", "session-2")]
+                [
+                    _mark(name, find_known(store, LOCAL, make_key(name)), 2)
+                    for name in ("session-1", "session-2")
+                ]
             )
             assert [*begun, *known] == expected
 
@@ -188,7 +191,7 @@ class FeedContract(ContractBase):
             try:
                 assert ready.wait(20)
                 for number in range(2, 14):
-                    store.apply([_mark("session-1", store.find_known(LOCAL, make_key()), number)])
+                    store.apply([_mark("session-1", find_known(store, LOCAL, make_key()), number)])
             finally:
                 done.set()
                 thread.join()

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind
+from turnlog.store.interface import ChangeKind, find_known
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import keep
@@ -21,7 +21,6 @@ _AGENT = "session-1/subagents/agent-a1.jsonl"
 _FILES = {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")}
 _OTHER = Scope("somebody else")
 _OF_SESSION = (
-    "find_known",
     "find_sessions",
     "open_session",
     "list_generations",
@@ -31,21 +30,21 @@ _OF_SESSION = (
 
 
 class ForgetContract(CareBase):
-    """Contracts of `forget`, `lift` and `list_tombstones`."""
+    """Contracts of `forget`, `delete_tombstones` and `list_tombstones`."""
 
     def test_nothing_of_a_forgotten_session_can_be_asked_for(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
             batch = keep(store, _FILES)
             known = list(store.list_known(LOCAL))
             before = collect_answers(store, LOCAL)
-            weight = store.weigh(LOCAL, [batch.key, "nobody", batch.key])
+            weight = store.forget(LOCAL, [batch.key, "nobody", batch.key], dry_run=True)
             assert collect_answers(store, LOCAL) == before
             forgotten = store.forget(LOCAL, [batch.key])
             assert replace(weight, scrubbed=forgotten.scrubbed) == forgotten
             assert (forgotten.sessions, forgotten.files, forgotten.deliveries) == (1, 2, 0)
             assert forgotten.bytes == sum(map(len, _FILES.values()))
             left = collect_answers(store, LOCAL, known)
-            assert [name for name, found in left.items() if found] == ["list_changes", "find_last_change"]
+            assert [name for name, found in left.items() if found] == ["list_changes", "find_feed"]
             assert read_bytes(store, LOCAL, batch.key, 0) is None
             assert store.list_flaws(LOCAL) == []
         with self.cared_again(tmp_path) as store:
@@ -86,13 +85,15 @@ class ForgetContract(CareBase):
         """It may have been looked at before it was forgotten."""
         with self.cared(tmp_path) as store:
             batch = keep(store, _FILES)
-            later = make_batch({**_FILES, _TRANSCRIPT: make_lines(6)}, known=store.find_known(LOCAL, batch.key))
+            later = make_batch(
+                {**_FILES, _TRANSCRIPT: make_lines(6)}, known=find_known(store, LOCAL, batch.key)
+            )
             store.forget(LOCAL, [batch.key])
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             for again in (batch, later):
                 store.apply([again])
                 assert list(store.list_known(LOCAL)) == []
-                assert store.find_last_change(LOCAL) == seq
+                assert store.find_feed(LOCAL).last == seq
 
     def test_a_tombstone_says_what_was_forgotten(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -118,9 +119,9 @@ class ForgetContract(CareBase):
         with self.cared(tmp_path) as store:
             batch = keep(store, _FILES)
             store.forget(LOCAL, [batch.key])
-            assert store.lift(_OTHER, [batch.key]) == 0
-            assert store.lift(LOCAL, [batch.key, "nobody"]) == 1
-            assert store.lift(LOCAL, [batch.key]) == 0
+            assert store.delete_tombstones(_OTHER, [batch.key]) == 0
+            assert store.delete_tombstones(LOCAL, [batch.key, "nobody"]) == 1
+            assert store.delete_tombstones(LOCAL, [batch.key]) == 0
             assert store.list_tombstones(LOCAL) == []
             assert list(store.list_known(LOCAL)) == []
             store.apply([batch])
@@ -147,5 +148,5 @@ class ForgetContract(CareBase):
         with self.cared(tmp_path) as store:
             keep(store, _FILES)
             before = collect_answers(store, LOCAL)
-            assert store.scrub()
+            assert store.maintain(purge=True)
             assert collect_answers(store, LOCAL) == before

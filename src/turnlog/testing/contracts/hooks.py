@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.maintenance import CaredStore
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep, read_file
 from turnlog.testing.contracts.care import CareBase
@@ -61,9 +61,9 @@ class HookContract(CareBase):
         again = replace(first, received_ns=2)
         with self.cared(tmp_path) as store:
             assert store.add_deliveries(LOCAL, [first, again, _make("Stop", 3)]) == 2
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             assert store.add_deliveries(LOCAL, [again]) == 0
-            assert store.find_last_change(LOCAL) == seq
+            assert store.find_feed(LOCAL).last == seq
             assert [each.received_ns for each in store.list_deliveries(LOCAL)] == [1, 3]
 
     def test_each_new_delivery_is_in_the_feed(self, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ class HookContract(CareBase):
             assert store.forget(LOCAL, [key]).deliveries == 1
             assert _list(store) == [other]
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 0
-            store.lift(LOCAL, [key])
+            store.delete_tombstones(LOCAL, [key])
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 1
 
     def test_sessions_that_hooks_told_of_lately_are_listed(self, tmp_path: Path) -> None:

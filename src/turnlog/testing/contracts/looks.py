@@ -8,7 +8,7 @@ from pathlib import Path
 from turnlog.ingest.looks import look, vanish
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, name_source
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_known
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import ORIGIN, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, expect_derived, get_derived, read_records
@@ -65,7 +65,7 @@ class LookContract(ContractBase):
         with self.opened(tmp_path) as store:
             batch = _look(store, folder)
             records = read_records(store, batch.key)
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             store.apply([vanish(known, LOCAL.owner, ORIGIN, TIME)])
             [session] = store.list_sessions(LOCAL).sessions
@@ -86,7 +86,7 @@ def _write(tmp_path: Path, files: dict[str, bytes]) -> Path:
 
 def _find_news(store: Store, folder: Path) -> SessionBatch | None:
     [files] = locate_path(folder).sessions
-    known = store.find_known(LOCAL, name_source(ORIGIN, str(folder / _TRANSCRIPT)))
+    known = find_known(store, LOCAL, name_source(ORIGIN, str(folder / _TRANSCRIPT)))
     return look(files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME)
 
 

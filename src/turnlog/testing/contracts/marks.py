@@ -7,12 +7,12 @@ from pathlib import Path
 
 from turnlog.errors import MarkError
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind, Store
+from turnlog.store.interface import ChangeKind, Store, find_known
 from turnlog.store.marks import MOST_TAGS, MarkChange, MarkedSession, Marks
 from turnlog.testing.builders import make_key, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
 
-__all__ = ["MarkContract"]
+__all__ = ["MarkContract", "find_marks"]
 
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
@@ -24,9 +24,9 @@ class MarkContract(ContractBase):
     def test_a_session_that_was_never_marked_has_none(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             [key] = _fill(store, 1)
-            assert store.find_marks(LOCAL, key) is None
+            assert find_marks(store, LOCAL, key) == Marks()
             assert store.list_sessions(LOCAL).sessions[0].marks == Marks()
-            assert store.list_tags(LOCAL) == {}
+            assert store.list_facets(LOCAL).tags == ()
             assert store.undo_mark(LOCAL) == []
 
     def test_marks_add_up_and_are_there_in_every_answer(self, tmp_path: Path) -> None:
@@ -35,22 +35,22 @@ class MarkContract(ContractBase):
             store.mark(LOCAL, [key], MarkChange(name="Tea", tags=("b", "a")))
             store.mark(LOCAL, [key], MarkChange(starred=True, note="two\nlines", tags=("c",), untags=("b",)))
             expected = Marks(name="Tea", tags=("a", "c"), starred=True, note="two\nlines")
-            assert store.find_marks(LOCAL, key) == expected
+            assert find_marks(store, LOCAL, key) == expected
             assert [stored.marks for stored in store.list_sessions(LOCAL).sessions] == [expected]
             assert [stored.marks for stored in store.find_sessions(LOCAL, key)] == [expected]
-            assert store.list_tags(LOCAL) == {"a": 1, "c": 1}
+            assert store.list_facets(LOCAL).tags == (("a", 1), ("c", 1))
 
     def test_an_empty_name_or_note_takes_it_away(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             [key] = _fill(store, 1)
             store.mark(LOCAL, [key], MarkChange(name="Tea", note="hot"))
             store.mark(LOCAL, [key], MarkChange(name=" ", note=None))
-            assert store.find_marks(LOCAL, key) == Marks()
+            assert find_marks(store, LOCAL, key) == Marks()
 
     def test_only_what_differs_is_told_and_is_in_the_feed(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             one, two = _fill(store, 2)
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             change = MarkChange(starred=True)
             first = store.mark(LOCAL, [one, one, "nobody"], change)
             assert first == [MarkedSession(key=one, before=Marks(), after=Marks(starred=True))]
@@ -61,7 +61,7 @@ class MarkContract(ContractBase):
                 (ChangeKind.SESSION_MARKED, one),
                 (ChangeKind.SESSION_MARKED, two),
             ]
-            known = store.find_known(LOCAL, one)
+            known = find_known(store, LOCAL, one)
             assert known is not None
             assert told[0].revision == known.revision
 
@@ -74,12 +74,12 @@ class MarkContract(ContractBase):
             assert [each.key for each in store.undo_mark(LOCAL)] == [two]
             undone = store.undo_mark(LOCAL)
             assert {each.key: each.after for each in undone} == {one: Marks(name="first"), two: Marks()}
-            assert store.find_marks(LOCAL, one) == Marks(name="first")
+            assert find_marks(store, LOCAL, one) == Marks(name="first")
             store.mark(LOCAL, [two], MarkChange(starred=True))
             assert [each.after for each in store.undo_mark(LOCAL)] == [Marks()]
             assert [each.after for each in store.undo_mark(LOCAL)] == [Marks()]
             assert store.undo_mark(LOCAL) == []
-            assert (store.find_marks(LOCAL, one), store.find_marks(LOCAL, two)) == (Marks(), Marks())
+            assert (find_marks(store, LOCAL, one), find_marks(store, LOCAL, two)) == (Marks(), Marks())
 
     def test_marks_stay_when_their_session_changes_and_when_its_files_are_gone(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -87,31 +87,31 @@ class MarkContract(ContractBase):
             store.mark(LOCAL, [key], MarkChange(name="Tea"))
             for files in ({_TRANSCRIPT: make_lines(4)}, {_TRANSCRIPT: make_lines(2, first=9)}, {}):
                 keep(store, files)
-                assert store.find_marks(LOCAL, key) == Marks(name="Tea")
+                assert find_marks(store, LOCAL, key) == Marks(name="Tea")
         with self.reopened(tmp_path) as store:
-            assert store.find_marks(LOCAL, key) == Marks(name="Tea")
+            assert find_marks(store, LOCAL, key) == Marks(name="Tea")
             assert [each.after for each in store.undo_mark(LOCAL)] == [Marks()]
 
     def test_nobody_marks_or_takes_back_for_another_owner(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             [key] = _fill(store, 1)
             store.mark(LOCAL, [key], MarkChange(name="Tea"))
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             assert store.mark(_OTHER, [key], MarkChange(name="Coffee")) == []
             assert store.undo_mark(_OTHER) == []
-            assert store.find_marks(LOCAL, key) == Marks(name="Tea")
-            assert (store.find_last_change(LOCAL), store.find_last_change(_OTHER)) == (seq, 0)
+            assert find_marks(store, LOCAL, key) == Marks(name="Tea")
+            assert (store.find_feed(LOCAL).last, store.find_feed(_OTHER).last) == (seq, 0)
 
     def test_of_a_change_that_one_session_cannot_have_nothing_is_written(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             one, two = _fill(store, 2)
             store.mark(LOCAL, [two], MarkChange(tags=tuple(f"t{number}" for number in range(MOST_TAGS))))
-            seq = store.find_last_change(LOCAL)
+            seq = store.find_feed(LOCAL).last
             try:
                 store.mark(LOCAL, [one, two], MarkChange(tags=("more",)))
             except MarkError:
-                assert store.find_marks(LOCAL, one) is None
-                assert store.find_last_change(LOCAL) == seq
+                assert find_marks(store, LOCAL, one) == Marks()
+                assert store.find_feed(LOCAL).last == seq
             else:
                 raise AssertionError("the store took too many tags")
 
@@ -122,3 +122,8 @@ def _fill(store: Store, count: int) -> list[str]:
     for name in names:
         keep(store, {f"{name}.jsonl": make_lines(2, session_id=name)}, session_id=name)
     return [make_key(name) for name in names]
+
+
+def find_marks(store: Store, scope: Scope, key: str) -> Marks:
+    """Return what is said about a session; of one that is not there, nothing is."""
+    return next((found.marks for found in store.find_sessions(scope, key) if found.key == key), Marks())

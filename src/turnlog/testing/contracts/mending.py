@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind
+from turnlog.store.interface import ChangeKind, find_known
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import (
@@ -47,7 +47,7 @@ class MendContract(CareBase):
             after = collect_answers(store, LOCAL)
             for name in ("open_session", "find_answers", "read_usage", "search"):
                 assert after[name] == before[name] != [], name
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert (known.revision, find_source(known, _TRANSCRIPT).lines) == (2, 6)
             last = store.list_changes(LOCAL)[-1]
@@ -64,7 +64,7 @@ class MendContract(CareBase):
             )
             store.rewrite(LOCAL, batch.key, 1, derived, 7, lines={batch.key: 3})
             expect_derived(store, batch.key, derived)
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert (known.derivation, find_source(known, _TRANSCRIPT).lines) == (7, 3)
 
@@ -82,7 +82,7 @@ class MendContract(CareBase):
             store.apply([replace(batch, derivation=5)])
             store.rewrite(LOCAL, batch.key, 1, None, lines={batch.key: batch.sources[0].lines})
             expect_derived(store, batch.key, get_derived(batch))
-            known = store.find_known(LOCAL, batch.key)
+            known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert known.derivation == 5
 
@@ -92,7 +92,7 @@ class MendContract(CareBase):
             store.rewrite(LOCAL, batch.key, 1, batch.derived)
             later = keep(store, {**_FILES, _TRANSCRIPT: make_lines(8)})
             expect_derived(store, batch.key, get_derived(later))
-            assert find_source(store.find_known(LOCAL, batch.key), _TRANSCRIPT).lines == 8
+            assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).lines == 8
 
     def test_another_revision_is_refused_and_nothing_is_written(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -112,7 +112,7 @@ class MendContract(CareBase):
             keep(store, {})
             store.forget(LOCAL, [keep(store, {"a.jsonl": make_lines(1)}, session_id="a").key])
             assert store.list_flaws(LOCAL) == store.list_flaws(_OTHER) == []
-            assert store.find_known(LOCAL, batch.key) is not None
+            assert find_known(store, LOCAL, batch.key) is not None
 
     def test_records_that_contradict_the_rest_are_told_and_mended_by_writing_them_again(
         self, tmp_path: Path
@@ -146,9 +146,9 @@ class MendContract(CareBase):
             def find(start: int, length: int) -> bytes:
                 return data[start : start + length]
 
-            assert store.mend(LOCAL, batch.key, 0, lambda start, length: None) == 0
-            assert store.mend(LOCAL, batch.key, 0, lambda start, length: b"y" * length) == 0
-            assert store.mend(_OTHER, batch.key, 0, find) == 0
-            assert store.mend(LOCAL, batch.key, 0, find) > 0
-            assert store.mend(LOCAL, batch.key, 0, find) == 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, lambda start, length: None) == 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, lambda start, length: b"y" * length) == 0
+            assert store.repair_bytes(_OTHER, batch.key, 0, find) == 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, find) > 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, find) == 0
             assert b"".join(store.archive.read_all(LOCAL, batch.key, 0)) == data

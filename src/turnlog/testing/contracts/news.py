@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatch
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_known
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -130,14 +130,14 @@ class NewsContract(ContractBase):
 
 
 def _look(store: Store, count: int) -> SessionBatch:
-    known = store.find_known(LOCAL, make_key())
+    known = find_known(store, LOCAL, make_key())
     assert known is not None
     batch = make_batch({_TRANSCRIPT: make_lines(count)}, known=known)
     return replace(batch, base_revision=known.revision)
 
 
 def _apply_derived(store: Store, batch: SessionBatch, derived: Derived) -> None:
-    known = store.find_known(LOCAL, batch.key)
+    known = find_known(store, LOCAL, batch.key)
     assert known is not None
     store.apply([replace(batch, sources=(), derived=derived, base_revision=known.revision)])
 

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from turnlog.errors import TakenMachineError
 from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import ChangeKind, Store
+from turnlog.store.interface import ChangeKind, Store, count_files, find_known
 from turnlog.store.lists import SessionFilter
-from turnlog.store.marks import MarkChange
+from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.people import Machine, ProjectRule, Visibility
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
+from turnlog.testing.contracts.marks import find_marks
 
 __all__ = ["ADA", "BOB", "EVE", "PeopleContract", "keep_of", "link_to"]
 
@@ -58,14 +59,14 @@ def keep_of(
 
 def _ask_all(store: Store, scope: Scope, keys: Sequence[str]) -> Answers:
     """Ask everything within a scope, about sessions that are there, seen or not; numbers of the feed aside."""
-    known = [found for key in keys if (found := store.find_known(LOCAL, key)) is not None]
+    known = [found for key in keys if (found := find_known(store, LOCAL, key)) is not None]
     answers = collect_answers(store, scope, known)
     changes = store.list_changes(scope)
     answers["list_changes"] = [(each.kind, each.session, each.revision) for each in changes]
-    answers["find_last_change"] = [bool(answers["find_last_change"])]
+    answers["find_feed"] = [bool(answers["find_feed"])]
     answers["list_facets"] = [store.list_facets(scope)]
     answers["find_answers"] = [*store.find_answers(scope, [f"msg-{name}-main-1" for name in ("one", "two")])]
-    answers["count_files"] = [store.count_files(scope)]
+    answers["count_files"] = [count_files(store, scope)]
     return answers
 
 
@@ -156,12 +157,12 @@ class PeopleContract(ContractBase):
     def test_of_several_rules_the_longest_counts(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:
             site, tool = (keep_of(store, "ada", name, folder=name) for name in ("website", "tool"))
-            assert store.weigh_rule(LOCAL, "/home/*", _TEAM) == 2
+            assert store.set_rule(LOCAL, "/home/*", _TEAM, dry_run=True) == 2
             assert store.list_rules(LOCAL) == []
             assert store.set_rule(LOCAL, "/home/*", _TEAM) == 2
             assert store.set_rule(LOCAL, "website", _PRIVATE) == 0  # as long as the other, and behind it
             assert (
-                store.weigh_rule(LOCAL, "websit*e", _PRIVATE)
+                store.set_rule(LOCAL, "websit*e", _PRIVATE, dry_run=True)
                 == store.set_rule(LOCAL, "websit*e", _PRIVATE)
                 == 1
             )
@@ -173,7 +174,11 @@ class PeopleContract(ContractBase):
                 ProjectRule("websit*e", _PRIVATE),
                 ProjectRule("website", _PRIVATE),
             ]
-            assert store.weigh_rule(LOCAL, "/home/*", None) == store.set_rule(LOCAL, "/home/*", None) == 2
+            assert (
+                store.set_rule(LOCAL, "/home/*", None, dry_run=True)
+                == store.set_rule(LOCAL, "/home/*", None)
+                == 2
+            )
             assert store.set_rule(LOCAL, "WEBSITE", _TEAM) == store.set_rule(LOCAL, "nothing", None) == 0
             found = store.find_access(LOCAL, site)
             assert found is not None
@@ -280,13 +285,13 @@ class PeopleContract(ContractBase):
 
             change = ChangeKind.SESSION_ACCESS, key
             for share in (_TEAM, _PRIVATE):
-                after = store.find_last_change(LOCAL)
+                after = store.find_feed(LOCAL).last
                 store.set_visibility(ADA, [key], share)
                 assert told(ADA, after) == told(BOB, after) == told(LOCAL, after) == [change]
                 assert told(link_to(key), after) == [change]
                 assert told(_ADAS_MACHINE, after) == [change]
             assert ChangeKind.SESSION_ADDED not in [each.kind for each in store.list_changes(EVE)]
-            after = store.find_last_change(LOCAL)
+            after = store.find_feed(LOCAL).last
             store.assign_machine(LOCAL, "machine-of-ada", "bob")
             assert told(ADA, after) == told(BOB, after) == [change]
             assert told(EVE, after) == told(_STRANGER, after) == []
@@ -296,7 +301,7 @@ class PeopleContract(ContractBase):
             one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
             store.set_visibility(LOCAL, [one, two], _TEAM)
             assert [each.key for each in store.mark(ADA, [two, one], MarkChange(tags=("a",)))] == [one]
-            assert store.find_marks(BOB, two) is None
+            assert find_marks(store, BOB, two) == Marks()
             store.mark(LOCAL, [one], MarkChange(tags=("b",), starred=True))
             store.mark(BOB, [two], MarkChange(starred=True))
             assert store.undo_mark(EVE) == []
@@ -305,7 +310,7 @@ class PeopleContract(ContractBase):
             assert store.undo_mark(ADA) == []
             [undone] = store.undo_mark(LOCAL)
             assert (undone.key, undone.after.tags, undone.after.starred) == (one, (), False)
-            marks = store.find_marks(ADA, two)
+            marks = find_marks(store, ADA, two)
             assert marks is not None
             assert marks.starred
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.care import CaredStore
 from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import ChangeKind
+from turnlog.store.interface import ChangeKind, find_known
 from turnlog.store.lists import SessionFilter
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.people import Visibility
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
@@ -120,16 +120,20 @@ class PeopledCareContract(CareBase):
         with self.cared(tmp_path) as store:
             one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
             store.set_visibility(LOCAL, [one, two], Visibility.TEAM)
-            assert store.weigh(ADA, [one, two]).sessions == 1
-            assert store.weigh(link_to(two), [two]).sessions == store.forget(EVE, [one, two]).sessions == 0
-            after = store.find_last_change(LOCAL)
+            assert store.forget(ADA, [one, two], dry_run=True).sessions == 1
+            assert (
+                store.forget(link_to(two), [two], dry_run=True).sessions
+                == store.forget(EVE, [one, two]).sessions
+                == 0
+            )
+            after = store.find_feed(LOCAL).last
             assert store.forget(ADA, [two, one]).sessions == 1
             assert [each.key for each in store.list_known(LOCAL)] == [two]
             gone = [(ChangeKind.SESSION_FORGOTTEN, one)]
             for scope in (ADA, BOB, EVE, link_to(one)):
                 assert [(each.kind, each.session) for each in store.list_changes(scope, after)] == gone
             store.set_visibility(BOB, [two], Visibility.PRIVATE)
-            after = store.find_last_change(LOCAL)
+            after = store.find_feed(LOCAL).last
             store.forget(LOCAL, [two])
             assert store.list_changes(ADA, after) == []
             assert [each.session for each in store.list_changes(BOB, after)] == [two]
@@ -140,8 +144,8 @@ class PeopledCareContract(CareBase):
             assert len(store.list_tombstones(LOCAL)) == 2
             store.assign_machine(LOCAL, "machine-of-bob", "eve")
             assert [each.key for each in store.list_tombstones(EVE)] == [two]
-            assert store.lift(ADA, [two]) == store.lift(link_to(two), [two]) == 0
-            assert store.lift(EVE, [two]) == 1
+            assert store.delete_tombstones(ADA, [two]) == store.delete_tombstones(link_to(two), [two]) == 0
+            assert store.delete_tombstones(EVE, [two]) == 1
             assert store.list_flaws(LOCAL) == []
 
     def test_forgetting_takes_what_ones_own_hooks_told_and_leaves_others(self, tmp_path: Path) -> None:
@@ -161,7 +165,7 @@ class PeopledCareContract(CareBase):
             three = keep_of(store, "ada", "three")
             for key, name, origin in ((two, "two", "bob"), (three, "three", "ada")):
                 files = {f"{name}.jsonl": make_lines(6, session_id=name)}
-                known = store.find_known(LOCAL, key)
+                known = find_known(store, LOCAL, key)
                 batch = make_batch(files, session_id=name, origin=f"machine-of-{origin}", known=known)
                 [source] = batch.sources
                 store.apply([replace(batch, sources=(replace(source, copied_from=one),))])

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Archive, Store
+from turnlog.store.interface import Archive, FileCounts, Knows, Store, count_files, find_known
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange
-from turnlog.store.windows import FileCounts
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep, read_records
@@ -34,20 +33,20 @@ class QueryContract(ContractBase):
     def test_an_empty_store_knows_nothing(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             assert not any(collect_answers(store, LOCAL).values())
-            assert store.find_known(LOCAL, make_key()) is None
+            assert find_known(store, LOCAL, make_key()) is None
             with store.open_session(LOCAL, make_key(), hooks="session-1") as session:
                 assert (session.files, session.main, session.list_turns(), session.list_agents()) == (
                     (), None, [], []
                 )  # fmt: skip
                 assert session.list_actions() == []
-            assert store.count_files(LOCAL) == _NO_FILES
-            assert store.find_last_change(LOCAL) == store.apply([]) == 0
+            assert count_files(store, LOCAL) == _NO_FILES
+            assert store.find_feed(LOCAL).last == store.apply([]) == 0
 
     def test_all_sessions_are_known_by_their_keys(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             keys = _fill(store, 5)
             assert [session.key for session in store.list_known(LOCAL)] == sorted(keys)
-            assert [store.find_known(LOCAL, key) for key in sorted(keys)] == [*store.list_known(LOCAL)]
+            assert [find_known(store, LOCAL, key) for key in sorted(keys)] == [*store.list_known(LOCAL)]
 
     def test_sessions_are_known_by_the_machine_that_they_come_from(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -128,10 +127,10 @@ class QueryContract(ContractBase):
             sources = keep(store, {_TRANSCRIPT: make_lines(12), "session-1/notes": b"x"}).sources
             size = sum(source.length for source in sources)
             expected = FileCounts(sessions=1, only_here=0, files=2, bytes=size, lines=12)
-            assert store.count_files(LOCAL) == expected
+            assert count_files(store, LOCAL) == expected
             keep(store, {})
-            assert store.count_files(LOCAL) == replace(expected, only_here=1)
-            assert store.count_files(_OTHER) == _NO_FILES
+            assert count_files(store, LOCAL) == replace(expected, only_here=1)
+            assert count_files(store, _OTHER) == _NO_FILES
 
     def test_answers_are_found_by_their_ids(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -152,7 +151,7 @@ class QueryContract(ContractBase):
     def test_every_query_is_asked_by_these_contracts(self, tmp_path: Path) -> None:
         """So that a query that is added later cannot be left out of the next contract."""
         with self.opened(tmp_path) as store:
-            queries = [*_list_queries(Store), *_list_queries(Archive)]
+            queries = [name for part in (Knows, Store, Archive) for name in _list_queries(part)]
             assert sorted(queries) == sorted(collect_answers(store, LOCAL))
 
     def test_another_owner_sees_nothing_in_any_query(self, tmp_path: Path) -> None:
@@ -176,14 +175,14 @@ class QueryContract(ContractBase):
                 assert [found.key for found in store.find_sessions(scope, "session-1")] == [session.key]
                 assert [entry.session for entry in store.list_changes(scope)] == [session.key]
                 assert len([*store.read_usage(scope).list_answers()]) == count // 2
-                assert store.count_files(scope).lines == count
+                assert count_files(store, scope).lines == count
 
     def test_nobody_writes_into_a_session_of_another_owner(self, tmp_path: Path) -> None:
         """Whether it is refused or kept apart."""
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: make_lines(4)})
             before = collect_answers(store, LOCAL)
-            for known in (None, store.find_known(LOCAL, batch.key)):
+            for known in (None, find_known(store, LOCAL, batch.key)):
                 with suppress(StoreError):
                     lines = make_lines(4) + make_line(4, text="not by its owner")
                     store.apply([make_batch({_TRANSCRIPT: lines}, known=known, owner=_OTHER.owner)])

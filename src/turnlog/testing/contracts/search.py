@@ -178,7 +178,7 @@ class SearchContract(ContractBase):
                 _compare(other)
                 keep(store, {"session-9.jsonl": _make_lines(["brandnew"], "session-9")}, session_id="session-9")
                 assert len(search(other, "brandnew")) == len(search(other, "*randne*")) == 1
-            store.settle()
+            store.maintain()
             _compare(store)
 
     def test_by_relevance_come_the_same_hits(self, tmp_path: Path) -> None:

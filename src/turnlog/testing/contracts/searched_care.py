@@ -51,7 +51,7 @@ class SearchedCareContract(CareBase):
             batch = keep(store, {"session-1.jsonl": _make_lines("session-1", "one", _LONG, _LONG, "two")})
             [source] = batch.sources
             assert store.check_texts(LOCAL, source.source, 0, source.texts) == []
-            store.settle()
+            store.maintain()
             assert store.check_texts(LOCAL, source.source, 0, source.texts) == []
 
     def test_texts_that_differ_are_told_and_mended(self, tmp_path: Path) -> None:

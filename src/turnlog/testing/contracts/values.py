@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Place
+from turnlog.store.interface import find_known
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
@@ -60,7 +61,7 @@ class ValueContract(ContractBase):
         with self.opened(tmp_path) as store:
             for index, text in enumerate(_ODD):
                 session = make_session_row(title=text, project=text, summary=text.encode())
-                known = store.find_known(LOCAL, batch.key)
+                known = find_known(store, LOCAL, batch.key)
                 batch = make_batch({_TRANSCRIPT: make_lines(index + 1)}, known=known)
                 derived = replace_records(Derived(session=session), {batch.key: records})
                 store.apply([replace(batch, derived=derived)])
@@ -74,14 +75,14 @@ class ValueContract(ContractBase):
             files = {f"session-1/odd {text[:500]}": text.encode() for text in _ODD if text.strip()}
             batch = keep(store, {_TRANSCRIPT: make_lines(1), **files})
             for path, data in files.items():
-                known = find_source(store.find_known(LOCAL, batch.key), path)
+                known = find_source(find_known(store, LOCAL, batch.key), path)
                 assert read_bytes(store, LOCAL, known.source, 0) == data
 
     def test_names_of_files_may_be_no_text(self, tmp_path: Path) -> None:
         path = "session-1/caf\udce9 \udcff.txt"
         with self.opened(tmp_path) as store:
             batch = keep(store, {_TRANSCRIPT: make_lines(2), path: b"x"})
-            known = find_source(store.find_known(LOCAL, batch.key), path)
+            known = find_source(find_known(store, LOCAL, batch.key), path)
             assert read_bytes(store, LOCAL, known.source, 0) == b"x"
             records = unpack_files(get_derived(batch))[batch.key]
             records = replace(records, calls=(replace(records.calls[0], path=path),))

@@ -36,10 +36,10 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
     id_of,
 )
 from turnlog.integrations.agent_sdk.mirroring.notes import Name, Notes, Summary
-from turnlog.store.care import CaredStore
 from turnlog.store.durable_files import write_safely
 from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import KnownSession
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.captures import CaptureKind, name_capture
@@ -238,7 +238,7 @@ class Mirror:
             )
             named = is_unique(name[1])
             keys = [each.key for each in buried if each.key == own or (named and each.session_id == name[1])]
-            store.lift(LOCAL, keys)
+            store.delete_tombstones(LOCAL, keys)
 
     def _fold(
         self, project: str, sessions: ArchivedSessions, session: KnownSession, fold: Fold

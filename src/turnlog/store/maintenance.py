@@ -1,4 +1,4 @@
-"""What is done to a store besides keeping up and asking: mending, forgetting, and keeping hook deliveries."""
+"""What is done to a store besides keeping up and asking: repairs, forgetting, backups, hook deliveries."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from turnlog.store.batch import Derived
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
-
-__all__ = ["NOTHING", "NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
-
 
 NO_TEXTS: Mapping[tuple[str, int], Sequence[bytes]] = MappingProxyType({})
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -42,7 +39,7 @@ class Forgotten(Struct, frozen=True, gc=False, kw_only=True):
     deliveries: int
     """Of hooks."""
     scrubbed: bool = True
-    """Whether nothing of it is left in the store's files; else `scrub` must be called again."""
+    """Whether nothing of it is left in the store's files; else `maintain` must be told to purge them."""
 
 
 class Tombstone(Struct, frozen=True, gc=False):
@@ -105,8 +102,10 @@ class CaredStore(Store, Protocol):
     def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
         """Return how what is searched of a generation differs from `texts`, which it should be."""
 
-    def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:
-        """Put bytes back in the place of damaged ones, and return how many stretches were mended.
+    def repair_bytes(
+        self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]
+    ) -> int:
+        """Put bytes back in the place of damaged ones, and return how many frames were repaired.
 
         `find` takes a start and a length, and returns bytes that may be those, or None. Only what has the
         digest of what was kept is taken.
@@ -118,23 +117,17 @@ class CaredStore(Store, Protocol):
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself; whether it is what the bytes say is not its business."""
 
-    def forget(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
-        """Delete sessions for good: their bytes, facts, rows and hook deliveries.
+    def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
+        """Delete sessions for good: their bytes, facts, rows and hook deliveries; `dry_run` only counts them.
 
         They leave tombstones: batches of them are not written any more. Keys that are not there are left out.
         """
 
-    def weigh(self, scope: Scope, keys: Sequence[str]) -> Forgotten:
-        """Return what `forget` would delete; nothing is changed."""
-
-    def lift(self, scope: Scope, keys: Sequence[str]) -> int:
-        """Take tombstones away, and return how many; what was forgotten does not come back by that."""
+    def delete_tombstones(self, scope: Scope, keys: Sequence[str]) -> int:
+        """Let sessions be kept again, and return how many; what was forgotten does not come back by that."""
 
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
-
-    def scrub(self) -> bool:
-        """Remove from the store's files what was deleted before; return False if they are in use just now."""
 
     def back_up(
         self, target: Path, *, force: bool = False, on_progress: Callable[[int, int], None] | None = None
