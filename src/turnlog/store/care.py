@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.store.accounts.carrying import CarriedAccounts
-from turnlog.store.batch import Derived
+from turnlog.store.batch import Derived, TextFact
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
@@ -18,7 +18,7 @@ from turnlog.store.interface import Store
 __all__ = ["NOTHING", "NO_TEXTS", "Backup", "CaredStore", "Flaw", "Forgotten", "Restored", "Tombstone"]
 
 
-NO_TEXTS: Mapping[tuple[str, int], Sequence[bytes]] = MappingProxyType({})
+NO_TEXTS: Mapping[tuple[str, int], Iterable[TextFact]] = MappingProxyType({})
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -90,7 +90,7 @@ class CaredStore(Store, Protocol):
         derivation: int = 0,
         *,
         lines: Mapping[str, int] = NOTHING,
-        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Iterable[TextFact]] = NO_TEXTS,
     ) -> int:
         """Write what follows from a session's bytes anew, whatever is there, and return its new revision.
 
@@ -102,7 +102,7 @@ class CaredStore(Store, Protocol):
     def clear_texts(self) -> None:
         """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from `texts`, which it should be."""
 
     def mend(self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]) -> int:

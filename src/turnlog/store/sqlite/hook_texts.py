@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import apsw
 
-from turnlog.store.search.packing import build_text
 from turnlog.store.search.reading import read_delivery
+from turnlog.store.search.texts import build_text
 from turnlog.store.sqlite.texts import HOOKS, write_texts
 
 __all__ = ["add_delivery_texts", "index_deliveries"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
 
+from turnlog.store.batch import TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
-from turnlog.store.search.packing import unpack_texts
 from turnlog.store.search.paging import Cancelled
 from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.forgetting import pack_pages
@@ -64,7 +64,7 @@ class Searching:
             connection.execute(SEARCH_TABLES)
             index_deliveries(connection)
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from what it should be."""
         with translate(self._path):
             connection = self._ask().connection
@@ -72,7 +72,7 @@ class Searching:
             if sums is None:
                 sums = self._local.word_sums = WordSums(connection)
             with reading(connection):
-                return check_texts(connection, sums, scope, source, generation, unpack_texts(texts))
+                return check_texts(connection, sums, scope, source, generation, texts)
 
     def _find_searcher(self, scope: Scope) -> Searcher:
         """Return the one of this thread's connection for a scope."""

@@ -8,12 +8,12 @@ its cells stay as long as others refer to them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 import apsw
 
-from turnlog.store.search.packing import TextFact
+from turnlog.store.batch import TextFact
 from turnlog.store.search.text_rows import HOOKS
 from turnlog.store.sqlite.runs import RUN_SIZE, Text, pack_run, unpack_run
 from turnlog.store.sqlite.vocabulary import add_words
@@ -71,7 +71,7 @@ class _Writer:
         self._connection = connection
         self._generation = generation
         [(self._next,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
-        self._cells: list[Sequence[str]] = []
+        self._cells: list[Collection[str]] = []
         """Those of each text; a very long one's are read when they are written."""
         self._repeats: list[Text] = []
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
 from msgspec.structs import replace
 
-from turnlog.store.batch import Derived
+from turnlog.store.batch import Derived, TextFact
 from turnlog.store.care import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.hooks import HookDelivery, HookEvent, HookSession
 from turnlog.store.identity import Scope
@@ -61,7 +61,7 @@ class Upkeep:
         derivation: int = 0,
         *,
         lines: Mapping[str, int] = NOTHING,
-        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Iterable[TextFact]] = NO_TEXTS,
     ) -> int:
         """Write what follows from a session's bytes anew, whatever is there, and return its new revision."""
         with self._writing() as connection:
