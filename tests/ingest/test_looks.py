@@ -130,7 +130,7 @@ def test_a_look_says_whose_session_it_is(session: Path) -> None:
 def test_a_batch_can_be_handed_over_as_bytes(tmp_path: Path) -> None:
     shutil.copytree(DATA / "cli" / "tour", tmp_path, dirs_exist_ok=True)
     for batch in Watch(tmp_path).look():
-        assert msgpack.decode(msgpack.encode(batch), type=SessionBatch) == batch
+        assert msgpack.decode(msgpack.encode(batch, enc_hook=list), type=SessionBatch) == batch
 
 
 def test_a_torn_line_is_archived_and_becomes_a_line_when_it_is_whole(session: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_was_made_by_newer_rules_is_left_alone(archive: Archive) -> None:
 def test_a_large_session_is_derived_again_as_any_other(archive: Archive) -> None:
     for known in archive.store.list_known(LOCAL):
         [small, large] = [
-            derive_again(known, archive.store.archive, owner="local", origin="here", now_ns=1, large=limit)
+            derive_again(known, archive.store.archive, owner="local", origin="here", now_ns=1, room=limit)
             for limit in (1 << 30, 0)
         ]
         assert small == large

@@ -248,9 +248,9 @@ def test_a_line_has_what_it_says() -> None:
     said = {"type": "user", "uuid": "u", "parentUuid": "p", "sessionId": "s", "isSidechain": True}
     said |= {"message": {"role": "user", "content": "é"}, "timestamp": "2026-01-02T00:00:01.500Z"}
     raw = json.dumps(said).encode()
-    [line] = unpack_records(pack_lines([turnlog.decode(raw, at=Position(SOURCE, 7))], [99])).lines
+    [line] = unpack_records(pack_lines([turnlog.decode(raw, at=Position(SOURCE, 7))])).lines
     assert line == LineRecord(
-        number=0, offset=7, length=99, type="user", time=1_767_312_001_500_000, uuid="u", parent_uuid="p",
+        number=0, offset=7, length=len(raw), type="user", time=1_767_312_001_500_000, uuid="u", parent_uuid="p",
         session_id="s", is_sidechain=True,
     )  # fmt: skip
 
@@ -258,12 +258,8 @@ def test_a_line_has_what_it_says() -> None:
 # How it grows
 
 
-def measure(lines: Sequence[Line]) -> list[int]:
-    return [len(line.raw) for line in lines]
-
-
 def derive_all(lines: Sequence[Line]) -> Derived:
-    return derive(Session(lines), SOURCE, (), {SOURCE: measure(lines)}, {})
+    return derive(Session(lines), SOURCE, (), {})
 
 
 class Growing:
@@ -271,14 +267,12 @@ class Growing:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = [*lines]
-        self.lengths = measure(lines)
-        self.deriver = Deriver(Session(lines), SOURCE, (), {SOURCE: self.lengths})
+        self.deriver = Deriver(Session(lines), SOURCE, ())
         self.derived = self.deriver.build({})
 
     def extend(self, lines: Sequence[Line]) -> tuple[int, ...]:
         """Take further lines, and return the numbers of the segments that were replaced."""
         self.lines += lines
-        self.lengths += measure(lines)
         new = self.deriver.extend({SOURCE: lines})
         assert new.is_partial
         self.derived = merge_derived(self.derived, new)

@@ -89,7 +89,7 @@ def _describe(source: KnownSource, lines: list[Line]) -> CapturedFile:
 
 def _raw(line: Line) -> msgspec.Raw | str:
     value = _decode(line)
-    return value if isinstance(value, str) else msgspec.Raw(line.raw)
+    return value if isinstance(value, str) else msgspec.Raw(line.json)
 
 
 def _list_cut_off(lines: list[Line]) -> Iterator[AssembledMessage]:
@@ -168,7 +168,7 @@ def _list_said(content: object) -> Iterator[str]:
 
 def _decode(line: Line) -> Any:
     try:
-        return msgspec.json.decode(line.raw)
+        return msgspec.json.decode(line.json)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return line.raw.decode("utf-8", "backslashreplace")
 

@@ -492,7 +492,7 @@ def _price(session: Session) -> _Costs:
 
 def _read_members(line: Line, wire: Document003 | Api003) -> dict[str, Raw]:
     try:
-        return _decode(line.raw)
+        return _decode(line.json)
     except REFUSALS:  # what could be saved of it is in its types
         members = members_of(wire).items()
         return {key: Raw(encode_value(value)) for key, value in members if value is not UNSET}

@@ -91,7 +91,7 @@ def _render_lines(session: Session, selection: Selection, redactor: Redactor | N
         }
         lines = tuple(line for line in lines if id(line) in chosen)
     for line in lines:
-        yield (line.raw if redactor is None else redact_json(line.raw, redactor)) + b"\n"
+        yield (line.json if redactor is None else redact_json(line.json, redactor)) + b"\n"
 
 
 def _encode(texts: Iterable[str]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ __all__ = ["learn_session", "redact_pieces"]
 def learn_session(session: Session, redactor: Redactor) -> None:
     """Have all lines of a session read for secrets and names, before any of it is given out."""
     sources = (session.lines, *(source.lines for source in session.sources.agents))
-    redactor.learn_lines((line.raw for lines in sources for line in lines), list_strings)
+    redactor.learn_lines((line.json for lines in sources for line in lines), list_strings)
 
 
 def redact_pieces(pieces: Iterable[Piece], redactor: Redactor) -> Iterator[Piece]:

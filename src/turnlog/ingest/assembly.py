@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,14 +46,10 @@ class Assembled(Struct, frozen=True):
     chapters: tuple[Chapter, ...]
     others: dict[str, list[Line]]
     """The lines of files that are no conversations, by source."""
-    lengths: dict[str, Sequence[int]]
-    """Of all lines, by source."""
 
     def derive(self, emptied: Iterable[str] = (), *, is_final: bool = False) -> Derived:
         """Return all records of it, as `turnlog.ingest.derive` does."""
-        return derive(
-            self.session, self.transcript, self.chapters, self.lengths, self.others, emptied, is_final=is_final
-        )
+        return derive(self.session, self.transcript, self.chapters, self.others, emptied, is_final=is_final)
 
 
 def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -> Assembled:
@@ -75,7 +71,6 @@ def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -
         None if main is None else main.source,
         tuple(chapters),
         {part.content.source: part.content.lines for part in ordered if part.kind is SourceKind.JOURNAL},
-        {part.content.source: part.content.lengths for part in ordered if part.kind.has_lines},
     )
 
 

@@ -10,7 +10,8 @@ A session that grows while somebody follows it is derived on: by the same rules,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.session_rows import build_agent, build_session
 from turnlog.ingest.turn_rows import TurnBuilder
 from turnlog.messages import Line
-from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
+from turnlog.store.batch import ChapterBatch, Derived, Generated, OutlineBatch
 from turnlog.store.rows import SessionHead
 from turnlog.transcripts.agents.agent import Agent, AgentSource
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
@@ -32,6 +33,7 @@ from turnlog.transcripts.segments import AGENTS, PART, TURNS
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.sources import Sources
 from turnlog.transcripts.summary.fold import type_name
+from turnlog.transcripts.usage.fold import UsageFold
 from turnlog.transcripts.usage.tokens import Sighting
 
 __all__ = ["DERIVATION", "Chapter", "Deriver", "derive"]
@@ -53,7 +55,6 @@ def derive(
     session: Session,
     transcript: str | None,
     chapters: Sequence[Chapter],
-    lengths: Mapping[str, Sequence[int]],
     others: Mapping[str, Sequence[Line]],
     emptied: Iterable[str] = (),
     *,
@@ -62,10 +63,10 @@ def derive(
     """Return all records of a session whose lines know their source by its id.
 
     `transcript` is the source of its main lines, None if it has none; `chapters` are its agents' files,
-    `others` the lines of files that are no conversations, `lengths` those of all lines, and `emptied` are files
-    that had records and have none any more. A session that `is_final` takes less memory, and is of no use then.
+    `others` the lines of files that are no conversations, and `emptied` are files that had records and have
+    none any more. A session that `is_final` takes less memory, and is of no use then.
     """
-    return Deriver(session, transcript, chapters, lengths, is_final=is_final).build(others, emptied)
+    return Deriver(session, transcript, chapters, is_final=is_final).build(others, emptied)
 
 
 class Deriver:
@@ -76,18 +77,17 @@ class Deriver:
         session: Session,
         transcript: str | None,
         chapters: Sequence[Chapter],
-        lengths: Mapping[str, Sequence[int]],
         *,
         is_final: bool = False,
     ) -> None:
         """Take a session as `derive` does; one that `is_final` cannot be extended, and takes less memory."""
+        self._is_final = is_final
         if is_final:
             session.finish()
             for chapter in chapters:
                 chapter.conversation.finish()
         self._session = session
         self._transcript = transcript
-        self._lengths = lengths
         self._chapters = {chapter.source: chapter for chapter in chapters}
         self._builders: dict[str, SegmentBuilder] = {}
         if transcript is not None:
@@ -99,16 +99,21 @@ class Deriver:
 
     def build(self, others: Mapping[str, Sequence[Line]], emptied: Iterable[str] = ()) -> Derived:
         """Return all records; `emptied` are files that had some and have none any more."""
-        chapters = {name: tuple(builder.build()) for name, builder in self._builders.items()}
-        chapters |= {name: tuple(pack_lines(lines, self._lengths[name])) for name, lines in others.items()}
+        usage, outline = self._session.usage, self._cut_outline(None, None)
+        if self._is_final:
+            self._session.division.turns.clear()
+        chapters = {
+            name: tuple(builder.build(is_final=self._is_final)) for name, builder in self._builders.items()
+        }
+        chapters |= {name: tuple(pack_lines(lines)) for name, lines in others.items()}
         return Derived(
             session=build_session(self._session, self._find_head()),
-            outline=self._cut_outline(None, None),
+            outline=outline,
             chapters=(
                 *(ChapterBatch(name, len(segments), segments) for name, segments in chapters.items()),
                 *(ChapterBatch(name, 0) for name in dict.fromkeys(emptied) if name not in chapters),
             ),
-            usage=self._list_usage(self._session.usage.list_names()),
+            usage=Generated(partial(_list_usage, usage)) if self._is_final else tuple(_list_usage(usage)),
         )
 
     def extend(self, new: Mapping[str, Sequence[Line]]) -> Derived:
@@ -138,7 +143,7 @@ class Deriver:
             session=build_session(session, self._find_head()),
             outline=self._cut_outline(turns, agents),
             chapters=chapters,
-            usage=self._list_usage(growth.answers),
+            usage=tuple(_list_usage(session.usage, growth.answers)),
             is_partial=True,
         )
 
@@ -147,7 +152,6 @@ class Deriver:
         chapter = self._chapters.get(source)
         return SegmentBuilder(
             session.conversation if chapter is None else chapter.conversation,
-            lengths=self._lengths[source],
             agent_id=None if chapter is None else chapter.agent.agent_id,
             turn_of=session.division.turn_of if chapter is None else (),
             sightings=session.usage.list_seen_in(source),
@@ -174,16 +178,12 @@ class Deriver:
         self, turns: Iterable[int] | None, agents: Iterable[int] | None
     ) -> tuple[OutlineBatch, ...]:
         """Return turns and agents in parts: all, or those that have changed."""
+        count = len(self._session.division.turns)
+        parts = TURNS.cut_all(self._turns.build()) if self._is_final else TURNS.cut(self._turns.records, turns)
         return (
-            OutlineBatch(
-                TURNS.name, -(-len(self._turns.records) // PART), TURNS.cut(self._turns.records, turns)
-            ),
+            OutlineBatch(TURNS.name, -(-count // PART), parts),
             OutlineBatch(AGENTS.name, -(-len(self._agents) // PART), AGENTS.cut(self._agents, agents)),
         )
-
-    def _list_usage(self, answers: Iterable[str]) -> tuple[tuple[str, SightingRecord], ...]:
-        usage = self._session.usage
-        return tuple((seen.source, build_sighting(seen)) for name in answers for seen in usage.list_seen(name))
 
     def _list_seen(self, source: str, names: Iterable[str]) -> dict[str, list[Sighting]]:
         seen = ((name, self._session.usage.list_seen(name)) for name in names)
@@ -215,7 +215,10 @@ class Deriver:
 
     def _begin_turns(self) -> TurnBuilder:
         main = self._builders.get(self._transcript or "")
-        return TurnBuilder(self._session, lambda message: () if main is None else main.list_changed(message))
+        turns = TurnBuilder(self._session, lambda message: () if main is None else main.list_changed(message))
+        if not self._is_final:
+            turns.update_all()
+        return turns
 
     def _extend_turns(self, growth: SessionGrowth, former: Mapping[int, AgentWork]) -> list[int]:
         session, main, divided = self._session, growth.main, growth.divided
@@ -251,6 +254,13 @@ class Deriver:
             return None
         position = builder.conversation.find_position(agent.call)
         return None if position is None else (at.source, position)
+
+
+def _list_usage(usage: UsageFold, answers: Iterable[str] | None = None) -> Iterator[tuple[str, SightingRecord]]:
+    """Yield what all files say about some answers, or about all."""
+    for name in usage.list_names() if answers is None else answers:
+        for seen in usage.list_seen(name):
+            yield seen.source, build_sighting(seen)
 
 
 def _add_shortened(changed: list[int], before: int, after: int) -> list[int]:

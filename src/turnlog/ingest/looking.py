@@ -9,13 +9,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, RECORDED, Content
+from turnlog.ingest.contents import CHAPTERS, DERIVED_FROM, RECORDED, Content, LineCache, Recall
 from turnlog.ingest.derive import Deriver
-from turnlog.ingest.framing import Framer
 from turnlog.ingest.hot import HotSession
-from turnlog.ingest.kinds import Match, match_known, measure_lines, weigh_known
+from turnlog.ingest.kinds import Match, match_known
 from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
-from turnlog.ingest.spill import Spill
 from turnlog.ingest.visits import Visit, visit
 from turnlog.messages import Line
 from turnlog.store.batch import Derived, SourceBatch
@@ -41,7 +39,7 @@ class Looker:
         scope: Scope,
         origin: str,
         report: Report | None,
-        large: int,
+        room: int,
         *,
         retold: bool,
         is_last: bool,
@@ -55,9 +53,7 @@ class Looker:
         self._scope = scope
         self._origin = origin
         self._report = report
-        self._large = large
-        self._spill: Spill | None = None
-        """Where the lines of a large session are put aside."""
+        self._cache = LineCache(room)
         self._retold = retold
         self._is_last = is_last
         self._hot = hot
@@ -69,7 +65,6 @@ class Looker:
     def look_at_all(self, files: SessionFiles, known: KnownSession | None) -> list[Seen]:
         """Compare all files with what is known of them, and read what is new."""
         matches, missing = match_known(files, known)
-        self._spill = Spill() if measure_lines(matches, missing) > self._large else None
         seen = [each for match in matches for each in self._look_at(match)]
         return [*seen, *(lose(source) for source in missing)]
 
@@ -78,9 +73,6 @@ class Looker:
     ) -> list[Seen]:
         """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
         before = {source.source: source for source in known.sources} if known is not None else {}
-        lines = sum(source.length for source in before.values() if source.kind.has_lines)
-        lines += sum(found.size for match, found in given if match.kind.has_lines)
-        self._spill = Spill() if lines > self._large else None
         seen = [each for match, found in given for each in self._take(match, match.known, found)]
         told = {each.source for each in seen}
         for name, source in before.items():
@@ -90,7 +82,6 @@ class Looker:
 
     def recall(self, known: KnownSession) -> list[Seen]:
         """Return all sources as they are known; what is there comes before what is gone, as in a look."""
-        self._spill = Spill() if sum(map(weigh_known, known.sources)) > self._large else None
         return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
     def derive(self, seen: list[Seen], folder: str, prices: Prices | None) -> Derived:
@@ -106,11 +97,12 @@ class Looker:
             Part(each.path, each.kind, each.run_id, content)
             for each, content in zip(chosen, contents, strict=True)
         ]
+        self._cache.settle()
         built = assemble(parts, folder, prices)
         emptied = [*(each.source for each in seen if each.kind in RECORDED), *self._left]
         if self._is_last:
-            return built.derive(emptied, is_final=self._spill is not None)
-        deriver = Deriver(built.session, built.transcript, built.chapters, built.lengths)
+            return built.derive(emptied, is_final=True)
+        deriver = Deriver(built.session, built.transcript, built.chapters)
         self._hot = HotSession(
             "", 0, folder, layout, {content.source: content for content in contents}, deriver
         )
@@ -179,13 +171,13 @@ class Looker:
             self._leave(known, match)
         source = name_source(self._origin, match.path) if known is None else known.source
         earlier = known if found.change is Change.APPENDED else None
-        content = self._begin(match, source, earlier)
-        framer = Framer(found.start, self._spill)
+        content = self._begin(match, source, earlier, found.generation)
+        new = content.begin(found.start)
         for piece in found:
-            framer.add(piece)
+            new.add(piece)
             content.add(piece)
         content.finish()
-        frames = framer.finish()
+        frames = new.finish()
         batch = SourceBatch(
             source=source,
             kind=match.kind,
@@ -214,28 +206,25 @@ class Looker:
         batch = replace(restate(known, Change.UNCHANGED, match.path, found.checkpoint), kind=match.kind)
         content = None
         if match.kind in CHAPTERS:
-            content = Content(known.source, match.kind, spill=self._spill, retold=True, is_new=False)
-            self._feed(content, known.source, known.generation)
-            content.finish()
-        texts = () if content is None else content.texts
-        batch = replace(batch, texts=texts, texts_from=0)
+            content = self._recall(known.source, match.kind, known.generation, retold=True)
+        batch = replace(batch, texts=() if content is None else content.texts, texts_from=0)
         return Seen(known.source, match.kind, match.path, known.generation, match.run_id, content, batch)
 
     def _leave(self, known: KnownSource, match: Match) -> None:
         if known.kind in RECORDED and match.kind not in RECORDED:
             self._left.append(known.source)
 
-    def _begin(self, match: Match, source: str, earlier: KnownSource | None) -> Content:
+    def _begin(self, match: Match, source: str, earlier: KnownSource | None, generation: int) -> Content:
         """Return what is known of a file, to which the rest is to be added."""
         content = self._contents.get(source)
         if earlier is not None and match.kind is SourceKind.CAPTURE:
-            content = Content(source, match.kind, spill=self._spill)  # earlier lines are of no use here
+            content = Content(source, match.kind)  # earlier lines are of no use here
         elif earlier is None or content is None or match.kind not in CHAPTERS:
             retold = self._retold or (earlier is not None and earlier.kind is not match.kind)
-            content = Content(source, match.kind, earlier, spill=self._spill, retold=retold)
             if earlier is not None and match.kind in DERIVED_FROM:
-                self._feed(content, earlier.source, earlier.generation)
-            return content
+                return self._recall(source, match.kind, earlier.generation, earlier, retold=retold)
+            recall = self._read_later(source, generation)
+            return Content(source, match.kind, earlier, cache=self._cache, recall=recall, retold=retold)
         content.resume(earlier)
         if earlier.consumed < earlier.length:
             at = Place(earlier.source, earlier.generation, earlier.consumed)
@@ -245,15 +234,35 @@ class Looker:
     def _read_back(self, seen: Seen) -> Content:
         content = self._contents.get(seen.source)
         if content is None:
-            content = Content(seen.source, seen.kind, spill=self._spill, retold=self._retold, is_new=False)
-            self._feed(content, seen.source, seen.generation)
-            content.finish()
+            content = self._recall(seen.source, seen.kind, seen.generation, retold=self._retold)
             self._contents[seen.source] = content
         return content
 
-    def _feed(self, content: Content, source: str, generation: int) -> None:
+    def _recall(
+        self, source: str, kind: SourceKind, generation: int, known: KnownSource | None = None, *, retold: bool
+    ) -> Content:
+        """Return what the archive has of a file; with `known`, the rest of the file is to be added."""
+        content = Content(
+            source,
+            kind,
+            known,
+            cache=self._cache,
+            recall=self._read_later(source, generation),
+            retold=retold,
+            is_new=known is not None,
+        )
         for piece in self._get_archive().read_all(self._scope, source, generation):
             content.add(piece)
+        if known is None:
+            content.finish()
+        return content
+
+    def _read_later(self, source: str, generation: int) -> Recall | None:
+        """Return what reads bytes of a file as soon as the archive has them."""
+        archive, scope = self._archive, self._scope
+        if archive is None:
+            return None
+        return lambda start, length: archive.read(scope, Place(source, generation, start), length)
 
     def _get_archive(self) -> Archive:
         if self._archive is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.ingest.contents import ROOM
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.hot import HotSession
 from turnlog.ingest.kinds import key_of, list_kinds
@@ -21,7 +22,6 @@ from turnlog.transcripts.files.session_files import SessionFiles
 from turnlog.transcripts.usage.pricing import Prices
 
 __all__ = [
-    "LARGE",
     "Look",
     "Report",
     "conclude",
@@ -33,9 +33,6 @@ __all__ = [
     "look_on",
     "vanish",
 ]
-
-LARGE = 32 << 20
-"""From how many bytes on the lines of a session are not held whole in memory."""
 
 
 class Look(Struct, frozen=True):
@@ -57,14 +54,14 @@ def look(
     now_ns: int,
     prices: Prices | None = None,
     report: Report | None = None,
-    large: int = LARGE,
+    room: int = ROOM,
 ) -> SessionBatch | None:
     """Return what is new of a session; None if nothing is.
 
     `archive` has the bytes of what is `known`; it may be None for a session that is not. Files that cannot be
-    read are told to `report`, and count as they were. Of a session with more than `large` bytes of lines, no
-    long texts are held in memory; the batch is the same. One whose rows follow older rules is derived anew,
-    whether anything is new or not.
+    read are told to `report`, and count as they were. Lines for which there is no `room`
+    are decoded again when somebody looks at them; the batch is the same. A session whose rows follow older
+    rules is derived anew, whether anything is new or not.
     """
     return look_on(
         files,
@@ -76,7 +73,7 @@ def look(
         now_ns=now_ns,
         prices=prices,
         report=report,
-        large=large,
+        room=room,
         is_last=True,
     ).batch
 
@@ -92,7 +89,7 @@ def look_on(
     now_ns: int,
     prices: Prices | None = None,
     report: Report | None = None,
-    large: int = LARGE,
+    room: int = ROOM,
     is_last: bool = False,
 ) -> Look:
     """Look as `look` does, but go on from what an earlier look gave, if it is at hand (`HotSessions.take`).
@@ -101,7 +98,7 @@ def look_on(
     """
     outdated = known is None or is_outdated(known)
     hot = None if outdated else hot
-    asked = Looker(archive, Scope(owner), origin, report, large, retold=outdated, is_last=is_last, hot=hot)
+    asked = Looker(archive, Scope(owner), origin, report, room, retold=outdated, is_last=is_last, hot=hot)
     seen = asked.look_at_all(files, known)
     begun = SessionBatch(
         key=key_of(files, origin) if known is None else known.key,
@@ -151,10 +148,10 @@ def derive_again(
     origin: str,
     now_ns: int,
     prices: Prices | None = None,
-    large: int = LARGE,
+    room: int = ROOM,
 ) -> SessionBatch:
     """Return the rows of a session as they follow from the archive alone, whatever has become of its files."""
-    asked = Looker(archive, Scope(owner), origin, None, large, retold=True, is_last=True)
+    asked = Looker(archive, Scope(owner), origin, None, room, retold=True, is_last=True)
     seen = asked.recall(known)
     derived = asked.derive(seen, known.project_folder, prices)
     return replace(

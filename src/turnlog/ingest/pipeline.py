@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.ingest.copies import note_copies
 from turnlog.ingest.hot import HotSessions
-from turnlog.ingest.looks import LARGE, is_outdated, vanish
+from turnlog.ingest.looks import is_outdated, vanish
 from turnlog.ingest.planning import Plan, Task, build_plan, measure
 from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
 from turnlog.store.batch import SessionBatch
@@ -34,6 +34,8 @@ OnProgress = Callable[[int, int], None]
 
 _WORTH_PROCESSES = 128 << 20
 """Below so many new bytes, starting other processes takes longer than the work."""
+_LARGE = 32 << 20
+"""What comes of a session with more lines is not for handing over, and there is room for one at a time."""
 _WORTH_SETTLING = 1 << 20
 """After so many new bytes the store may have something to put in order."""
 _GROUP_BYTES = 8 << 20
@@ -105,9 +107,8 @@ def _look(
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
     if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):
         return look_here(plan.tasks, store, asker, hot)
-    # What comes of a large session is not for handing over, and there is only room for one at a time.
-    large = [task for task in plan.tasks if task.weight > LARGE]
-    small = [task for task in plan.tasks if task.weight <= LARGE]
+    large = [task for task in plan.tasks if task.weight > _LARGE]
+    small = [task for task in plan.tasks if task.weight <= _LARGE]
     return chain(look_in_processes(small, place, asker, count), look_here(large, store, asker, hot))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from turnlog.transcripts.conversation.turn_tally import Share, TurnTally
@@ -26,7 +26,16 @@ class TurnBuilder:
         self._session = session
         self._list_changed = list_changed
         self._open: dict[int, TurnTally] = {}
-        self.update(range(len(session.division.turns)), 0, (), ())
+
+    def build(self) -> Iterator[TurnRecord]:
+        """Yield all turns, which are kept nowhere else."""
+        for number in range(len(self._session.division.turns)):
+            self._update(number, 0, (), ())
+            yield self.records.pop()
+
+    def update_all(self) -> None:
+        """Build all turns."""
+        self.update(range(len(self._session.division.turns)), 0, (), ())
 
     def update(
         self, turns: Iterable[int], message: int, touched: Sequence[int], answers: Iterable[str]
@@ -59,7 +68,7 @@ class TurnBuilder:
         self.records[number : number + 1] = (self._build(number, tally),)
 
     def _begin(self) -> TurnTally:
-        return TurnTally(self._session.prices.open_ledger(), self._session.book.messages.get)
+        return TurnTally(self._session.prices.open_ledger(), self._session.book.find)
 
     def _share(self, number: int) -> Share:
         message = self._session.conversation.live_messages[number]

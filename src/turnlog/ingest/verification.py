@@ -6,7 +6,7 @@ from the lines the records. What disagrees is listed with its place, and the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,10 @@ from msgspec import Struct
 
 from turnlog.errors import StoreError
 from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content
-from turnlog.ingest.looks import LARGE, is_outdated
-from turnlog.ingest.spill import Spill
-from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
-from turnlog.store.identity import Scope, SourceKind
+from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
+from turnlog.ingest.looks import is_outdated
+from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
+from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.queries.actions import SessionActions
@@ -83,7 +82,7 @@ class Verified(Struct, frozen=True):
     """How many lines files have, by source, where that disagrees."""
     derived: Derived | None
     """None where bytes are missing, so that nothing follows."""
-    texts: dict[tuple[str, int], Sequence[bytes]]
+    texts: dict[tuple[str, int], Iterable[TextFact]]
     """What is searched of generations, where that disagrees."""
 
 
@@ -102,9 +101,8 @@ class _Verification:
         self._prices = prices
         self._found: list[Disagreement] = []
         self._lines: dict[str, int] = {}
-        self._texts: dict[tuple[str, int], Sequence[bytes]] = {}
-        is_large = sum(source.length for source in known.sources) > LARGE
-        self._spill = Spill() if is_large else None
+        self._texts: dict[tuple[str, int], Iterable[TextFact]] = {}
+        self._cache = LineCache()
 
     def run(self) -> Verified:
         contents: dict[str, Content] = {}
@@ -123,11 +121,17 @@ class _Verification:
         return Verified(tuple(self._found), self._lines, derived, self._texts)
 
     def _read(self, source: KnownSource, generation: int, length: int) -> Content | None:
-        content = Content(source.source, source.kind, spill=self._spill)
+        archive, scope = self._store.archive, self._scope
+        content = Content(
+            source.source,
+            source.kind,
+            cache=self._cache,
+            recall=lambda start, size: archive.read(scope, Place(source.source, generation, start), size),
+        )
         where = f"{source.path} (generation {generation})"
         size = 0
         try:
-            for piece in self._store.archive.read_all(self._scope, source.source, generation):
+            for piece in archive.read_all(scope, source.source, generation):
                 content.add(piece)
                 size += len(piece)
         except _UNREADABLE as error:
@@ -145,7 +149,7 @@ class _Verification:
             self._compare_texts(where, source.source, generation, texts)
         return content
 
-    def _compare_texts(self, where: str, source: str, generation: int, texts: Sequence[bytes]) -> None:
+    def _compare_texts(self, where: str, source: str, generation: int, texts: Iterable[TextFact]) -> None:
         told = self._load(
             Subject.TEXTS, where, lambda: self._store.check_texts(self._scope, source, generation, texts)
         )
@@ -166,7 +170,7 @@ class _Verification:
                 parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
         built = assemble(parts, self._known.project_folder, self._prices)
         emptied = [each.source for each in sources if each.kind in RECORDED]
-        return built.derive(emptied, is_final=self._spill is not None)
+        return built.derive(emptied, is_final=True)
 
     def _compare_records(self, derived: Derived) -> None:
         found = self._load(Subject.ROWS, "session", self._list_sessions)

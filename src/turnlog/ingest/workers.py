@@ -24,7 +24,7 @@ from turnlog.store.places import StorePlace
 
 __all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
 
-_encode = msgpack.Encoder(enc_hook=list).encode  # what was put aside is a sequence, too
+_encode = msgpack.Encoder(enc_hook=list).encode  # texts are made as they are gone through
 _decode = msgpack.Decoder(SessionBatch).decode
 _AHEAD = 2
 """How many tasks wait for each worker; more would only fill memory."""

@@ -3,6 +3,10 @@
 The bytes of a line are the truth, and an entry is a view of them. A line that fits today's types completely is
 decoded in one pass; that is nearly all of them, and what the speed rests on. Any other line goes to `recovery`.
 Encoding an untouched line gives back its bytes; a changed one differs from them only where it was changed.
+
+Of a line of over 16 MB (`LONGEST`), what it means is read from its first 16 MB, as if all that was open there
+ended there; what a line says about itself may stand behind that, so its last bytes are looked at, too. Whoever
+reads a file need not hold more of it (`decode_long`). A `Problem` says so.
 """
 
 from __future__ import annotations
@@ -28,11 +32,16 @@ from turnlog.messages.envelope import Envelope, Head
 from turnlog.messages.legacy import LegacyLine
 from turnlog.messages.patch import encode_value, members_of, patch
 from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.recovery import recover
+from turnlog.messages.recovery import close_line, recover
 from turnlog.messages.salvage import REFUSALS
 from turnlog.messages.system import SystemNotice, SystemSubtype
 
 __all__ = ["Line", "Position", "decode", "decode_envelope", "encode"]
+
+LONGEST = 16 << 20
+"""How many bytes of a line are read, at most."""
+END = 4 << 10
+"""How many of its last bytes are looked at for what a longer line says about itself."""
 
 
 class Position(Struct, frozen=True, gc=False):
@@ -46,7 +55,7 @@ class Line(Struct, frozen=True, gc=False):
     """A line and what it means."""
 
     raw: bytes
-    """The bytes as they were read."""
+    """The bytes as they were read; of a line of over 16 MB in a file, the first 16 MB and the last 4 KB."""
     entry: AnyEntry
     dialect: Dialect = Dialect.CLAUDE_CODE
     problems: tuple[Problem, ...] = ()
@@ -54,6 +63,18 @@ class Line(Struct, frozen=True, gc=False):
     at: Position | None = None
     wire: Value | None = None
     """The line as its own dialect spells it, where that is not today's."""
+    unread: int = 0
+    """How many bytes of a long line are not in `raw`."""
+
+    @property
+    def length(self) -> int:
+        """How many bytes the line has."""
+        return len(self.raw) + self.unread
+
+    @property
+    def json(self) -> bytes:
+        """The line as JSON: its bytes, or what was read of a long one, closed where it was cut."""
+        return close_line(self.raw[:LONGEST], self.raw[-END:]) if self.unread else self.raw
 
     def replace(self, **changes: Any) -> Line:
         """Return a copy with other values for some fields of the entry.
@@ -92,6 +113,23 @@ def decode(line: bytes | str, strict: bool = False, *, at: Position | None = Non
     unknown fields and new enum values do not: every version brings some.
     """
     raw = line if type(line) is bytes else _as_bytes(line)
+    if len(raw) <= LONGEST:
+        return _decode(raw, strict, at)
+    if strict:
+        _decode(raw, strict, at)
+    return msgspec.structs.replace(decode_long(raw[:LONGEST], raw[-END:], len(raw), at), raw=raw, unread=0)
+
+
+def decode_long(head: bytes, end: bytes, length: int, at: Position | None = None) -> Line:
+    """Decode a line of more than `LONGEST` bytes, of which these are the first `LONGEST` and the last `END`."""
+    found = _decode(close_line(head, end), False, at)
+    expected, told = f"at most {LONGEST} bytes", f"{length} bytes, of which only the first {LONGEST} are read"
+    problems = (Problem(ProblemKind.TOO_LONG, expected, told, (), known_offset=LONGEST), *found.problems)
+    raw = head + end
+    return Line(raw, found.entry, found.dialect, problems, at, found.wire, length - len(raw))
+
+
+def _decode(raw: bytes, strict: bool, at: Position | None) -> Line:
     try:
         # Assistant lines have their type behind the message. The union would skip the message to find it, and
         # then read it again; a look at the tail saves the first pass. A wrong guess is refused, and recovered.
@@ -128,7 +166,12 @@ def decode_envelope(line: bytes | str) -> Head:
 
 
 def encode(value: Line | Value | Unknown) -> bytes:
-    """Return the bytes of a line, or of any decoded value. An untouched line gives back its own."""
+    """Return the bytes of a line, or of any decoded value. An untouched line gives back its own.
+
+    Raises `ChangeError` for a line of over 16 MB in a file: not all of its bytes are in memory.
+    """
+    if isinstance(value, Line) and value.unread:
+        raise ChangeError(f"{value.unread} bytes of the line were not read")
     if isinstance(value, Line | UnknownEntry):
         return value.raw
     return encode_value(value)
@@ -163,6 +206,8 @@ def _replace(line: Line, changes: dict[str, Any]) -> Line:
             raise ChangeError(f"{type(entry).__name__} has no field `{name}` that can be changed")
     if line.dialect is Dialect.UNKNOWN:
         raise ChangeError("a broken line cannot be changed")
+    if any(problem.kind is ProblemKind.TOO_LONG for problem in line.problems):
+        raise ChangeError("a line that is too long to be read whole cannot be changed")
     changed: Any = msgspec.structs.replace(entry, **changes)
     if isinstance(line.wire, LegacyLine):
         wire = line.wire

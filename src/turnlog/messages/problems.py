@@ -34,6 +34,8 @@ class ProblemKind(StrEnum):
     WRONG_TYPE = "wrong-type"
     """A known field holds a value of another JSON type; the field reads as absent."""
     MISSING_FIELD = "missing-field"
+    TOO_LONG = "too-long"
+    """A line of over 16 MB: what it says is read from its first 16 MB."""
 
 
 _ERRORS: dict[ProblemKind, type[DecodeError]] = {

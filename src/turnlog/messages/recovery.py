@@ -31,7 +31,11 @@ from turnlog.messages.spans import list_values
 from turnlog.messages.system import SystemNotice, SystemSubtype
 from turnlog.messages.text import original_offset, repair_text
 
-__all__ = ["Recovered", "recover"]
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:"]', re.DOTALL)
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
+_HALF = re.compile(rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}|[\xc0-\xff][\x80-\xbf]{0,2})\Z")
+_SAYS = re.compile(rb'"(type|uuid|parentUuid|sessionId|timestamp)"\s*:\s*"[^"\\]*"')
+"""What the end of a line may say about it. A quote inside of a text is escaped, so it is no part of any."""
 
 _ENTRY_TYPES: Mapping[Any, type[Envelope]] = {
     cls.__struct_config__.tag: cls
@@ -165,3 +169,40 @@ def _syntax_error(text: bytes) -> tuple[str, str, int]:
 def _show_at(text: bytes, offset: int) -> str:
     sign = text[offset : offset + 4].decode("utf-8", "ignore")[:1]
     return f"`{sign}`" if sign.isprintable() and sign else f"byte 0x{text[offset]:02x}"
+
+
+def close_line(head: bytes, end: bytes) -> bytes:
+    """Return the first bytes of a long line as if it ended there, with what its last bytes say about it.
+
+    A text that is open where they end is cut there; any other value that is not whole is left out.
+    """
+    closers: list[bytes] = []
+    whole: list[int] = []
+    """Up to where each object or array that is open has whole values."""
+    last, opened = b"", 0
+    for token in _TOKEN.finditer(head):
+        sign = token[0]
+        if sign == b'"':
+            opened = token.start()
+            break
+        if sign in (b"{", b"["):
+            closers.append(b"}" if sign == b"{" else b"]")
+            whole.append(token.end())
+        elif sign == b"," and whole:
+            whole[-1] = token.start()
+        elif sign in (b"}", b"]") and closers:
+            closers.pop()
+            whole.pop()
+        if not closers:
+            break
+        last = sign
+    if not closers:
+        return head
+    text = _TEXT.match(head, opened) if opened and (last == b":" or closers[-1] == b"]") else None
+    cut = head[: whole[-1]] if text is None else _HALF.sub(b"", head[: text.end()]) + b'"'
+    closed = cut + b"".join(reversed(closers))
+    members = split_object(closed)
+    if not members:
+        return closed
+    says = {found[1].decode(): found[0] for found in _SAYS.finditer(end)}
+    return b",".join((closed[:-1], *(said for name, said in says.items() if name not in members))) + b"}"

@@ -6,7 +6,7 @@ a whole or not at all, and applying it again changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -17,19 +17,50 @@ from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.segments import PackedSegment
 
-__all__ = ["ChapterBatch", "Derived", "Frame", "OutlineBatch", "SessionBatch", "Several", "SourceBatch"]
+__all__ = [
+    "ChapterBatch",
+    "Derived",
+    "Frame",
+    "Generated",
+    "OutlineBatch",
+    "SessionBatch",
+    "SourceBatch",
+    "TextFact",
+]
 
+
+_Item = TypeVar("_Item")
 
 if TYPE_CHECKING:
-    _Item = TypeVar("_Item")
-    Several: TypeAlias = Sequence[_Item]
+    Several: TypeAlias = Collection[_Item]
 else:
 
     class Several:
-        """`Several[X]`: any sequence of them; those of a large session may lie outside of memory."""
+        """`Several[X]`: any collection of them, such as `Generated`."""
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
+
+
+class Generated(Collection[_Item]):
+    """What would take much memory at once, so that it is made again whenever somebody goes through it."""
+
+    def __init__(self, generate: Callable[[], Iterator[_Item]]) -> None:
+        self._generate = generate
+
+    def __iter__(self) -> Iterator[_Item]:
+        return self._generate()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, item: object) -> bool:
+        return any(each == item for each in self)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Collection) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Frame(Struct, frozen=True, gc=False, array_like=True):
@@ -41,6 +72,25 @@ class Frame(Struct, frozen=True, gc=False, array_like=True):
     data: bytes
     digest: bytes
     """Of the bytes as they were."""
+
+
+class TextFact(Struct, frozen=True, gc=False, array_like=True):
+    """One text of a line: a passage, as an index takes it."""
+
+    number: int
+    """Which line of its generation it is in."""
+    ordinal: int
+    """Which passage of the line it is."""
+    block: int
+    """Of which block of the line."""
+    kind: int
+    """Of `turnlog.store.search.texts.KINDS`."""
+    is_error: bool
+    time: int
+    """Microseconds since 1970: of the line, else of the last line before it that has one; 0 if none has."""
+    digest: bytes
+    """Of the whole text; empty for a short one."""
+    cells: Several[str]
 
 
 class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
@@ -55,7 +105,7 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """Where the new bytes begin: at the length that the archive has of this generation."""
     length: int
     """How long the file is now, as far as it was read."""
-    frames: Several[Frame] = ()
+    frames: tuple[Frame, ...] = ()
     """The new bytes; those before `sealed` in frames of full size."""
     sealed: int = 0
     """Up to where the frames are of full size and stay as they are; behind it the file may still grow."""
@@ -66,8 +116,8 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """By which the next look tells what changed; of a file that is gone, as it was."""
     lines: int = 0
     """How many are new."""
-    texts: Several[bytes] = ()
-    """What is searched of lines, packed (`turnlog.store.search.packing`)."""
+    texts: Several[TextFact] = ()
+    """What is searched of lines; it may be gone through again."""
     texts_from: int | None = None
     """The first line that `texts` are of: what there is of lines before it stays. None if they say nothing."""
     agent_id: str | None = None
@@ -103,7 +153,7 @@ class Derived(Struct, frozen=True, gc=False, kw_only=True):
     outline: tuple[OutlineBatch, ...] = ()
     chapters: tuple[ChapterBatch, ...] = ()
     """Those that may have changed: one that is not named stays as it is, one without segments is emptied."""
-    usage: tuple[tuple[str, SightingRecord], ...] = ()
+    usage: Several[tuple[str, SightingRecord]] = ()
     """What all files of the session say about some answers, each with its source; if it is not partial, about
     all answers. A partial one cannot take back what was said of an answer: a file that grows does not."""
     is_partial: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -10,12 +10,12 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.store.accounts.carrying import CarriedAccounts
-from turnlog.store.batch import Derived
+from turnlog.store.batch import Derived, TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 
-NO_TEXTS: Mapping[tuple[str, int], Sequence[bytes]] = MappingProxyType({})
+NO_TEXTS: Mapping[tuple[str, int], Iterable[TextFact]] = MappingProxyType({})
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -87,7 +87,7 @@ class CaredStore(Store, Protocol):
         derivation: int = 0,
         *,
         lines: Mapping[str, int] = NOTHING,
-        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Iterable[TextFact]] = NO_TEXTS,
     ) -> int:
         """Write what follows from a session's bytes anew, whatever is there, and return its new revision.
 
@@ -99,7 +99,7 @@ class CaredStore(Store, Protocol):
     def clear_texts(self) -> None:
         """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from `texts`, which it should be."""
 
     def repair_bytes(

@@ -47,19 +47,17 @@ class SegmentBuilder:
         self,
         conversation: Conversation,
         *,
-        lengths: Sequence[int] | None = None,
         agent_id: str | None = None,
         turn_of: Sequence[int] = (),
         sightings: Iterable[Sighting] = (),
     ) -> None:
         """Take a conversation; `agent_id` is of messages whose lines name no agent.
 
-        `lengths` are those of its lines, where these have not all of their bytes. `turn_of` says of which turn
-        messages are, -1 if of none. Both must be kept up, too. `sightings` are what the file says about usage.
+        `turn_of` says of which turn messages are, -1 if of none, and must be kept up, too. `sightings` are what
+        the file says about usage.
         """
         self.conversation = conversation
         self.turn_of = turn_of
-        self._lengths = lengths
         self._agent_id = agent_id
         self._reached = array("q")
         """For each line the latest time that it or one above it has, or `_NEVER`."""
@@ -76,9 +74,13 @@ class SegmentBuilder:
         """How many segments there are."""
         return -(-len(self.conversation.live_lines) // SEGMENT)
 
-    def build(self) -> Iterator[PackedSegment]:
-        """Yield all segments, in order."""
-        return map(self._pack, range(len(self)))
+    def build(self, *, is_final: bool = False) -> Iterator[PackedSegment]:
+        """Yield all segments, in order; if that `is_final`, let go of messages and calls as they are packed."""
+        for number in range(len(self)):
+            yield self._pack(number)
+            if is_final:
+                messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
+                self.conversation.release((number + 1) * SEGMENT, messages, calls)
 
     def extend(
         self, growth: Growth, moved: Iterable[int], seen: Mapping[str, Sequence[Sighting]]
@@ -143,15 +145,17 @@ class SegmentBuilder:
                 changed.add(each.offset)
         return {min(bisect_left(lines, offset, key=_offset_of), len(lines) - 1) for offset in changed}
 
+    def _slice(self, places: array[int], number: int) -> range:
+        """Return which messages or calls are in a segment, by the lines where they stand."""
+        first, end = bisect_left(places, number * SEGMENT), bisect_left(places, (number + 1) * SEGMENT)
+        return range(first, len(places) if number == len(self) - 1 else end)
+
     def _pack(self, number: int) -> PackedSegment:
         """Build a segment."""
         conversation = self.conversation
         first, end = number * SEGMENT, min((number + 1) * SEGMENT, len(conversation.live_lines))
-        messages = range(bisect_left(self._messages, first), bisect_left(self._messages, end))
-        calls = range(bisect_left(self._calls, first), bisect_left(self._calls, end))
+        messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
         is_last = number == len(self) - 1
-        if is_last:
-            messages, calls = range(messages.start, len(self._messages)), range(calls.start, len(self._calls))
         kept = self._last if is_last else _Records()
         kept.begin(number)
         lines = [_recall(kept.lines, at, self._build_line) for at in range(first, end)]
@@ -192,10 +196,7 @@ class SegmentBuilder:
 
     def _build_line(self, number: int) -> LineRecord:
         conversation = self.conversation
-        length = None if self._lengths is None else self._lengths[number]
-        return _build_line(
-            conversation.live_lines[number], number, length, conversation.live_placements[number]
-        )
+        return _build_line(conversation.live_lines[number], number, conversation.live_placements[number])
 
     def _build_event(self, number: int) -> EventRecord | None:
         line, placement = self.conversation.live_lines[number], self.conversation.live_placements[number]
@@ -307,14 +308,11 @@ class _Records:
             self.calls.pop(at, None)
 
 
-def pack_lines(lines: Sequence[Line], lengths: Sequence[int] | None = None) -> Iterator[PackedSegment]:
+def pack_lines(lines: Sequence[Line]) -> Iterator[PackedSegment]:
     """Yield the segments of a file whose lines are no conversation."""
     for number in range(-(-len(lines) // SEGMENT)):
         first = number * SEGMENT
-        own = [
-            _build_line(line, at, None if lengths is None else lengths[at], None)
-            for at, line in enumerate(lines[first : first + SEGMENT], first)
-        ]
+        own = [_build_line(line, at, None) for at, line in enumerate(lines[first : first + SEGMENT], first)]
         head = SegmentHead(
             number=number, lines=len(own), message=0, messages=0, call=0, calls=0, events=0, hooks=0,
             sightings=0, offset=own[0].offset, reached=0, problems=sum(line.problems > 0 for line in own),
@@ -365,12 +363,12 @@ def bounded(count: int) -> int:
     return max(-_MOST, min(count, _MOST))
 
 
-def _build_line(line: Line, number: int, length: int | None, placement: Placement | None) -> LineRecord:
+def _build_line(line: Line, number: int, placement: Placement | None) -> LineRecord:
     entry = line.entry
     return LineRecord(
         number=number,
         offset=_offset_of(line),
-        length=len(line.raw) if length is None else length,
+        length=line.length,
         type=_type_name(type(entry)),
         time=time_of(line),
         message=None if placement is None else placement.message,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -131,8 +132,12 @@ class _Codecs(threading.local):
     """Contexts are costly to make and must not be used by two threads at once."""
 
     def __init__(self) -> None:
-        self.compress = ZstdCompressor(level=_LEVEL).compress
+        self._compress = ZstdCompressor(level=_LEVEL).compress
         self.decompress = ZstdDecompressor().decompress
+
+    def compress(self, data: bytes) -> bytes:
+        """Return bytes compressed, as a copy: what the compressor returns has room for as many as it took."""
+        return bytes(memoryview(self._compress(data)))
 
 
 _codecs = _Codecs()
@@ -276,11 +281,15 @@ class OutlineKind(Generic[T]):
 
     def cut(self, records: Sequence[T], changed: Iterable[int] | None = None) -> tuple[tuple[int, bytes], ...]:
         """Return parts by their numbers: all of them, or those with records that have changed."""
-        count = -(-len(records) // PART)
-        numbers = (
-            range(count) if changed is None else sorted({at // PART for at in changed if at < len(records)})
-        )
+        if changed is None:
+            return self.cut_all(records)
+        numbers = sorted({at // PART for at in changed if at < len(records)})
         return tuple((number, self.pack(records[number * PART : (number + 1) * PART])) for number in numbers)
+
+    def cut_all(self, records: Iterable[T]) -> tuple[tuple[int, bytes], ...]:
+        """Return all parts of records that come one after the other."""
+        left = iter(records)
+        return tuple(enumerate(map(self.pack, iter(lambda: list(islice(left, PART)), []))))
 
 
 _decode_part = msgpack.Decoder(tuple[Raw, bool]).decode

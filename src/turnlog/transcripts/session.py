@@ -167,7 +167,8 @@ class Session:
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """Each prompt of the main conversation, with all that answers it."""
-        return list_turns(self.division, self.messages, self.book.messages, self.work, self.prices)
+        usage = {message.message: message for message in self.usage.list_messages()}
+        return list_turns(self.division, self.messages, usage, self.work, self.prices)
 
     @cached_property
     def summary(self) -> Summary:
@@ -196,16 +197,18 @@ class Session:
         return self._open_book(UsageFold(self.conversation.live_lines))
 
     def finish(self) -> None:
-        """Build what is gathered line by line, in one go, and let go of what only further lines would need.
+        """Build one part after the other, and let go of what only further lines would need.
 
-        For sessions whose lines are not at hand: `extend`, `tree` and `orphans` must not be used any more.
+        Neither `extend` nor `tree` nor `orphans` may be used any more.
         """
-        fold = UsageFold()
+        fold = self._begin_summary()
         self.conversation.read_through(fold.add)
-        self.book = self._open_book(fold)
+        fold.finish()
         self.conversation.prepare()
         _ = self.division  # it is the last that looks at lines and edges together
         self.conversation.finish()
+        self.summary = fold.build(self.prices, agent_count=len(self.agents))
+        self.__dict__.pop("_call_tally", None)
 
     @cached_property
     def division(self) -> Division:
@@ -271,14 +274,22 @@ class Session:
 
     @cached_property
     def _built_agents(self) -> Agents:
-        return build_agents(self.lines, self.calls, self.sources.agents, self.sources.workflows)
+        return build_agents(
+            self.conversation.live_lines,
+            self.conversation.live_calls,
+            self.sources.agents,
+            self.sources.workflows,
+        )
 
     @cached_property
     def _summary_fold(self) -> SummaryFold:
-        fold = SummaryFold(self._folder, usage=self.book, calls=self._call_tally)
+        fold = self._begin_summary()
         for line in self.conversation.live_lines:
             fold.add(line)
         return fold
+
+    def _begin_summary(self) -> SummaryFold:
+        return SummaryFold(self._folder, usage=lambda: self.book, calls=lambda: self._call_tally)
 
     @cached_property
     def _call_tally(self) -> CallTally:

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from turnlog.store.search import long_texts
+from turnlog.store.batch import TextFact
+from turnlog.store.search import texts
 from turnlog.store.search.cells import cut_cells
 from turnlog.store.search.indexing import index_form
-from turnlog.store.search.long_texts import LongText, clean, cut_text
-from turnlog.store.search.packing import TextPacker, build_text, unpack_texts
+from turnlog.store.search.texts import LongText, build_text, clean
 from turnlog.transcripts.lines.passages import Passage, PassageKind
 
 PARTS = (
@@ -26,37 +26,23 @@ def make_text(number: int) -> str:
     return "".join(choose.choices(some, k=choose.randrange(1, 80))) * choose.choice((1, 1, 1, 20))
 
 
-@pytest.mark.parametrize("size", [1, 700, 5_000])
+@pytest.mark.parametrize("size", [150, 600, 5_000])
 def test_cells_are_the_same_wherever_a_text_is_cut(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_texts, "_PIECE", 600)
-    monkeypatch.setattr(long_texts, "_NEAR", 100)
+    monkeypatch.setattr(texts, "_PIECE", size)
+    monkeypatch.setattr(texts, "_NEAR", 100)
     for number in range(120):
-        text = make_text(number)[: 40_000 if size > 1 else 4_000]
-        whole = LongText([text[at : at + size] for at in range(0, len(text), size)], 12)
-        assert list(whole) == cut_cells(clean(index_form(text)))
-        assert whole.length == len(clean(index_form(text)))
+        text = make_text(number)[:40_000]
+        cells = LongText(text)
+        assert list(cells) == cut_cells(clean(index_form(text)))
+        assert len(cells) == len(list(cells))
 
 
-def test_a_very_long_text_is_unpacked_as_any_other() -> None:
-    packer = TextPacker()
-    short = Passage(PassageKind.PROMPT, 0, "how do you do?")
-    long = Passage(PassageKind.TOOL_OUTPUT, 1, "".join(f"line {number} of it\n" for number in range(200_000)))
-    expected = [
-        build_text(1, 0, short, 7),
-        build_text(1, 1, long, 7),
-        build_text(2, 0, long, None),
-        build_text(3, 0, short, 8),
-    ]
-    packer.add(expected[0])
-    packer.add_long(1, 1, long, 7, cut_text(long.text))
-    packer.add_long(2, 0, long, None, [long.text])
-    packer.add(expected[3])
-    chunks = packer.finish()
-    for given in (chunks, iter(chunks)):
-        for fact, text in zip(unpack_texts(given), expected, strict=True):
-            assert [getattr(fact, name) for name in fact.__struct_fields__[:7]] == [
-                getattr(text, name) for name in fact.__struct_fields__[:7]
-            ]
-            assert len(fact.cells) == len(text.cells)
-            assert tuple(fact.cells) == tuple(fact.cells) == tuple(text.cells)
-            assert (fact.cells[-1], tuple(fact.cells[:2])) == (text.cells[-1], tuple(text.cells[:2]))
+def test_a_very_long_text_is_what_it_would_be_if_it_were_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Passage(PassageKind.TOOL_OUTPUT, 1, "".join(f"line {number} of it\n" for number in range(100_000)))
+    found = build_text(1, 1, long, 7)
+    assert isinstance(found.cells, LongText)
+    monkeypatch.setattr(texts, "_LONG", 1 << 30)
+    whole = build_text(1, 1, long, 7)
+    names = TextFact.__struct_fields__[:-1]
+    assert [getattr(found, name) for name in names] == [getattr(whole, name) for name in names]
+    assert tuple(found.cells) == whole.cells

@@ -2794,7 +2794,7 @@ export interface components {
          * @description What sort of thing is wrong.
          * @enum {string}
          */
-        readonly ProblemKind: "malformed" | "glued" | "bad-text" | "unknown-type" | "unknown-field" | "unknown-value" | "wrong-type" | "missing-field";
+        readonly ProblemKind: "malformed" | "glued" | "bad-text" | "unknown-type" | "unknown-field" | "unknown-value" | "wrong-type" | "missing-field" | "too-long";
         /**
          * Problems
          * @description What is wrong in the files of a session.

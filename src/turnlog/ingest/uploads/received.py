@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterator, Mapping
 
 from turnlog.errors import UploadError
+from turnlog.ingest.contents import ROOM
 from turnlog.ingest.hot import HotSession
 from turnlog.ingest.kinds import Match
 from turnlog.ingest.looking import Looker
-from turnlog.ingest.looks import LARGE, Look, conclude, is_outdated
+from turnlog.ingest.looks import Look, conclude, is_outdated
 from turnlog.ingest.uploads.protocol import SessionUpload, Stretch, name_text
 from turnlog.ingest.visits import Visit
 from turnlog.store.batch import SessionBatch
@@ -46,7 +47,7 @@ def look_at_upload(
     owner: str,
     now_ns: int,
     is_last: bool = False,
-    large: int = LARGE,
+    room: int = ROOM,
 ) -> Look:
     """Return what is new of a session by an upload, on top of what is `known` of it.
 
@@ -57,7 +58,7 @@ def look_at_upload(
     scope = Scope(owner)
     outdated = known is None or is_outdated(known)
     hot = None if outdated else hot
-    asked = Looker(archive, scope, origin, None, large, retold=outdated, is_last=is_last, hot=hot)
+    asked = Looker(archive, scope, origin, None, room, retold=outdated, is_last=is_last, hot=hot)
     sources = {source.source: source for source in known.sources} if known is not None else {}
     given = [_open(stretch, sources, origin, archive, scope) for stretch in upload.sources]
     _check_gone(upload, sources)

@@ -14,10 +14,10 @@ from turnlog.store.identity import Place
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.language import And, Filter, Node, Not, Or
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.packing import KINDS
 from turnlog.store.search.paging import NO_SNIPPET, Candidate
 from turnlog.store.search.settings import Setting
 from turnlog.store.search.text_rows import HOOKS, Message, Proposed, TextRows
+from turnlog.store.search.texts import KINDS
 
 __all__ = ["Surroundings"]
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import apsw
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import Derived
+from turnlog.store.batch import Derived, TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sqlite.people import refresh_access
 from turnlog.store.sqlite.texts import delete_texts, write_texts
 from turnlog.store.sqlite.usage_writing import UsageKeeper
@@ -36,7 +35,7 @@ def rewrite_session(
     derived: Derived | None,
     derivation: int,
     lines: Mapping[str, int],
-    texts: Mapping[tuple[str, int], Sequence[bytes]],
+    texts: Mapping[tuple[str, int], Iterable[TextFact]],
 ) -> int:
     """Write what follows from a session's bytes anew, in the caller's transaction; return the new revision."""
     query = """
@@ -48,8 +47,8 @@ def rewrite_session(
     session, former = found
     for source, count in lines.items():
         connection.execute(_COUNT_LINES, (count, scope.owner, source))
-    for (source, generation), packed in texts.items():
-        _rewrite_texts(connection, scope, source, generation, packed)
+    for (source, generation), found in texts.items():
+        _rewrite_texts(connection, scope, source, generation, found)
     if derived is not None:
         of_session = "source IN (SELECT id FROM sources WHERE session = ?)"
         connection.execute(f"DELETE FROM segments WHERE {of_session}", (session,))
@@ -69,7 +68,7 @@ def rewrite_session(
 
 
 def _rewrite_texts(
-    connection: apsw.Connection, scope: Scope, source: str, generation: int, packed: Sequence[bytes]
+    connection: apsw.Connection, scope: Scope, source: str, generation: int, found: Iterable[TextFact]
 ) -> None:
     query = """
     SELECT g.id FROM sources AS s JOIN generations AS g ON g.source = s.id
@@ -77,4 +76,4 @@ def _rewrite_texts(
     """
     for (number,) in list(connection.execute(query, (scope.owner, source, generation))):
         delete_texts(connection, [number])
-        write_texts(connection, number, unpack_texts(packed))
+        write_texts(connection, number, found)

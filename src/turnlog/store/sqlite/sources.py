@@ -11,7 +11,6 @@ from turnlog.store.batch import Frame, SourceBatch
 from turnlog.store.checkpoints import encode_checkpoint
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive
-from turnlog.store.search.packing import unpack_texts
 from turnlog.store.sequels import follows
 from turnlog.store.sqlite.archive import TailWriter
 from turnlog.store.sqlite.texts import delete_texts, write_texts
@@ -159,7 +158,7 @@ class SourceWriter:
         if batch.texts_from == 0:
             delete_texts(self._connection, [generation])
         if batch.texts_from is not None:
-            write_texts(self._connection, generation, unpack_texts(batch.texts))
+            write_texts(self._connection, generation, batch.texts)
 
     def _add_generation(self, source: int, batch: SourceBatch) -> int:
         self._connection.execute(

@@ -7,14 +7,14 @@ when its query began. Writing is one thread's at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
 from turnlog.errors import StoreError
-from turnlog.store.batch import SessionBatch
+from turnlog.store.batch import SessionBatch, TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.interface import AnswerUse, ChangeEntry, Feed, KnownSession
 from turnlog.store.lists import (
@@ -32,7 +32,6 @@ from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
-from turnlog.store.search.packing import unpack_texts
 from turnlog.store.search.paging import Cancelled
 from turnlog.store.sqlite import people
 from turnlog.store.sqlite.archive import SqliteArchive
@@ -228,7 +227,7 @@ class SqliteStore(Upkeep):
             connection.execute(SEARCH_TABLES)
             index_deliveries(connection)
 
-    def check_texts(self, scope: Scope, source: str, generation: int, texts: Sequence[bytes]) -> list[str]:
+    def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from what it should be."""
         with translate(self._path):
             connection = self._ask().connection
@@ -236,7 +235,7 @@ class SqliteStore(Upkeep):
             if sums is None:
                 sums = self._local.word_sums = WordSums(connection)
             with reading(connection):
-                return check_texts(connection, sums, scope, source, generation, unpack_texts(texts))
+                return check_texts(connection, sums, scope, source, generation, texts)
 
     def note_machine(
         self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int

@@ -12,8 +12,8 @@ from hashlib import blake2b
 
 import apsw
 
+from turnlog.store.batch import TextFact
 from turnlog.store.identity import Scope
-from turnlog.store.search.packing import TextFact
 from turnlog.store.sqlite.runs import Text, unpack_run
 from turnlog.store.sqlite.vocabulary import find_next_cell, list_new_cells, split_words
 

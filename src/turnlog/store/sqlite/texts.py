@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 import apsw
 
-from turnlog.store.search.packing import TextFact
+from turnlog.store.batch import TextFact
 from turnlog.store.search.text_rows import HOOKS
 from turnlog.store.sqlite.runs import RUN_SIZE, Text, pack_run, unpack_run
 from turnlog.store.sqlite.vocabulary import add_cells, find_next_cell, index_new_cells

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
 from msgspec.structs import replace
 
-from turnlog.store.batch import Derived
+from turnlog.store.batch import Derived, TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.maintenance import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.sqlite.archive import repair_frames
@@ -55,7 +55,7 @@ class Upkeep:
         derivation: int = 0,
         *,
         lines: Mapping[str, int] = NOTHING,
-        texts: Mapping[tuple[str, int], Sequence[bytes]] = NO_TEXTS,
+        texts: Mapping[tuple[str, int], Iterable[TextFact]] = NO_TEXTS,
     ) -> int:
         """Write what follows from a session's bytes anew, whatever is there, and return its new revision."""
         with self._writing() as connection:

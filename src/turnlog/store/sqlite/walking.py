@@ -18,7 +18,7 @@ from msgspec import Struct
 from turnlog.store.search.asking import Counts, build_possible
 from turnlog.store.search.hits import TextKey
 from turnlog.store.search.language import And, Node, Or, Term
-from turnlog.store.search.packing import KINDS
+from turnlog.store.search.texts import KINDS
 from turnlog.store.sqlite.directory import Run
 from turnlog.store.sqlite.leaves import Leaf
 from turnlog.store.sqlite.runs import RunTexts, Text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 
 from turnlog.messages import Line
@@ -15,6 +16,7 @@ __all__ = ["Branches", "Forks", "Way"]
 
 _PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN
 _SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})
+_NOWHERE = -1
 
 
 class Forks:
@@ -44,17 +46,17 @@ class Forks:
 
     def extend(self, message: int) -> bool:
         """Take all messages from one on; return whether the forks are others now."""
-        parents, children, messages = self._edges.parents, self._edges.children, self._messages
+        parents, has_children, messages = self._edges.parents, self._edges.has_children, self._messages
         for own in range(message, len(messages)):
             rule, parent = messages[own].rule, parents[own]
-            if rule is _PROMPT or (rule is _COMMAND and own in children):
+            if rule is _PROMPT or (rule is _COMMAND and has_children(own)):
                 self._add(own)
             if parent is not None and parent < message and messages[parent].rule is _COMMAND:
                 self._commands.add(parent)
         for own in self._commands:  # what was typed counts as soon as anything follows it
-            if own in children and own not in self._under:
+            if has_children(own) and own not in self._under:
                 self._add(own)
-            elif own not in children:
+            elif not has_children(own):
                 self._take_back(own)
         self._commands.clear()
         self._count = len(messages)
@@ -136,7 +138,7 @@ class Branches:
         self._firsts.append(own)
 
     def _number_all(self, starts: Mapping[int, int]) -> None:
-        parents, children = self._edges.parents, self._edges.children
+        parents = self._edges.parents
         branch_of = self.branch_of = [0] * len(parents)
         todo = [own for own in reversed(range(len(parents))) if parents[own] is None]
         while todo:
@@ -147,7 +149,7 @@ class Branches:
                 self._begin(own, None if parent is None else branch_of[parent], starts.get(own))
             else:
                 branch_of[own] = branch_of[parent]
-            todo += reversed(children.get(own, ()))
+            todo += reversed(self._edges.list_children(own))
 
 
 class Way:
@@ -165,8 +167,8 @@ class Way:
     ) -> None:
         self.path: list[int] = []
         """From a root on."""
-        self.places: dict[int, int] = {}
-        """The place of each message on the way."""
+        self._places = array("q")
+        """Of each message its place on the way; `_NOWHERE` if it is not on it."""
         self.is_active = False
         """Whether somebody speaks who is no sub-agent."""
         self._lines = lines
@@ -176,19 +178,18 @@ class Way:
         self._told: list[int] = []
         self._seen = 0
         self._newest: int | None = None
-        self._flags: bytearray | None = None
-        """Of each message whether it is on the way, when nothing comes any more."""
 
     def shorten(self, message: int) -> None:
         """Take back all messages from one on; the rest of the way is one still."""
         path = self.path
         while path and path[-1] >= message:
-            del self.places[path.pop()]
+            self._places[path.pop()] = _NOWHERE
         if self._newest is not None and self._newest >= message:
             self._newest = self._find_newest(message - 1, 0)
 
     def extend(self, message: int) -> frozenset[int]:
         """Go where the messages from one on lead; return those before that came on the way or off it."""
+        self._places.extend(_NOWHERE for _ in range(len(self._messages) - len(self._places)))
         newest = self._find_newest(len(self._messages) - 1, message)
         if newest is not None:
             self._newest = newest
@@ -199,30 +200,22 @@ class Way:
             leaf = len(self._messages) - 1
         return frozenset(own for own in self._go(leaf) if own < message)
 
-    def finish(self) -> None:
-        """Let go of all but which messages are on the way."""
-        self._flags = bytearray(len(self._messages))
-        for own in self.path:
-            self._flags[own] = True
-        self.path.clear()
-        self.places.clear()
-
     def __contains__(self, message: int) -> bool:
-        return message in self.places if self._flags is None else bool(self._flags[message])
+        return self._places[message] != _NOWHERE
 
     def _go(self, leaf: int | None) -> list[int]:
         ahead: list[int] = []
         at = leaf
-        while at is not None and at not in self.places:
+        while at is not None and at not in self:
             ahead.append(at)
             at = self._edges.parents[at]
-        stay = 0 if at is None else self.places[at] + 1
+        stay = 0 if at is None else self._places[at] + 1
         left = self.path[stay:]
         del self.path[stay:]
         for own in left:
-            del self.places[own]
+            self._places[own] = _NOWHERE
         for own in reversed(ahead):
-            self.places[own] = len(self.path)
+            self._places[own] = len(self.path)
             self.path.append(own)
         return left + ahead
 

@@ -17,7 +17,7 @@ class CallPlaces:
     def __init__(self, calls: Sequence[Call], index: LineIndex) -> None:
         """Take the calls that there are; more may come behind them, and those may change."""
         self.calls = calls
-        self.made: dict[int, list[int]] = {}
+        self.made: dict[int, tuple[int, ...]] = {}
         """The calls that a line makes, by their own positions."""
         self.homes: dict[int, int] = {}
         """The line of the call that a line answers, or repeats."""
@@ -42,7 +42,7 @@ class CallPlaces:
                 continue
             if position >= self._known:
                 self._known = position + 1
-                self.made.setdefault(at, []).append(position)
+                self.made[at] = (*self.made.get(at, ()), position)
                 if call.id is not None:
                     self.by_id[call.id] = at
                     late = late or call.id in self._awaited

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
 
@@ -54,7 +55,7 @@ class Conversation:
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = list(lines)
-        self._is_last = self._is_prepared = False
+        self._is_last = False
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -168,29 +169,25 @@ class Conversation:
         return Growth(start, stretch.message, stretch.touched, flipped, stretch.moved, calls, stretch.line)
 
     def read_through(self, take: Callable[[Line], object]) -> None:
-        """Build what is gathered line by line, and let `take` see each line, too: all in one go.
-
-        Nothing comes behind these lines.
-        """
-        paired, index = _Paired(), LineIndex(among=self._lines)
+        """Build what is gathered line by line, and let `take` see each line, too: all in one go."""
+        self._paired, self._index = _Paired(), LineIndex(among=self._lines)
         for first in range(0, len(self._lines), _STRETCH):
             lines = self._lines[first : first + _STRETCH]
-            paired.extend(lines)
-            index.extend(lines)
+            self._paired.extend(lines)
+            self._index.extend(lines)
             for line in lines:
                 take(line)
-        self._paired, self._index, self._is_last = paired, index, True
 
     def prepare(self) -> None:
         """Build all parts one after another, and let go of what each was built from as soon as nobody needs it.
 
         For conversations that are to be finished: they must not be extended any more.
         """
-        if self._is_prepared:
+        if self._is_last:
             return
-        self._is_prepared = True
+        self._is_last = True
         self._paired.builder = CallBuilder()
-        self._timeline.finish()
+        _ = self._timeline
         self._places.finish()
         _ = self._lineage
         self._index.finish()
@@ -204,6 +201,18 @@ class Conversation:
         self.prepare()
         self.live_tree.finish()
         self.__dict__.pop("_lineage", None)
+
+    def release(self, line: int, messages: Iterable[int], calls: Iterable[int]) -> None:
+        """Let go of messages and calls of which there are records; of messages, if they end before a line.
+
+        For conversations that are finished: nothing but lines may be asked for any more.
+        """
+        self._places.made.clear()
+        for number in messages:
+            if (self.find_line(self._timeline.messages[number].lines[-1]) or 0) < line:
+                self._timeline.messages[number] = _RELEASED
+        for number in calls:
+            self._paired.calls[number] = _RELEASED
 
     def find_line(self, line: Line) -> int | None:
         """Return which of the lines one is, by identity."""
@@ -258,6 +267,7 @@ class Conversation:
 
 
 _STRETCH = 512
+_RELEASED: Any = None
 _COPIES = frozenset({"lines", "calls", "messages", "placements", "tree", "compactions"})
 _PARTS = frozenset({"_index", "_places", "_timeline", "_lineage", "live_tree"})
 """What is built of lines and calls, and can be extended only together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turnlog.messages import Line
 from turnlog.messages.metadata import QueueOperation
@@ -27,8 +27,6 @@ _TOOL_ROLES = (Role.TOOL_USE, Role.TOOL_RESULT)
 _ANSWER, _LONE_THINKING = Rule.ANSWER, Rule.LONE_THINKING
 _ASSISTANT, _TOOL_USE = MessageType.ASSISTANT, MessageType.TOOL_USE
 _MAIN_LANE, _TOOL_LANE = Lane.MAIN, Lane.TOOL
-_NO_LINES: list[int] = []
-_NO_TYPES: list[MessageType] = []
 _SHARED: dict[tuple[MessageType, ...], tuple[MessageType, ...]] = {}
 """There are few of them, and many messages."""
 
@@ -41,7 +39,7 @@ class Draft:
         "number", "prompt", "rule", "taken", "taker", "types",
     )  # fmt: skip
 
-    def __init__(self, rule: Rule, line: int, lane: object, types: list[MessageType]) -> None:
+    def __init__(self, rule: Rule, line: int, lane: object, types: tuple[MessageType, ...]) -> None:
         self.rule = rule
         self.first = line
         """The line that began it, and by which messages are in order."""
@@ -65,11 +63,6 @@ class Draft:
         """The answer that it was handed to."""
         self.number: int | None = None
         """Which message it is."""
-
-    def empty(self) -> None:
-        """Let go of what its message was made of; what is folded may belong to one behind it."""
-        self.gathered, self.gathered_types = _NO_LINES, _NO_TYPES
-        self.lines, self.types = self.gathered, self.gathered_types
 
     def find_shown(self) -> Draft:
         """Return the draft that is shown in its place."""
@@ -106,7 +99,8 @@ class Board:
         self.rules: list[Rule] = []
         self.drafts: list[Draft] = []
         """In file order; one that has lost all its lines is none."""
-        self.draft_of: dict[int, Draft] = {}
+        self.draft_of: list[Draft | None] = []
+        """The one that each line is in."""
         self.folds: list[tuple[int, int]] = []
         """Lines that are folded into the message of another line, and were not put there yet."""
         self.grown: list[Draft] = []
@@ -124,11 +118,13 @@ class Board:
 
     def grow(self) -> None:
         """Make room for the lines that came."""
-        self.rules += [Rule.SYSTEM] * (len(self.lines) - len(self.rules))
+        missing = len(self.lines) - len(self.rules)
+        self.rules += [Rule.SYSTEM] * missing
+        self.draft_of += [None] * missing
 
     def start(self, index: int, rule: Rule, lane: object, types: list[MessageType]) -> Draft:
         """Begin a message with a line."""
-        draft = Draft(rule, index, lane, types)
+        draft = Draft(rule, index, lane, _share(types))
         self.rules[index] = rule
         self.drafts.append(draft)
         self.draft_of[index] = draft
@@ -141,7 +137,10 @@ class Board:
         self.rules[index] = Rule.PART
         self.draft_of[index] = draft
         draft.gathered.append(index)
-        draft.gathered_types += types
+        is_alone = draft.types is draft.gathered_types
+        draft.gathered_types = _share((*draft.gathered_types, *types))
+        if is_alone:
+            draft.types = draft.gathered_types
         self.grown.append(draft)
 
     def abort(self, draft: Draft) -> None:
@@ -165,10 +164,10 @@ class Board:
     def settle_folds(self) -> None:
         """Put what was folded where it belongs; what belongs to something hidden is hidden with it."""
         for index, home in self.folds:
-            draft = self.draft_of.get(home)
+            draft = self.draft_of[home]
             if draft is None:
                 self.rules[index] = self.rules[home]
-            elif index not in self.draft_of:
+            elif self.draft_of[index] is None:
                 self.draft_of[index] = draft
                 if draft.folded is None:
                     draft.folded = []
@@ -181,7 +180,7 @@ class Board:
         lines = self.lines
         first, at = lines[draft.lines[0]], lines[draft.lines[-1]]
         answer = draft.rule is _ANSWER
-        types = tuple(draft.types)
+        types = draft.types
         if len(types) > 1:
             types = tuple(dict.fromkeys(types))
             if _ASSISTANT in types:  # an answer that says something is more than its calls
@@ -197,7 +196,7 @@ class Board:
             index=number,
             rule=_LONE_THINKING if draft.is_lone else draft.rule,
             role=role,
-            types=_SHARED.setdefault(types, types),
+            types=_share(types),
             lane=lane,
             agent_id=agent if type(agent) is str else None,
             lines=tuple([lines[index] for index in draft.lines]),
@@ -206,6 +205,11 @@ class Board:
             prompt=draft.prompt,
             aborted=draft.aborted,
         )
+
+
+def _share(types: Iterable[MessageType]) -> tuple[MessageType, ...]:
+    found = tuple(types)
+    return _SHARED.setdefault(found, found)
 
 
 def lane_of(line: Line) -> object:

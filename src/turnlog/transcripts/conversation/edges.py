@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 
 from turnlog.transcripts.conversation.message import Message
@@ -27,8 +28,10 @@ class Edges:
     ) -> None:
         """Take the line that each line follows, whether any follows one further down, and the messages."""
         self.parents: list[int | None] = []
-        self.children: dict[int, list[int]] = {}
-        """Of those that have any, in file order."""
+        self._child = array("q")
+        """The first message that follows each, or `_NOWHERE`."""
+        self._others: dict[int, list[int]] = {}
+        """Further ones, in file order: most messages have none."""
         self.nearest: list[int | None] = []
         """The message of each line, or for a line without one the message that it follows."""
         self._above: list[int | None] = []
@@ -57,14 +60,26 @@ class Edges:
         steady = steady and not any(map(is_forward, new, self.parents[message:]))
         if not message and (not steady or self._order is not None):
             cut_circles(self.parents)
+        self._child.extend(_NOWHERE for _ in new)
         for own, parent in zip(new, self.parents[message:], strict=True):
-            if parent is not None:
-                self.children.setdefault(parent, []).append(own)
+            if parent is not None and self._child[parent] == _NOWHERE:
+                self._child[parent] = own
+            elif parent is not None:
+                self._others.setdefault(parent, []).append(own)
         return steady
+
+    def list_children(self, message: int) -> list[int]:
+        """Return the messages that follow one, in file order."""
+        return [self._child[message], *self._others.get(message, ())] if self.has_children(message) else []
+
+    def has_children(self, message: int) -> bool:
+        """Tell whether any message follows one."""
+        return self._child[message] != _NOWHERE
 
     def finish(self) -> None:
         """Let go of all but the parents: nothing comes any more."""
-        self.children.clear()
+        self._others.clear()
+        del self._child[:]
         self.nearest.clear()
         self._above.clear()
         self._givers.clear()
@@ -77,21 +92,26 @@ class Edges:
         for own in range(len(self.parents) - 1, message - 1, -1):
             parent = self.parents.pop()
             if parent is not None and parent < message:
-                children = self.children[parent]
-                children.pop()
-                if not children:
-                    del self.children[parent]
-            steady = steady and not any(child < message for child in self.children.pop(own, ()))
-        del self._begun[message:], self._givers[message:]
+                others = self._others.get(parent)
+                if others is None:
+                    self._child[parent] = _NOWHERE
+                else:
+                    others.pop()
+                    if not others:
+                        del self._others[parent]
+            steady = steady and not any(child < message for child in self.list_children(own))
+            self._others.pop(own, None)
+        del self._begun[message:], self._givers[message:], self._child[message:]
         return steady
 
     def _link_lines(self, order: Iterable[int]) -> None:
         """Find the message at or above each line."""
         nearest, above, begun = self.nearest, self._above, self._begun
-        lineage, placements = self._lineage, self._placements
+        lineage, placements, messages = self._lineage, self._placements, self._messages
         for index in order:
             parent, placement = lineage[index], placements[index]
-            own = placement.message
+            # Each number is kept once, however many lines are below it.
+            own = None if placement.message is None else messages[placement.message].index
             over = above[index] = None if parent is None else nearest[parent]
             if own is None:
                 nearest[index] = over

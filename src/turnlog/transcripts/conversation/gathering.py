@@ -65,7 +65,8 @@ class Gathering:
         """The uuids of lines that others replace."""
         self.is_entangled = False
         """Whether what becomes of a line depends on the queue as it is when the file ends."""
-        self._answers: dict[tuple[object, str], Draft] = {}
+        self._answers: dict[object, dict[str, Draft]] = {}
+        """By lane and `message.id`."""
         self._last_answer: dict[object, Draft] = {}
         self._last_command: dict[object, Draft] = {}
 
@@ -130,7 +131,7 @@ class Gathering:
             self.board.start(index, Rule.RAN_COMMAND, lane, types)
             return
         identity = entry.message.id
-        draft = self._answers.get((lane, identity)) if type(identity) is str else None
+        draft = self._answers.get(lane, {}).get(identity) if type(identity) is str else None
         if type(getattr(entry, "supersedes_uuids", None)) is tuple:
             self.superseded += entry.supersedes_uuids
         if draft is None:
@@ -142,7 +143,7 @@ class Gathering:
                 return
             draft = self.board.start(index, _ANSWER, lane, types)
             if type(identity) is str:
-                self._answers[lane, identity] = draft
+                self._answers.setdefault(lane, {})[identity] = draft
         else:
             self.board.join(index, draft, types)
         self._last_answer[lane] = draft
@@ -234,7 +235,7 @@ class Gathering:
             self._last_answer.pop(lane, None)
 
     def _abort(self, lane: object, identity: object) -> None:
-        named = self._answers.get((lane, identity)) if isinstance(identity, str) else None
+        named = self._answers.get(lane, {}).get(identity) if isinstance(identity, str) else None
         answer = named or self._last_answer.get(lane)
         if answer is not None:
             self.board.abort(answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import overload
 
 from turnlog.transcripts.conversation.placements import Placement, Rule
@@ -18,9 +18,9 @@ _NONE = -1
 class PackedPlacements(Sequence[Placement]):
     """Placements that do not change any more; each is made when it is asked for."""
 
-    def __init__(self, placements: Sequence[Placement]) -> None:
-        self._rules = array("B", [_NUMBERS[each.rule] for each in placements])
-        self._messages = array("q", [_NONE if each.message is None else each.message for each in placements])
+    def __init__(self, rules: Iterable[Rule], messages: Iterable[int | None]) -> None:
+        self._rules = array("B", map(_NUMBERS.__getitem__, rules))
+        self._messages = array("q", (_NONE if each is None else each for each in messages))
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -45,7 +45,7 @@ class QueueSettler:
         low = min(low, board.find_place(min(changed)))
         board.drafts[low:] = [draft for draft in board.drafts[low:] if draft.first not in changed]
         for at in sorted(changed):
-            board.draft_of.pop(at, None)
+            board.draft_of[at] = None
             board.rules[at] = Rule.QUEUE
             if at in wanted:
                 prompt, rule = wanted[at]
@@ -140,9 +140,10 @@ def settle_superseded(board: Board, superseded: Iterable[str], index: LineIndex)
     """Hide what other lines say that they replace."""
     for uuid in superseded:
         at = index.look_for(uuid)
-        draft = None if at is None else board.draft_of.pop(at, None)
+        draft = None if at is None else board.draft_of[at]
         if draft is None or at is None:
             continue
+        board.draft_of[at] = None
         board.rules[at] = Rule.SUPERSEDED
         draft.is_cut = True
         if at in draft.gathered:

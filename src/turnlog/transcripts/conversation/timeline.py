@@ -75,9 +75,10 @@ class TimelineBuilder:
         self._thinking = ThinkingSettler(self._board)
 
     def extend(self, calls: Iterable[int] = (), *, is_last: bool = False) -> Stretch | None:
-        """Take the lines that came, and the calls that are new or changed with them; if this `is_last`, all.
+        """Take the lines that came, and the calls that are new or changed with them.
 
-        Return what is new; None if that cannot be told, and all has to be built anew.
+        Return what is new; None if that cannot be told, and all has to be built anew. If this `is_last`, it
+        takes less memory, and nothing may come behind it.
         """
         board, gathering = self._board, self._gathering
         start, drafts = len(self.placements), len(board.drafts)
@@ -91,7 +92,11 @@ class TimelineBuilder:
         gathering.superseded.clear()
         low = self._thinking.settle(low)
         board.settle_folds()
-        first = self._build_messages(low, is_last=is_last)
+        if is_last:
+            del gathering  # all drafts are in it
+            self._build_last()
+            return Stretch(0, 0)
+        first = self._build_messages(low)
         touched = self._build_touched(first, calls) if first else frozenset()
         moved = self._list_moved(low) if start else []
         self._place((*moved, *range(start, len(board.rules))))
@@ -99,19 +104,28 @@ class TimelineBuilder:
         board.touched.clear()
         return Stretch(first, min((start, *moved)), touched, tuple(moved))
 
-    def finish(self) -> None:
-        """Let go of all but messages and placements: nothing comes any more."""
-        self.placements, self._places = PackedPlacements(self.placements), []
-        board = self._board = Board(())
-        self._gathering = Gathering(board, self._calls, self._index)
-        self._queue = QueueSettler(board, self._gathering.queue)
-        self._thinking = ThinkingSettler(board)
+    def _build_last(self) -> None:
+        """Build all messages, and let go of each draft as it is built: nothing comes any more."""
+        board = self._board
+        for number, draft in enumerate(draft for draft in board.drafts if draft.lines):
+            draft.number = number
+        shown = (None if draft is None else draft.find_shown().number for draft in board.draft_of)
+        self.placements = PackedPlacements(board.rules, shown)
+        self._board = Board(())
+        self._gathering = Gathering(self._board, self._calls, self._index)
+        self._queue = QueueSettler(self._board, self._gathering.queue)
+        self._thinking = ThinkingSettler(self._board)
+        drafts = board.drafts
+        drafts.reverse()
+        for others in (board.draft_of, board.grown, board.touched):
+            others.clear()
+        while drafts:
+            draft = drafts.pop()
+            if draft.number is not None and draft.lines:
+                self.messages.append(board.build_message(draft, draft.number, self._calls))
 
-    def _build_messages(self, low: int, *, is_last: bool) -> int:
-        """Build the messages of all drafts from one on anew; return the number of the first.
-
-        Of drafts that are the last, only what lines need is left.
-        """
+    def _build_messages(self, low: int) -> int:
+        """Build the messages of all drafts from one on anew; return the number of the first."""
         board, calls, messages = self._board, self._calls, self.messages
         before = (board.drafts[at] for at in range(low - 1, -1, -1))
         first = next((draft.number + 1 for draft in before if draft.lines and draft.number is not None), 0)
@@ -120,8 +134,6 @@ class TimelineBuilder:
             if draft.lines:
                 draft.number = len(messages)
                 messages.append(board.build_message(draft, draft.number, calls))
-            if is_last:
-                draft.empty()
         return first
 
     def _build_touched(self, first: int, calls: Iterable[int]) -> frozenset[int]:
@@ -135,7 +147,7 @@ class TimelineBuilder:
 
     def _list_callers(self, calls: Iterable[int]) -> list[Draft]:
         lines = (self._index.find(self._calls.calls[position].place.line) for position in calls)
-        drafts = (None if line is None else self._board.draft_of.get(line) for line in lines)
+        drafts = (None if line is None else self._board.draft_of[line] for line in lines)
         return [draft for draft in drafts if draft is not None]
 
     def _list_moved(self, low: int) -> list[int]:
@@ -150,7 +162,7 @@ class TimelineBuilder:
         placements, rules, draft_of = self._places, self._board.rules, self._board.draft_of
         placements += [_UNSHOWN[Rule.SYSTEM]] * (len(rules) - len(placements))
         for index in lines:
-            draft = draft_of.get(index)
+            draft = draft_of[index]
             if draft is None:
                 placements[index] = _UNSHOWN[rules[index]]
                 continue

@@ -123,7 +123,9 @@ class TreeBuilder:
         parents = self.edges.parents
         return Tree(
             parents=tuple(parents),
-            children={index: tuple(found) for index, found in self.edges.children.items()},
+            children={
+                own: tuple(found) for own in range(len(parents)) if (found := self.edges.list_children(own))
+            },
             roots=tuple([index for index, parent in enumerate(parents) if parent is None]),
             branches=self._list_branches(),
             branch_of=tuple(self.branch_of),
@@ -136,14 +138,13 @@ class TreeBuilder:
     def finish(self) -> None:
         """Let go of all but parents, branches and the way."""
         self.edges.finish()
-        self.way.finish()
         self._forks = Forks((), self.edges)
 
     def _list_branches(self) -> tuple[Branch, ...]:
         members: list[list[int]] = [[] for _ in self._branches.origins]
         for message, branch in enumerate(self.branch_of):
             members[branch].append(message)
-        active = self.way.places.keys() if self.way.is_active else frozenset[int]()
+        active = frozenset(self.way.path) if self.way.is_active else frozenset[int]()
         return tuple(
             Branch(number, parent, fork, tuple(members[number]), not active.isdisjoint(members[number]))
             for number, (parent, fork) in enumerate(self._branches.origins)

@@ -135,7 +135,7 @@ def _build_index(path: str, size: int, modified_ns: int, inode: int) -> Mapping[
     spots: list[tuple[int, int, str | None]] = []
     for line in _read_stored(path):
         at = -1 if line.at is None else line.at.offset
-        spots.append((at, len(line.raw), _told_session(line)))
+        spots.append((at, line.length, _told_session(line)))
     names = dict.fromkeys(session for _, _, session in spots if session is not None)
     if len(names) < 2:
         return {}

@@ -9,7 +9,9 @@ the bytes arrive, and reading a growing file gives the lines that reading it at 
 
 - an object is a line as soon as it is whole and is JSON, with a newline behind it or not;
 - what is not an object is one broken line up to the newline; without a newline it waits, as the `Tail`;
-- a line that opens an object and ends in `{`, `[` or `,` goes on in the next, unless that one starts anew.
+- a line that opens an object and ends in `{`, `[` or `,` goes on in the next, unless that one starts anew;
+- of an object of over 16 MB (`codec.LONGEST`), or a broken line, the first bytes and the last few are held, and
+  the others only counted: it ends where its brackets do, whatever is between them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from turnlog.messages import Dialect, Line, Position, decode
+from turnlog.messages import Dialect, Line, Position, codec, decode
 
 __all__ = ["LineSplitter", "Tail"]
 
@@ -27,6 +29,8 @@ _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\0"
 _BLANKS = re.compile(rb"[ \t\r\0]*+")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}"]', re.DOTALL)
+_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{}]', re.DOTALL)
+_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+("?)', re.DOTALL)
 _OPENERS = (b"{", b"[", b",")
 _GOES_ON = b'"{}[],:-0123456789tfn'
 _LARGEST_BLOCK = 64 << 20
@@ -63,54 +67,82 @@ class LineSplitter:
         self._mode = _Mode.ARRAY if in_array else _Mode.LINES
         self._at = start  # where the line begins that `_open` holds a part of
         self._open: list[bytes] = []
+        self._held = 0  # how long that is
         self._block: list[bytes] = []  # the lines of an object that goes on
         self._block_at = start
         self._block_size = 0
         self._depth = 0
+        self._long: _LongText | None = None
 
     def feed(self, chunk: bytes) -> list[Line]:
         """Take the next bytes, and return the lines that are whole now."""
+        lines: list[Line] = []
+        if self._long is not None:
+            chunk = self._take_long(self._long, chunk, lines)
+            if self._long is not None:
+                return lines
         pieces = chunk.split(b"\n")
         self._open.append(pieces[0])
-        if len(pieces) == 1:
-            return []
-        pieces[0] = b"".join(self._open)
-        self._open = [pieces.pop()]
-        return self._whole_lines(pieces)
+        if len(pieces) > 1:
+            pieces[0] = b"".join(self._open)
+            self._open = [pieces.pop()]
+            self._take_whole(pieces, lines)
+            self._held = 0
+        self._held += len(self._open[-1])
+        if self._held > codec.LONGEST:
+            self._shorten(lines)
+        return lines
 
     def finish(self) -> list[Line]:
         """Return what is whole though no newline follows; the rest is the `tail`."""
         text = b"".join(self._open)
         self._open = []
         lines: list[Line] = []
-        self._take_any(text, False, lines)
+        if self._long is not None:
+            self.tail = Tail(self._at, self._long.size)
+        else:
+            self._take_any(text, False, lines)
         return lines
 
-    @property
-    def held(self) -> int:
-        """How many bytes wait for the end of their line, if that is one like most."""
-        return sum(map(len, self._open)) if self._is_plain() else 0
+    def _shorten(self, lines: list[Line]) -> None:
+        """Give out what is whole of much that is held; of what begins behind it, hold no more than its head."""
+        text = b"".join(self._open)
+        if self._block:
+            self._give(self._take_block(b""), self._at, lines)
+        at, _ = self._take_objects(text, 0, False, lines)
+        self._at += at
+        self._open, self._held = [text[at:]], len(text) - at
+        if self._held > codec.LONGEST:
+            self._open, self._held = [], 0
+            self._long = _LongText()
+            self._take_long(self._long, text[at:], lines)
 
-    def take_held(self) -> list[bytes]:
-        """Hand over what is `held`: whoever takes it tells with `skip` what became of it, or feeds it again."""
-        held, self._open = self._open, []
-        return held
+    def _take_long(self, long: _LongText, chunk: bytes, lines: list[Line]) -> bytes:
+        """Go on with a long object or a long broken line, and return what is behind its end."""
+        newline = chunk.find(b"\n")
+        text = chunk if newline < 0 else chunk[:newline]
+        end = long.add(text)
+        if end is not None:
+            line = long.decode(Position(self.source, self._at))
+            if line.dialect is not _UNKNOWN:
+                self._long = None
+                self._give(line, self._at + long.size, lines)
+                self._at += long.size
+                return chunk[end:]
+            long.is_object = False
+            long.add(text[end:])
+        if newline < 0:
+            return b""
+        self._long = None
+        end_at = self._at + long.size + 1
+        self._give(long.decode(Position(self.source, self._at)), end_at, lines)
+        self._at = end_at
+        return chunk[newline + 1 :]
 
-    def skip(self, size: int, consumed: int) -> None:
-        """Note that somebody else read a line of `size` bytes, with its newline; `consumed` are done."""
-        self._consume(self._at + consumed)
-        self._at += size
-
-    @property
-    def next_at(self) -> int:
-        """Where the next line begins."""
-        return self._at
-
-    def _whole_lines(self, pieces: list[bytes]) -> list[Line]:
-        lines: list[Line] = []
-        source, at, plain = self.source, self._at, self._is_plain()
+    def _take_whole(self, pieces: list[bytes], lines: list[Line]) -> None:
+        source, at, plain, longest = self.source, self._at, self._is_plain(), codec.LONGEST
         for text in pieces:
-            if plain and text[:1] == b"{":
+            if plain and text[:1] == b"{" and len(text) <= longest:
                 line = decode(text.rstrip(_BLANK), at=Position(source, at))
                 if line.dialect is not _UNKNOWN:
                     lines.append(line)
@@ -125,7 +157,6 @@ class LineSplitter:
         self._at = at
         if plain:
             self._consume(at)
-        return lines
 
     def _is_plain(self) -> bool:
         return self._mode is _Mode.LINES and not self._block
@@ -141,7 +172,10 @@ class LineSplitter:
         self._consume(end)
 
     def _decode(self, raw: bytes, offset: int) -> Line:
-        return decode(raw, at=Position(self.source, offset))
+        at = Position(self.source, offset)
+        if len(raw) <= codec.LONGEST:
+            return decode(raw, at=at)
+        return codec.decode_long(raw[: codec.LONGEST], raw[-codec.END :], len(raw), at)
 
     def _take_any(self, text: bytes, whole: bool, lines: list[Line]) -> None:
         if self._block:
@@ -150,31 +184,37 @@ class LineSplitter:
             self._take(text, 0, whole, lines)
 
     def _take(self, text: bytes, at: int, whole: bool, lines: list[Line]) -> None:
-        """Give out the objects of a text without newlines, from `at` on; `whole` if a newline follows it."""
-        while True:
-            at = self._skip(text, at, whole)
-            if at == len(text):
-                return
-            end, depth = _find_end(text, at, 0) if text[at] == ord("{") else (None, _BROKEN)
-            if end is None:
-                break
-            line = self._decode(text[at:end], self._at + at)
-            if line.dialect is _UNKNOWN:
-                break
-            self._give(line, self._at + end, lines)
-            at = end
+        """Give out what is in a text without newlines, from `at` on; `whole` if a newline follows it."""
+        at, depth = self._take_objects(text, at, whole, lines)
+        if at == len(text):
+            return
         if not whole:
             self.tail = Tail(self._at + at, len(text) - at)
-        elif depth > 0 and text.rstrip(_BLANK).endswith(_OPENERS):
+        elif depth > 0 and len(text) - at <= codec.LONGEST and text.rstrip(_BLANK).endswith(_OPENERS):
             self._block_at, self._block_size = self._at + at, 0
             self._hold(text[at:], depth)
         else:
             broken = self._decode(text[at:].rstrip(_BLANK), self._at + at)
             self._give(broken, self._at + len(text) + 1, lines)
 
+    def _take_objects(self, text: bytes, at: int, whole: bool, lines: list[Line]) -> tuple[int, int]:
+        """Give out the objects from `at` on; return where something else begins, and how deep that is open."""
+        while True:
+            at = self._skip(text, at, whole)
+            if at == len(text):
+                return at, _BROKEN
+            end, depth = _find_end(text, at, 0) if text[at] == ord("{") else (None, _BROKEN)
+            if end is None:
+                return at, depth
+            line = self._decode(text[at:end], self._at + at)
+            if line.dialect is _UNKNOWN:
+                return at, _BROKEN
+            self._give(line, self._at + end, lines)
+            at = end
+
     def _take_more(self, text: bytes, whole: bool, lines: list[Line]) -> None:
         """Go on with an object that began on a line before."""
-        if _starts_anew(text) or self._block_size > _LARGEST_BLOCK:
+        if _starts_anew(text) or self._block_size > _LARGEST_BLOCK or len(text) > codec.LONGEST:
             self._give(self._take_block(b""), self._at, lines)
             self._take(text, 0, whole, lines)
             return
@@ -218,6 +258,58 @@ class LineSplitter:
             else:
                 return at
             at += 1
+
+
+class _LongText:
+    """An object, or a broken line, of which only so much is held as it is read for."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.is_object = True
+        """Whether it may yet be one."""
+        self._head = self._end = self._behind = self._escape = b""
+        self._blanks = self._depth = 0
+        self._in_text = False
+
+    def add(self, text: bytes) -> int | None:
+        """Take the next bytes; return where in them the object ends, if it does: those behind are not taken."""
+        if not self.size:
+            self.is_object = text[:1] == b"{"
+        end = self._find_end(text) if self.is_object else None
+        text = text[:end]
+        self.size += len(text)
+        self._head += text[: codec.LONGEST - len(self._head)]
+        bare = text.rstrip(_BLANK)
+        if bare:
+            self._end, self._behind = (self._end + self._behind + bare)[-codec.END :], b""
+            self._blanks = 0
+        self._blanks += len(text) - len(bare)
+        self._behind = (self._behind + text[len(bare) :])[-codec.END :]
+        return end
+
+    def decode(self, at: Position) -> Line:
+        """Return the line that it is, without blanks behind it."""
+        length = self.size - self._blanks
+        if length <= codec.LONGEST:
+            return decode(self._head[:length], at=at)
+        return codec.decode_long(self._head, self._end, length, at)
+
+    def _find_end(self, text: bytes) -> int | None:
+        data, self._escape = self._escape + text, b""
+        at, before = 0, len(data) - len(text)
+        if self._in_text and (rest := _REST.match(data)) is not None:
+            at, self._in_text = rest.end(), not rest[1]
+        for token in () if self._in_text else _BRACKETS.finditer(data, at):
+            sign = token[0][:1]
+            at, self._in_text = token.end(), sign == b'"' and not token[1]
+            self._depth += (sign in b"{[") - (sign in b"}]")
+            if self._depth == 0:
+                return at - before
+            if self._in_text:
+                break
+        if self._in_text:
+            self._escape = data[at:]
+        return None
 
 
 def _skip_blanks(text: bytes, at: int) -> int:

@@ -70,11 +70,11 @@ class _BlockText(Struct):
 def find_tool(line: Line) -> ToolDocument | None:
     """Return what is to be known of a tool message; None for any other line, and for one without a place."""
     kind = find_stored_type(line)
-    if kind is None or kind not in _PARTS or line.at is None:
+    if kind is None or kind not in _PARTS or line.at is None or line.unread:
         return None
     document = ToolDocument(
         at=line.at,
-        size=len(line.raw),
+        size=line.length,
         kind=kind,
         uuid=Place(line, 0).uuid,
         parent=find_parent(line),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from turnlog.messages import Line, Position, decode
+from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.calls.call import Call
@@ -29,10 +30,15 @@ _UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
 
 def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
     """Return lines of a chapter as they are typed, by their numbers; raises `KeyError` as `read_raw` does."""
-    return {
-        number: decode(data, at=Position(chapter.source, chapter.get_line(number).offset))
-        for number, data in chapter.read_raw(numbers).items()
-    }
+    found: dict[int, Line] = {}
+    for number, data in chapter.read_raw(numbers).items():
+        line = chapter.get_line(number)
+        at = Position(chapter.source, line.offset)
+        if line.length > LONGEST:
+            found[number] = decode_long(data[:LONGEST], data[-END:], line.length, at)
+        else:
+            found[number] = decode(data, at=at)
+    return found
 
 
 def build_message(

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
+from turnlog.messages.codec import END
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.turns import Turn
@@ -93,7 +94,11 @@ class MemoryReader:
         """Return bytes of a file, by offset and length; raises `KeyError` for what is not a line there."""
         file = self._files[source]
         if not file.raw:
-            file.raw |= {line.at.offset: line.raw for line in file.lines if line.at is not None}
+            for line in file.lines:
+                if line.at is not None:
+                    file.raw[line.at.offset] = line.raw
+                    if line.unread:
+                        file.raw[line.at.offset + line.length - END] = line.raw[-END:]
         return [file.raw[offset][:length] for offset, length in spans]
 
     def count_outline(self, kind: str) -> int:

@@ -26,7 +26,7 @@ prompt of more than 512 characters, its beginning and its end count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
@@ -151,13 +151,13 @@ class SummaryFold:
         self,
         folder: str = "",
         *,
-        usage: UsageFold | UsageBook | None = None,
-        calls: CallBuilder | Sequence[Call] | CallTally | None = None,
+        usage: UsageFold | Callable[[], UsageBook] | None = None,
+        calls: CallBuilder | Sequence[Call] | Callable[[], CallTally] | None = None,
     ) -> None:
         """Begin with nothing; `folder` is the name of the project's folder.
 
-        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines. A
-        book has prices of its own, and is built with these.
+        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines. What
+        is called for a book or a tally is called when the summary is built; a book has prices of its own.
         """
         self._folder = folder
         self._own_usage = UsageFold() if usage is None else None
@@ -168,6 +168,8 @@ class SummaryFold:
         self._problems = 0
         self._uuids: set[str] = set()
         self._titles = TitleFold(self._uuids)
+        self._title: Title | None = None
+        """When nothing comes any more."""
         self._surroundings = Surroundings()
         self._tally = Tally()
         self._state = SessionStateFold()
@@ -195,6 +197,12 @@ class SummaryFold:
         if self._own_calls is not None:
             self._own_calls.add(line)
 
+    def finish(self) -> None:
+        """Let go of what tells lines and answers apart: nothing comes any more."""
+        self._title = self._titles.title
+        self._uuids.clear()
+        self._tally.finish()
+
     def build(self, prices: Prices | None = None, *, agent_count: int | None = None) -> Summary:
         """Return the summary of all lines so far, with costs if there are `prices`.
 
@@ -211,7 +219,7 @@ class SummaryFold:
             **asdict(self._state.build()),
             id=own,
             other_ids=tuple(each for each in ids if each != own),
-            title=self._titles.title,
+            title=self._title or self._titles.title,
             project=project,
             cwds=cwds,
             branches=around.list_values(Feature.BRANCH),
@@ -249,13 +257,13 @@ class SummaryFold:
 
     def _tally_calls(self) -> CallTally:
         calls = self._own_calls if self._calls is None else self._calls
-        if isinstance(calls, CallTally):
-            return calls
+        if callable(calls):
+            return calls()
         return CallTally(calls.build().calls if isinstance(calls, CallBuilder) else calls or ())
 
     def _open_book(self, prices: Prices | None) -> UsageBook:
         usage = self._own_usage if self._usage is None else self._usage
-        return usage if isinstance(usage, UsageBook) else UsageBook(usage or UsageFold(), prices)
+        return usage() if callable(usage) else UsageBook(usage or UsageFold(), prices)
 
     def _count(self, calls: CallTally, agents: int) -> Counts:
         tally = self._tally

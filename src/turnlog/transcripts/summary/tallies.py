@@ -65,6 +65,11 @@ class Tally:
         self._nameless = 0
         self._aborted: set[str] = set()
 
+    def finish(self) -> None:
+        """Let go of the names of answers: nothing comes any more."""
+        self._nameless += len(self._answers)
+        self._answers.clear()
+
     @property
     def answers(self) -> int:
         """How many answers there are."""

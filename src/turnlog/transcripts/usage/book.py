@@ -13,6 +13,7 @@ from turnlog.transcripts.usage.election import MessageUsage, Totals, build_messa
 from turnlog.transcripts.usage.fold import UsageFold
 from turnlog.transcripts.usage.ledger import Bill, Ledger, join_bills
 from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.sightings import name_answer
 
 __all__ = ["ModelTotals", "UsageBook"]
 
@@ -35,13 +36,17 @@ class UsageBook:
     def __init__(self, fold: UsageFold, prices: Prices | None = None) -> None:
         """Take what a fold has gathered; without `prices` nothing is priced."""
         self.fold = fold
-        self.messages: dict[str, MessageUsage] = {}
         self._prices = prices
         self._models: dict[str | None, Ledger] = {}
         self._firsts: dict[str | None, tuple[datetime, str]] = {}
         """The first answer of each model."""
         for name in fold.list_names():
-            self._settle(name)
+            self._settle(name, None)
+
+    def find(self, name: str) -> MessageUsage | None:
+        """Return what an answer used."""
+        seen = self.fold.list_seen(name)
+        return build_message(seen) if seen else None
 
     @property
     def totals(self) -> Totals:
@@ -55,11 +60,17 @@ class UsageBook:
 
     def add(self, lines: Iterable[Line]) -> frozenset[str]:
         """Take in further lines; return by what the answers are known that they tell of."""
-        found = {self.fold.add(line) for line in lines}
-        names = frozenset(name for name in found if name is not None)
+        before: dict[str, MessageUsage | None] = {}
+        names: set[str] = set()
+        for line in lines:
+            name = name_answer(line)
+            if name is not None and name not in before:
+                before[name] = self.find(name)
+            if self.fold.add(line) is not None and name is not None:
+                names.add(name)
         for name in names:
-            self._settle(name)
-        return names
+            self._settle(name, before[name])
+        return frozenset(names)
 
     def build_bill(self) -> Bill | None:
         """Return what it all cost; None without prices."""
@@ -77,12 +88,11 @@ class UsageBook:
     def _open(self) -> Ledger:
         return Ledger(lambda message: None) if self._prices is None else self._prices.open_ledger()
 
-    def _settle(self, name: str) -> None:
-        """Bring one answer up to date."""
-        old, new = self.messages.get(name), build_message(self.fold.list_seen(name))
+    def _settle(self, name: str, old: MessageUsage | None) -> None:
+        """Bring one answer up to date; `old` is what it was before."""
+        new = build_message(self.fold.list_seen(name))
         if old == new:
             return
-        self.messages[name] = new
         if old is not None:
             self._models[old.model].remove(old)
         if new.model not in self._models:
@@ -94,7 +104,7 @@ class UsageBook:
 
     def _find_first(self, model: str | None) -> None:
         """Look for the first answer of a model, as the one that was it is another now."""
-        found = (_order(message) for message in self.messages.values() if message.model == model)
+        found = (_order(message) for message in self.fold.list_messages() if message.model == model)
         first = min(found, default=None)
         if first is None:
             del self._firsts[model], self._models[model]

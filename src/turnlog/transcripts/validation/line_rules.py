@@ -88,6 +88,14 @@ _MISSING_FIELD = declare(
     warning=ALL,
 )
 
+_TOO_LONG = declare(
+    "line-too-long",
+    "",
+    "A line has at most 16 MB",
+    "Of a longer one, the first 16 MB are read and searched. All of its bytes are kept.",
+    warning=ALL,
+)
+
 LINE_RULES = (
     _MALFORMED,
     _GLUED,
@@ -99,6 +107,7 @@ LINE_RULES = (
     _UNKNOWN_VALUE,
     _WRONG_TYPE,
     _MISSING_FIELD,
+    _TOO_LONG,
 )
 
 _BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
@@ -111,6 +120,7 @@ _BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
         ProblemKind.UNKNOWN_VALUE: _UNKNOWN_VALUE,
         ProblemKind.WRONG_TYPE: _WRONG_TYPE,
         ProblemKind.MISSING_FIELD: _MISSING_FIELD,
+        ProblemKind.TOO_LONG: _TOO_LONG,
     }
 )
 
