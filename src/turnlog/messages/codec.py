@@ -36,7 +36,7 @@ from turnlog.messages.recovery import close_line, recover
 from turnlog.messages.salvage import REFUSALS
 from turnlog.messages.system import SystemNotice, SystemSubtype
 
-__all__ = ["Line", "Position", "decode", "decode_envelope", "encode"]
+__all__ = ["END", "LONGEST", "Line", "Position", "decode", "decode_envelope", "decode_long", "encode"]
 
 LONGEST = 16 << 20
 """How many bytes of a line are read, at most."""

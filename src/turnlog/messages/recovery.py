@@ -31,6 +31,8 @@ from turnlog.messages.spans import list_values
 from turnlog.messages.system import SystemNotice, SystemSubtype
 from turnlog.messages.text import original_offset, repair_text
 
+__all__ = ["Recovered", "close_line", "recover"]
+
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:"]', re.DOTALL)
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
 _HALF = re.compile(rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}|[\xc0-\xff][\x80-\xbf]{0,2})\Z")

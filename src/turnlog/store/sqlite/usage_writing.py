@@ -9,6 +9,7 @@ of an hour that it was or is in are added up again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -34,6 +35,8 @@ from turnlog.transcripts.usage.tokens import Terms, Tokens
 __all__ = ["UsageKeeper"]
 
 _MOST = (1 << 63) - 1
+_AT_ONCE = 20_000
+"""How many answers are elected at once, at most."""
 _ALL = 0
 """Stands for all sessions."""
 _FOR_ALL, _FOR_WHOLE, _FOR_OTHERS = 0, 1, 2
@@ -171,9 +174,15 @@ class UsageKeeper:
 
     def settle(self) -> None:
         """Elect anew what the transaction concerns, before its end."""
-        if not self._stale:
-            return
-        stale, self._stale = self._stale, {}
+        concerned: set[int] = set()
+        while self._stale:  # a part at a time: a long session has many
+            some = [*islice(self._stale, _AT_ONCE)]
+            concerned |= self._settle({message: self._stale.pop(message) for message in some})
+        if concerned:
+            self._count_versions(concerned)
+
+    def _settle(self, stale: dict[str, dict[int, list[_Said]]]) -> set[int]:
+        """Elect some answers anew; return the sessions of which others have changed."""
         kept, homes = self._list_kept(stale)
         self._read_others(stale, homes)
         owners = self._find_owners({session for said in stale.values() for session in said})
@@ -197,9 +206,9 @@ class UsageKeeper:
         self._insert(new)
         self._add_up({(each.group, _slot_of(each.time)) for each in gone}, new)
         self._drop_groups({each.group for each in gone})
-        self._count_versions(concerned)
         if new:
             self._record_prices()
+        return concerned
 
     def _insert(self, answers: Sequence[tuple[Any, ...]]) -> None:
         [(waiting,)] = self._connection.execute(f"SELECT count(*) FROM answers WHERE {IS_NEW}")

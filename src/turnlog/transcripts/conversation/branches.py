@@ -167,7 +167,7 @@ class Way:
     ) -> None:
         self.path: list[int] = []
         """From a root on."""
-        self._places = array("q")
+        self._places = array("i")
         """Of each message its place on the way; `_NOWHERE` if it is not on it."""
         self.is_active = False
         """Whether somebody speaks who is no sub-agent."""

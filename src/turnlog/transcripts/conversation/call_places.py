@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from turnlog.transcripts.calls.call import Call
@@ -17,8 +19,8 @@ class CallPlaces:
     def __init__(self, calls: Sequence[Call], index: LineIndex) -> None:
         """Take the calls that there are; more may come behind them, and those may change."""
         self.calls = calls
-        self.made: dict[int, tuple[int, ...]] = {}
-        """The calls that a line makes, by their own positions."""
+        self._lines = array("i")
+        """The line that makes each call; none is before that of the call before."""
         self.homes: dict[int, int] = {}
         """The line of the call that a line answers, or repeats."""
         self.by_id: dict[str, int] = {}
@@ -39,10 +41,10 @@ class CallPlaces:
             call = self.calls[position]
             at = self._index.find(call.place.line)
             if at is None:
-                continue
+                raise ValueError("a call is in none of the lines that it was found in")
             if position >= self._known:
                 self._known = position + 1
-                self.made[at] = (*self.made.get(at, ()), position)
+                self._lines.append(at)
                 if call.id is not None:
                     self.by_id[call.id] = at
                     late = late or call.id in self._awaited
@@ -54,7 +56,7 @@ class CallPlaces:
         return late
 
     def finish(self) -> None:
-        """Let go of all but which calls lines make."""
+        """Let go of all but which calls lines make: nothing comes any more."""
         for found in (self.homes, self.by_id, self._answers):
             found.clear()
 
@@ -67,8 +69,11 @@ class CallPlaces:
 
     def list_made(self, lines: Iterable[int]) -> list[Call]:
         """Return the calls that some lines make."""
-        made, calls = self.made, self.calls
-        return [calls[position] for line in lines for position in made.get(line, ())]
+        return [self.calls[position] for line in lines for position in self.find_made(line)]
+
+    def find_made(self, line: int) -> range:
+        """Return which calls a line makes."""
+        return range(bisect_left(self._lines, line), bisect_right(self._lines, line))
 
 
 def _list_places(call: Call) -> Iterator[Place]:

@@ -207,7 +207,6 @@ class Conversation:
 
         For conversations that are finished: nothing but lines may be asked for any more.
         """
-        self._places.made.clear()
         for number in messages:
             if (self.find_line(self._timeline.messages[number].lines[-1]) or 0) < line:
                 self._timeline.messages[number] = _RELEASED
@@ -223,12 +222,12 @@ class Conversation:
         if not message.calls:
             return []
         lines = (self._index.find(line) for line in message.lines)
-        return [position for line in lines if line is not None for position in self._places.made.get(line, ())]
+        return [position for line in lines if line is not None for position in self._places.find_made(line)]
 
     def find_position(self, call: Call) -> int | None:
         """Return which of the calls one is, by identity."""
         at = self._index.find(call.place.line)
-        made = () if at is None else self._places.made.get(at, ())
+        made = () if at is None else self._places.find_made(at)
         return next((position for position in made if self.live_calls[position] is call), None)
 
     def find_caller(self, call: Call) -> int | None:

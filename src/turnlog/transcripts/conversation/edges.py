@@ -28,7 +28,7 @@ class Edges:
     ) -> None:
         """Take the line that each line follows, whether any follows one further down, and the messages."""
         self.parents: list[int | None] = []
-        self._child = array("q")
+        self._child = array("i")
         """The first message that follows each, or `_NOWHERE`."""
         self._others: dict[int, list[int]] = {}
         """Further ones, in file order: most messages have none."""

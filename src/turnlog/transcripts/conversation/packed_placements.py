@@ -20,7 +20,7 @@ class PackedPlacements(Sequence[Placement]):
 
     def __init__(self, rules: Iterable[Rule], messages: Iterable[int | None]) -> None:
         self._rules = array("B", map(_NUMBERS.__getitem__, rules))
-        self._messages = array("q", (_NONE if each is None else each for each in messages))
+        self._messages = array("i", (_NONE if each is None else each for each in messages))
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -29,15 +29,21 @@ _UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
 
 
 def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
-    """Return lines of a chapter as they are typed, by their numbers; raises `KeyError` as `read_raw` does."""
-    found: dict[int, Line] = {}
-    for number, data in chapter.read_raw(numbers).items():
-        line = chapter.get_line(number)
-        at = Position(chapter.source, line.offset)
+    """Return lines of a chapter as they are typed, by their numbers; raises `KeyError` as `read_raw` does.
+
+    Of a line of over 16 MB, no more is read than it is typed by.
+    """
+    records = {number: chapter.get_line(number) for number in sorted(set(numbers))}
+    found = {
+        number: decode(data, at=Position(chapter.source, records[number].offset))
+        for number, data in chapter.read_raw(
+            each for each in records if records[each].length <= LONGEST
+        ).items()
+    }
+    for number, line in records.items():
         if line.length > LONGEST:
-            found[number] = decode_long(data[:LONGEST], data[-END:], line.length, at)
-        else:
-            found[number] = decode(data, at=at)
+            head, end = chapter.read_bytes([(line.offset, LONGEST), (line.offset + line.length - END, END)])
+            found[number] = decode_long(head, end, line.length, Position(chapter.source, line.offset))
     return found
 
 

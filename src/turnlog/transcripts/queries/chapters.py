@@ -12,7 +12,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from turnlog.messages.codec import END, LONGEST
 from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
 from turnlog.transcripts.segments import SEGMENT, BranchPart, Segment, SegmentHead
 
@@ -162,20 +161,14 @@ class Chapter:
         return sum(self.get_line(number).length for number in numbers)
 
     def read_raw(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return lines as they stand; raises `KeyError` for bytes that are no longer there.
+        """Return lines as they stand; raises `KeyError` for bytes that are no longer there."""
+        wanted = sorted(set(numbers))
+        read = self.read_bytes([(line.offset, line.length) for line in map(self.get_line, wanted)])
+        return dict(zip(wanted, read, strict=True))
 
-        Of a line of over 16 MB it is what `Line.raw` has: its head and its end.
-        """
-        spans: dict[tuple[int, int], int] = {}
-        for line in map(self.get_line, sorted(set(numbers))):
-            spans[line.offset, min(line.length, LONGEST)] = line.number
-            if line.length > LONGEST:
-                spans[line.offset + line.length - END, END] = line.number
-        read = self._reader.read_bytes(self.source, self.facts.generation, list(spans))
-        found: dict[int, bytes] = {}
-        for number, data in zip(spans.values(), read, strict=True):
-            found[number] = found[number] + data if number in found else data
-        return found
+    def read_bytes(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return bytes by offset and length; raises as `read_raw`."""
+        return self._reader.read_bytes(self.source, self.facts.generation, spans)
 
     # Messages
 
