@@ -8,7 +8,8 @@ import apsw
 
 from turnlog.store.search.packing import build_text
 from turnlog.store.search.reading import read_delivery
-from turnlog.store.sqlite.texts import HOOKS, write_texts
+from turnlog.store.search.text_rows import HOOKS
+from turnlog.store.sqlite.texts import write_texts
 
 __all__ = ["add_delivery_texts", "index_deliveries"]
 
