@@ -67,8 +67,8 @@ SELECT s.source, x.person, g.source, g.number, g.stamp FROM sources AS s
 JOIN segments AS g ON g.source = s.id LEFT JOIN access AS x ON x.session = s.session
 WHERE s.owner = ? AND g.calls > 0 ORDER BY s.source, g.number
 """
-IS_NEW = "id > ifnull((SELECT id FROM answers WHERE is_new = 0 ORDER BY id DESC LIMIT 1), 0)"
-"""Which answers are not in the index by messages yet: those behind all others."""
+IS_NEW = "id > ifnull((SELECT id FROM answers NOT INDEXED WHERE is_new = 0 ORDER BY id DESC LIMIT 1), 0)"
+"""Which answers are not in the index by messages yet: those behind all others, which is where it is looked."""
 ANSWERS_OF = f"""
 SELECT a.id FROM json_each(?1) AS m CROSS JOIN answers AS a
 ON substr(a.message_id, -10) = substr(m.value, -10) AND a.message_id = m.value AND a.is_new = 0
