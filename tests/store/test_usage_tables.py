@@ -19,6 +19,7 @@ from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import AnswerUse, find_known
 from turnlog.store.sqlite.store import SqliteStore
+from turnlog.store.sqlite.usage import ANSWERS_OF
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
 from turnlog.testing.builders import make_batch, make_key
@@ -241,3 +242,12 @@ def test_what_was_altered_is_found_named_and_mended(damage: str, told: str) -> N
 def change(path: Path, statement: str) -> None:
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(statement)
+
+
+def test_answers_are_found_without_looking_at_all_of_them() -> None:
+    with machine() as made:
+        made.say("local", "a", {".jsonl": [make_sighting(f"m{number}") for number in range(300)]})
+        with closing(apsw.Connection(str(made.path))) as connection:
+            rows = connection.execute(f"EXPLAIN QUERY PLAN {ANSWERS_OF}", ('["m1"]',))
+            plan = [str(row[3]) for row in rows]
+    assert not [step for step in plan if step.startswith("SCAN answers USING") or "TEMP B-TREE" in step], plan

@@ -18,7 +18,7 @@ from turnlog.store.sqlite import lease, restoring
 from turnlog.store.sqlite.backup import find_holding
 from turnlog.store.sqlite.checking import check_pages
 from turnlog.store.sqlite.connection import Options, flush_log, open_to_read, translate
-from turnlog.store.sqlite.opening import check_current
+from turnlog.store.sqlite.migrations import check_current
 from turnlog.store.sqlite.store import SqliteStore
 
 __all__ = [

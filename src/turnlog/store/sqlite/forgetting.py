@@ -17,11 +17,11 @@ import apsw
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.maintenance import Forgotten, Tombstone
+from turnlog.store.search.text_rows import HOOKS
 from turnlog.store.sqlite.people import list_own
-from turnlog.store.sqlite.texts import HOOKS, delete_some_texts, delete_texts
-from turnlog.store.sqlite.usage_writing import UsageKeeper
+from turnlog.store.sqlite.texts import delete_some_texts, delete_texts, purge_index
+from turnlog.store.sqlite.usage import UsageKeeper
 from turnlog.store.sqlite.values import pack_text, unpack_text
-from turnlog.store.sqlite.vocabulary import purge_index
 
 _KEY, _ID = "session-key", "session-id"
 _SMALL_FILE = 64 << 20

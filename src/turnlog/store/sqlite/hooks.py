@@ -11,8 +11,9 @@ import msgspec
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
 from turnlog.store.search.reading import read_delivery
+from turnlog.store.search.text_rows import HOOKS
 from turnlog.store.search.texts import build_text
-from turnlog.store.sqlite.texts import HOOKS, write_texts
+from turnlog.store.sqlite.texts import write_texts
 from turnlog.store.sqlite.values import pack_text, unpack_text
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
 

@@ -15,7 +15,7 @@ import apsw
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.leases import is_gone, name_holder, take_in_time
 from turnlog.store.sqlite.connection import Options, open_to_read, translate, writing
-from turnlog.store.sqlite.opening import check_current, open_migrated
+from turnlog.store.sqlite.migrations import check_current, open_migrated
 
 __all__ = ["Lease", "find_holder"]
 

@@ -13,48 +13,41 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.errors import NewerStoreError
-from turnlog.store.sqlite.chapter_schema import CHAPTER_TABLES
-from turnlog.store.sqlite.connection import APPLICATION_ID, writing
-from turnlog.store.sqlite.feed_schema import CHANGES, FEED_TABLE
+from turnlog.errors import NewerStoreError, OlderStoreError, StoreError
+from turnlog.store.sqlite.connection import (
+    APPLICATION_ID,
+    Options,
+    open_to_read,
+    open_to_write,
+    translate,
+    writing,
+)
 from turnlog.store.sqlite.hooks import RECENT_HOOKS, find_calls_of_hooks, index_deliveries
-from turnlog.store.sqlite.list_schema import LIST_TABLES, LISTED_COLUMNS, SERIES_COLUMN
-from turnlog.store.sqlite.mark_schema import MARK_TABLE
-from turnlog.store.sqlite.people_schema import PEOPLE_TABLES
-from turnlog.store.sqlite.schema import BACKUP_TABLE, FIRST_TABLES, HOOK_CALLS, HOOK_TABLES, NEWEST_BYTES
-from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
+from turnlog.store.sqlite.schema import (
+    BACKUP_TABLE,
+    CHANGES,
+    CHAPTER_TABLES,
+    DROP_SEARCH_TABLES,
+    FEED_TABLE,
+    FIRST_TABLES,
+    HOOK_CALLS,
+    HOOK_TABLES,
+    LIST_TABLES,
+    LISTED_COLUMNS,
+    MARK_TABLE,
+    NEW_ANSWERS,
+    NEWEST_BYTES,
+    PARENT_INDEX,
+    PEOPLE_TABLES,
+    SEARCH_TABLES,
+    SERIES_COLUMN,
+    SHARED_ANSWERS,
+    TIMELINE_COLUMNS,
+    USAGE_TABLES,
+    USAGE_VERSIONS,
+    WINDOW_INDEXES,
+)
 from turnlog.store.sqlite.segments import SEGMENT_TABLES
-from turnlog.store.sqlite.timeline_schema import TIMELINE_COLUMNS
-from turnlog.store.sqlite.usage_schema import NEW_ANSWERS, SHARED_ANSWERS, USAGE_TABLES, USAGE_VERSIONS
-from turnlog.store.sqlite.window_schema import PARENT_INDEX, WINDOW_INDEXES
-
-__all__ = [
-    "ADDITIVE",
-    "MIGRATIONS",
-    "Migration",
-    "add_series",
-    "check_known",
-    "create_backup_table",
-    "create_hook_tables",
-    "create_mark_table",
-    "create_search_tables",
-    "create_tables",
-    "count_usage_versions",
-    "create_usage_tables",
-    "group_by_chapter",
-    "index_recent_hooks",
-    "index_windows",
-    "keep_segments",
-    "link_hooks_to_calls",
-    "list_missing",
-    "migrate",
-    "name_feed",
-    "order_timeline",
-    "prepare_lists",
-    "separate_people",
-    "shorten_appends",
-    "shorten_parents",
-]
 
 Migration = Callable[[apsw.Connection], None]
 """A step; its name is what is recorded, so neither the name nor the step changes once it is released."""
@@ -258,3 +251,46 @@ def _list_applied(connection: apsw.Connection) -> dict[str, bool]:
     # Early files have no such column.
     rows = connection.execute("SELECT * FROM migrations")
     return {name: any(is_additive) for name, _, *is_additive in rows}
+
+
+def check_current(path: Path, options: Options) -> None:
+    """Raise `StoreError` if a database cannot be read: it is missing, or newer or older (`OlderStoreError`)."""
+    if _look(path, options):
+        raise OlderStoreError(f"The store {path} has an older version; `turnlog sync` updates it")
+
+
+def open_migrated(path: Path, options: Options) -> apsw.Connection:
+    """Open a database for writing, and bring its tables up to date; raises `StoreError`."""
+    if path.is_file():
+        # Opening for writing changes a file, and one of a newer program must stay as it is.
+        _look(path, options)
+    connection = open_to_write(path, options)
+    try:
+        with translate(path):
+            check_known(connection, path)
+            migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _look(path: Path, options: Options) -> list[str]:
+    """Return the migrations that are missing, without leaving a trace; raises `NewerStoreError`."""
+    try:
+        return _list_missing(path, options, traceless=True)
+    except NewerStoreError:
+        raise
+    except StoreError:
+        # Others may be writing just now: then there is a log, or will be, and a usual reader is safe.
+        return _list_missing(path, options, traceless=False)
+
+
+def _list_missing(path: Path, options: Options, *, traceless: bool) -> list[str]:
+    connection = open_to_read(path, options, traceless=traceless)
+    try:
+        with translate(path):
+            check_known(connection, path)
+            return list_missing(connection)
+    finally:
+        connection.close()

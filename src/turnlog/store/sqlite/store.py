@@ -46,18 +46,16 @@ from turnlog.store.sqlite.connection import (
 )
 from turnlog.store.sqlite.hooks import index_deliveries
 from turnlog.store.sqlite.marks import mark_sessions, undo_marks
-from turnlog.store.sqlite.opening import check_current, open_migrated
+from turnlog.store.sqlite.migrations import check_current, open_migrated
 from turnlog.store.sqlite.queries import Queries
+from turnlog.store.sqlite.schema import DROP_SEARCH_TABLES, SEARCH_TABLES
 from turnlog.store.sqlite.search import Searcher
-from turnlog.store.sqlite.search_schema import DROP_SEARCH_TABLES, SEARCH_TABLES
-from turnlog.store.sqlite.seen import SeenConnection
+from turnlog.store.sqlite.seen import SeenConnection, Viewing
 from turnlog.store.sqlite.segments import SegmentCache, SqliteSession
-from turnlog.store.sqlite.text_checks import WordSums, check_texts
+from turnlog.store.sqlite.texts import WordSums, check_texts
 from turnlog.store.sqlite.upkeep import Upkeep
-from turnlog.store.sqlite.usage_queries import SqliteUsage, find_answers, find_usage_version
-from turnlog.store.sqlite.usage_writing import UsageKeeper
+from turnlog.store.sqlite.usage import SqliteUsage, UsageKeeper, find_answers, find_usage_version
 from turnlog.store.sqlite.values import Numbers
-from turnlog.store.sqlite.viewing import Viewing
 from turnlog.store.sqlite.writing import write_batch
 from turnlog.store.usage.recounting import RecountedUsage, recount_answers
 from turnlog.store.usage.source import UsageSource

@@ -17,7 +17,6 @@ from turnlog.store.sqlite.archive import repair_frames
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
 from turnlog.store.sqlite.checking import list_flaws
 from turnlog.store.sqlite.connection import flush_log, translate
-from turnlog.store.sqlite.feed_schema import renew_epoch
 from turnlog.store.sqlite.forgetting import (
     bury,
     count_forgotten,
@@ -29,10 +28,11 @@ from turnlog.store.sqlite.forgetting import (
 )
 from turnlog.store.sqlite.hooks import add_deliveries, count_deliveries, list_deliveries, list_hook_sessions
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.rewriting import rewrite_session
-from turnlog.store.sqlite.usage_writing import UsageKeeper
+from turnlog.store.sqlite.schema import renew_epoch
+from turnlog.store.sqlite.texts import settle
+from turnlog.store.sqlite.usage import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
-from turnlog.store.sqlite.vocabulary import settle
+from turnlog.store.sqlite.writing import rewrite_session
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 
 __all__ = ["Upkeep"]
