@@ -15,6 +15,7 @@ from turnlog.export.formats import Format, render_session
 from turnlog.ingest.pipeline import sync
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.queries.memory import query
 
 CONFIG = (
     {"type": "user", "uuid": "m1", "message": "Create a script"},
@@ -63,7 +64,8 @@ def show(path: Path, *options: str) -> str:
 
 def export(path: Path, form: Format = Format.MARKDOWN) -> str:
     """Return a session as a file of this form."""
-    return b"".join(render_session(read(path), form)).decode()
+    session = read(path)
+    return b"".join(render_session(query(session), session.summary, form)).decode()
 
 
 @contextmanager

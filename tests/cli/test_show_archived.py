@@ -54,6 +54,21 @@ def test_a_document_names_the_files_that_were(env: dict[str, str]) -> None:
         assert document[part] == original[part]
 
 
+def test_what_is_wrong_in_small_files_is_told_by_their_paths(tmp_path: Path) -> None:
+    folder = tmp_path / "claude" / "projects" / "-home-ada-tea"
+    shutil.copytree(TOUR, folder)
+    meta = next(folder.rglob("agent-*.meta.json"), None) or folder / TEA / "subagents" / "agent-x1.meta.json"
+    meta.parent.mkdir(parents=True, exist_ok=True)
+    meta.write_text('{"agentType": 7')
+    env = {"TURNLOG_HOME": str(tmp_path / "home"), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "TZ": "UTC"}
+    assert invoke("sync", env=env).exit_code == 0
+    archived, original = (
+        json.loads(invoke("show", what, "--json", env=env).stdout) for what in ("0b5c", folder / FILE.name)
+    )
+    assert str(meta) in {problem["source"] for problem in archived["problems"]}
+    assert archived["problems"] == original["problems"]
+
+
 def test_raw_bytes_are_escaped_on_a_terminal(env: dict[str, str]) -> None:
     shown = show_in_terminal("show", "0b5c", "--raw", "--no-pager", env=env)
     assert shown.status == 0

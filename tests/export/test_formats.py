@@ -17,6 +17,7 @@ from turnlog.errors import SelectionError
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import Redactor
 from turnlog.export.selection import Selection
+from turnlog.transcripts.queries.memory import query
 
 SECRETS = list_secrets()
 _ALL = Selection()
@@ -32,7 +33,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _render(path: Path, form: Format, *, redact: bool = True, selection: Selection = _ALL) -> str:
-    pieces = render_session(read(path), form, selection=selection, redactor=Redactor() if redact else None)
+    session = read(path)
+    redactor = Redactor() if redact else None
+    pieces = render_session(query(session), session.summary, form, selection=selection, redactor=redactor)
     return b"".join(pieces).decode()
 
 
@@ -84,7 +87,8 @@ def test_documents_have_the_names_of_the_spec(planted: Path) -> None:
 
 
 def test_documents_may_have_the_names_of_the_api(planted: Path) -> None:
-    pieces = render_session(read(planted), Format.JSON, camel=False)
+    session = read(planted)
+    pieces = render_session(query(session), session.summary, Format.JSON, camel=False)
     first = json.loads(b"".join(pieces))[0]
     assert {"uuid", "message_uuid", "parent_uuid", "parent_uuid_alias", "session_id", "created_at"} <= set(
         first

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from session_records import list_messages
-from turnlog.ingest.archived import load_session
 from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.pipeline import SyncReport, sync
@@ -23,6 +22,7 @@ from turnlog.store.opening import open_store
 from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts import locate_path, locate_sessions
 from turnlog.transcripts.files.captures import CaptureKind, name_capture, split_capture
+from turnlog.transcripts.queries.threads import open_main
 
 ID = "11111111-2222-4333-8444-555555555555"
 FOLDER = "-home-ada-tea"
@@ -96,12 +96,8 @@ class Place:
         known = self.session
         assert check_session(self.store, LOCAL, known).disagreements == ()
         assert self.store.list_flaws(LOCAL) == []
-        return [
-            text
-            for message in load_session(self.store, LOCAL, known.key).messages
-            for text in (message.text,)
-            if text
-        ]
+        with self.store.open_session(LOCAL, known.key) as session:
+            return [message.text for message in open_main(session).read() if message.text]
 
     def count_hits(self, word: str) -> int:
         return len(self.store.search(LOCAL, parse_query(word)).hits)

@@ -16,7 +16,7 @@ from real_program.captured import ASKED, MIRRORED, PIPED, UNATTENDED
 from real_program.recordings import make_once, run_apart
 from turnlog import Session, read
 from turnlog.config import Settings
-from turnlog.ingest.archived import load_session
+from turnlog.export.raw import export_raw
 from turnlog.ingest.repair import check_session
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
@@ -56,10 +56,13 @@ def find(store: CaredStore, session_id: str) -> KnownSession:
     return found
 
 
-def load(store: CaredStore, session_id: str) -> Session:
+def load(store: CaredStore, session_id: str, folder: Path) -> Session:
+    """Return a session as its files say it, which are given back into a folder."""
     known = find(store, session_id)
     assert check_session(store, LOCAL, known).disagreements == ()
-    return load_session(store, LOCAL, known.key)
+    export_raw(store, LOCAL, known, folder)
+    [path] = folder.rglob(f"{session_id}.jsonl")
+    return read(path)
 
 
 def list_said(session: Session) -> list[str]:
@@ -71,11 +74,11 @@ def describe(call: Call) -> tuple[str | None, str, str]:
 
 
 def test_a_session_that_was_mirrored_is_resumed_from_the_archive(
-    folder: Path, store: CaredStore, told: Any
+    folder: Path, store: CaredStore, told: Any, tmp_path: Path
 ) -> None:
     assert [names[-1] for names in told["mirrored"]] == ["ResultMessage", "ResultMessage"]
     assert not any(folder.glob(f"config/projects/*/{MIRRORED}.jsonl"))
-    session = load(store, MIRRORED)
+    session = load(store, MIRRORED, tmp_path)
     assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["Read both files.", "Send an agent."]
     assert list_said(session) == ["I read both.", "Alpha and beta.", "It is back."]
     assert [describe(call)[2] for call in session.calls] == ["resolved"] * 3
@@ -97,11 +100,13 @@ def test_the_sdk_finds_what_was_archived(folder: Path) -> None:
     assert own == [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def test_what_the_stream_the_hooks_and_the_file_of_a_run_say_agrees(folder: Path, store: CaredStore) -> None:
+def test_what_the_stream_the_hooks_and_the_file_of_a_run_say_agrees(
+    folder: Path, store: CaredStore, tmp_path: Path
+) -> None:
     known = find(store, PIPED)
     kinds = {source.kind for source in known.sources}
     assert {SourceKind.TRANSCRIPT, SourceKind.CAPTURE} <= kinds
-    whole = load(store, PIPED)
+    whole = load(store, PIPED, tmp_path)
     streamed = read(folder / "stream-0.jsonl")
     told = [decode(path.read_bytes().strip()).entry for path in (folder / "hooks").iterdir()]
     assert list_said(whole) == list_said(streamed) == ["I read both.", "Alpha and beta."]
@@ -127,20 +132,22 @@ def test_every_line_that_was_captured_is_of_a_known_type(folder: Path) -> None:
     assert [name for name, problems in found.items() if problems] == []
 
 
-def test_nothing_is_allowed_where_nobody_is_asked(store: CaredStore, told: Any) -> None:
+def test_nothing_is_allowed_where_nobody_is_asked(store: CaredStore, told: Any, tmp_path: Path) -> None:
     done = told["unattended"]
     assert (done["status"], done["made"], done["err"]) == (0, False, "")
     assert "Nobody can be asked" in done["out"]
-    [call] = load(store, UNATTENDED).calls
+    [call] = load(store, UNATTENDED, tmp_path).calls
     assert call.state.value in ("failed", "rejected")
 
 
-def test_a_conversation_at_a_terminal_is_shown_asked_for_and_kept(store: CaredStore, told: Any) -> None:
+def test_a_conversation_at_a_terminal_is_shown_asked_for_and_kept(
+    store: CaredStore, told: Any, tmp_path: Path
+) -> None:
     done = told["asked"]
     assert (done["status"], done["made"]) == (0, True)
     assert "command: echo made > made.txt" in done["out"]
     assert "✓ Bash echo made > made.txt" in done["out"]
-    session = load(store, ASKED)
+    session = load(store, ASKED, tmp_path)
     assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["Make a file."]
     assert session.summary.models == ("claude-haiku-4-5",)
     kept = {Path(each.path).name: each for each in find(store, ASKED).sources}[f"{ASKED}.stream.jsonl"]

@@ -28,6 +28,7 @@ from turnlog.transcripts import (
     read_lines,
     validate,
 )
+from turnlog.transcripts.queries.memory import query
 from turnlog.transcripts.validation.rules import Severity
 
 TRANSCRIPTS = sorted(path for path in (DATA / "transcripts").rglob("*.json*") if ".meta." not in path.name)
@@ -127,7 +128,8 @@ def write(path: Path, documents: list[dict[str, Any]]) -> Path:
 
 def export(path: Path, *, camel: bool = True, session: str | None = None) -> list[dict[str, Any]]:
     read = turnlog.read(path, session=session)
-    found: list[dict[str, Any]] = json.loads(b"".join(render_session(read, Format.JSON, camel=camel)))
+    pieces = render_session(query(read), read.summary, Format.JSON, camel=camel)
+    found: list[dict[str, Any]] = json.loads(b"".join(pieces))
     return found
 
 

@@ -21,7 +21,7 @@ from turnlog.store.interface import AnswerUse, find_known
 from turnlog.store.sqlite.store import SqliteStore
 from turnlog.store.sqlite.usage import ANSWERS_OF
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
-from turnlog.store.usage.recounting import RecountedUsage, list_differences, unpack_sighting
+from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.row_builders import make_session_row
 from turnlog.transcripts.usage.charges import Charger
@@ -62,7 +62,7 @@ class Machine:
                     home = Home(make_key(session), f"/work/{session}", f"Session {session}", machine="here")
                     homes[source] = home
                     for row in rows:
-                        fold.add_sighting(unpack_sighting(source, row))
+                        fold.add_sighting(row.unpack(source))
         charger = Charger()
         return merge_cells(
             build_cell(message, charger, homes[message.source]) for message in fold.list_messages()

@@ -6,16 +6,19 @@ of their conversation. Inputs of calls are the JSON that stands in the file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
+from turnlog.cli.excerpts import Excerpt
 from turnlog.cli.files import path_text
-from turnlog.transcripts.agents.agent import Agent, AgentLink
-from turnlog.transcripts.agents.places import build_conversation
+from turnlog.cli.shown import Shown
+from turnlog.instants import from_microseconds
+from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
@@ -23,25 +26,25 @@ from turnlog.transcripts.calls.touched import Touched
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.conversation.tree import Branch, Tree
-from turnlog.transcripts.conversation.turns import Turn
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.categories import Category, MessageType, Role
-from turnlog.transcripts.session import LineProblem, Session
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import (
+    MessageTree,
+    Thread,
+    build_tree,
+    find_start,
+    list_turn_uses,
+    open_agent,
+    open_main,
+    read_agent_prompt,
+    read_prompts,
+)
+from turnlog.transcripts.records import MessageRecord
+from turnlog.transcripts.sources import LineProblem
 from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.fold import Totals
-
-__all__ = [
-    "AgentItem",
-    "CallItem",
-    "MessageItem",
-    "ProblemItem",
-    "SessionDocument",
-    "TreeItem",
-    "TurnItem",
-    "build_document",
-    "build_excerpt_document",
-]
+from turnlog.transcripts.usage.election import Totals
+from turnlog.transcripts.usage.pricing import Prices
 
 
 class CallItem(Struct, frozen=True, gc=False):
@@ -101,16 +104,6 @@ class TurnItem(Struct, frozen=True, gc=False):
     cost_usd: Decimal
 
 
-class TreeItem(Struct, frozen=True, gc=False):
-    """Which message follows which."""
-
-    roots: tuple[int, ...]
-    parents: tuple[int | None, ...]
-    forks: dict[int, tuple[int, ...]]
-    branches: tuple[Branch, ...]
-    active: tuple[int, ...]
-
-
 class AgentItem(Struct, frozen=True, gc=False):
     """A sub-agent and its conversation."""
 
@@ -149,56 +142,63 @@ class SessionDocument(Struct, frozen=True, gc=False):
     summary: Summary
     messages: tuple[MessageItem, ...] | UnsetType = UNSET
     compactions: tuple[Compaction, ...] | UnsetType = UNSET
-    tree: TreeItem | UnsetType = UNSET
+    tree: MessageTree | UnsetType = UNSET
     turns: tuple[TurnItem, ...] | UnsetType = UNSET
     agents: tuple[AgentItem, ...] | UnsetType = UNSET
     problems: tuple[ProblemItem, ...] | UnsetType = UNSET
 
 
 def build_document(
-    session: Session, view: Literal["conversation", "tree", "turns", "agents", "raw"]
+    session: SessionRecords,
+    shown: Shown,
+    view: Literal["conversation", "tree", "turns", "agents", "raw"],
+    excerpt: Excerpt | None = None,
 ) -> SessionDocument:
-    """Return all of a session, or only its tree, its turns or its agents."""
-    everything = view == "conversation"
-    summary = session.summary
+    """Return all of a session, or only its tree, its turns, its agents or an excerpt."""
+    everything = view == "conversation" and excerpt is None
+    summary, main = shown.read_summary(), open_main(session)
+    messages: tuple[MessageItem, ...] | UnsetType = UNSET
+    if excerpt is not None:
+        messages = _list_messages(excerpt.thread, excerpt.records)
+    elif everything:
+        messages = _list_messages(main)
     return SessionDocument(
-        path=path_text(session.path or ""),
+        path=shown.path,
         id=summary.id,
         project=summary.project,
         title=None if summary.title is None else summary.title.text,
         summary=summary,
-        messages=_list_messages(session.messages, session.tree) if everything else UNSET,
-        compactions=session.compactions if everything else UNSET,
-        tree=_build_tree(session.tree) if everything or view == "tree" else UNSET,
-        turns=tuple(map(_build_turn, session.turns)) if everything or view == "turns" else UNSET,
-        agents=tuple(map(_build_agent, session.agents)) if everything or view == "agents" else UNSET,
-        problems=tuple(map(_build_problem, session.problems)) if everything else UNSET,
+        messages=messages,
+        compactions=main.compactions if everything else UNSET,
+        tree=build_tree(main) if everything or view == "tree" else UNSET,
+        turns=tuple(_list_turns(session)) if everything or view == "turns" else UNSET,
+        agents=tuple(_list_agents(session)) if everything or view == "agents" else UNSET,
+        problems=tuple(map(_build_problem, shown.list_problems(session))) if everything else UNSET,
     )
 
 
-def build_excerpt_document(session: Session, messages: Sequence[Message], tree: Tree) -> SessionDocument:
-    """Return a session with nothing but some messages of one of its conversations."""
-    summary = session.summary
-    return SessionDocument(
-        path=path_text(session.path or ""),
-        id=summary.id,
-        project=summary.project,
-        title=None if summary.title is None else summary.title.text,
-        summary=summary,
-        messages=_list_messages(messages, tree),
-    )
+def _list_messages(thread: Thread, records: Sequence[MessageRecord] | None = None) -> tuple[MessageItem, ...]:
+    """Return messages, known by their places in their conversation."""
+    places = thread.list_places()
+    rows = thread.list_records() if records is None else records
+    found = tuple(_build_message(message, *places[message.index]) for message in thread.read(rows))
+    if thread.rest is None or records is not None:
+        return found
+    branches = len({item.branch for item in found})
+    return (*found, *(_shift(item, len(found), branches) for item in _list_messages(thread.rest)))
 
 
-def _list_messages(messages: Sequence[Message], tree: Tree) -> tuple[MessageItem, ...]:
-    return tuple(_build_message(message, tree) for message in messages)
+def _shift(item: MessageItem, places: int, branches: int) -> MessageItem:
+    parent = None if item.parent is None else item.parent + places
+    return replace(item, index=item.index + places, parent=parent, branch=item.branch + branches)
 
 
-def _build_message(message: Message, tree: Tree) -> MessageItem:
+def _build_message(message: Message, index: int, parent: int | None, branch: int) -> MessageItem:
     return MessageItem(
-        index=message.index,
+        index=index,
         id=message.id,
-        parent=tree.parents[message.index],
-        branch=tree.branch_of[message.index],
+        parent=parent,
+        branch=branch,
         rule=message.rule,
         role=message.role,
         types=message.types,
@@ -235,43 +235,43 @@ def _build_call(call: Call) -> CallItem:
     )
 
 
-def _build_turn(turn: Turn) -> TurnItem:
-    return TurnItem(
-        index=turn.index,
-        prompt=turn.prompt.text,
-        started=turn.started,
-        duration_s=None if turn.duration is None else turn.duration.total_seconds(),
-        messages=tuple(message.index for message in turn.messages),
-        calls=len(turn.calls),
-        agents=turn.agents,
-        files=turn.files,
-        totals=turn.totals,
-        cost_usd=turn.cost,
-    )
+def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
+    prices = Prices()
+    for turn, prompt in zip(list_turn_uses(session), read_prompts(session), strict=True):
+        record, bill = turn.record, prices.build_bill(turn.usage)
+        yield TurnItem(
+            index=record.index,
+            prompt=prompt,
+            started=None if record.started is None else from_microseconds(record.started),
+            duration_s=None if record.duration_ms is None else record.duration_ms / 1000,
+            messages=turn.messages,
+            calls=record.calls,
+            agents=turn.agents,
+            files=turn.files,
+            totals=bill.totals,
+            cost_usd=bill.cost,
+        )
 
 
-def _build_tree(tree: Tree) -> TreeItem:
-    return TreeItem(tree.roots, tree.parents, dict(tree.forks), tree.branches, tree.active)
-
-
-def _build_agent(agent: Agent) -> AgentItem:
-    conversation = build_conversation(agent)
-    return AgentItem(
-        id=agent.id,
-        type=agent.type,
-        description=agent.description,
-        prompt=agent.prompt,
-        state=agent.state,
-        depth=agent.depth,
-        parent_id=agent.parent_id,
-        call_id=None if agent.call is None else agent.call.id,
-        linked_by=agent.linked_by,
-        run_id=agent.run_id,
-        background=agent.background,
-        inline=agent.inline,
-        path=None if agent.path is None else path_text(agent.path),
-        messages=_list_messages(conversation.messages, conversation.tree),
-    )
+def _list_agents(session: SessionRecords) -> Iterator[AgentItem]:
+    for agent in session.list_agents():
+        started, file = find_start(session, agent), session.find_chapter(agent.file)
+        yield AgentItem(
+            id=agent.id,
+            type=agent.type,
+            description=agent.description,
+            prompt=read_agent_prompt(session, agent),
+            state=AgentState(agent.state),
+            depth=agent.depth,
+            parent_id=agent.parent_id,
+            call_id=None if started is None else started[1].id,
+            linked_by=None if agent.linked_by is None else AgentLink(agent.linked_by),
+            run_id=agent.run_id,
+            background=agent.background,
+            inline=agent.inline,
+            path=None if agent.file is None or file is None else path_text(file.facts.path),
+            messages=_list_messages(open_agent(session, agent)),
+        )
 
 
 def _build_problem(found: LineProblem) -> ProblemItem:

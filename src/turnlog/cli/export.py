@@ -217,15 +217,17 @@ class _Writer:
         sys.stdout.buffer.flush()
 
     def _render(self, shown: Shown, redactor: Redactor | None) -> Iterator[bytes]:
-        return render_session(
-            shown.read(),
-            self._form,
-            selection=self._selection,
-            redactor=redactor,
-            name=shown.marks.name,
-            camel=self._camel,
-            shared=shown.list_shared() if self._form is Format.JSON else (),
-        )
+        with shown.open() as session:
+            yield from render_session(
+                session,
+                shown.read_summary(),
+                self._form,
+                selection=self._selection,
+                redactor=redactor,
+                name=shown.marks.name,
+                camel=self._camel,
+                shared=shown.list_shared() if self._form is Format.JSON else (),
+            )
 
 
 def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 import click
+from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
 from turnlog.cli.completing import complete_sessions_or_files
-from turnlog.cli.documents import SessionDocument, build_document, build_excerpt_document
+from turnlog.cli.documents import build_document
 from turnlog.cli.excerpts import Excerpt, find_excerpt, render_excerpt
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.options import color_option, json_option, pager_option
@@ -24,18 +25,18 @@ from turnlog.cli.rendering.messages import Detail
 from turnlog.cli.rendering.sessions import marks_text
 from turnlog.cli.rendering.tree import render_tree
 from turnlog.cli.rendering.turns import render_turns
-from turnlog.cli.show_capture import load_captures, render_captures
 from turnlog.cli.shown import Shown, open_shown
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.messages import Dialect
 from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
-from turnlog.transcripts.agents.places import AgentPlaces
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.session import Session
+from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import AgentPlaces, list_abandoned, open_main
 
-__all__ = ["command"]
+_UNKNOWN = "unknown"
 
 _View = Literal["conversation", "tree", "turns", "agents", "raw"]
 
@@ -113,30 +114,25 @@ def command(
         if view == "raw":
             _print_raw(shown, output)
             return
-        with waiting(f"Reading {shown.name}"):
-            found = shown.read()
-            _require_content(shown.name, found)
-            excerpt = None if message is None else find_excerpt(found, message, agent, context)
-            document = _build_document(found, view, excerpt) if as_json else None
-        if document is not None:
-            output.print_json(document)
-        else:
-            detail = Detail(thinking, full, found.project)
-            output.print(_render(found, shown, view, detail, excerpt))
+        with shown.open() as found:
+            with waiting(f"Reading {shown.name}"):
+                _require_content(shown.name, found)
+                excerpt = None if message is None else find_excerpt(found, message, agent, context)
+                document = build_document(found, shown, view, excerpt) if as_json else None
+            if document is not None:
+                output.print_json(document)
+            else:
+                output.print(_render(found, shown, view, Detail(thinking, full), excerpt))
 
 
 def _print_captures(what: str, settings: Settings, output: Output, as_json: bool) -> None:
+    from turnlog.cli.show_capture import load_captures, render_captures
+
     found = load_captures(what, settings)
     if as_json:
         output.print_json([file for file, _ in found])
     else:
         output.print(render_captures(found))
-
-
-def _build_document(session: Session, view: _View, excerpt: Excerpt | None) -> SessionDocument:
-    if excerpt is None:
-        return build_document(session, view)
-    return build_excerpt_document(session, excerpt.messages, excerpt.tree)
 
 
 def _choose(flags: dict[_View, bool]) -> _View:
@@ -167,38 +163,46 @@ def _print_raw(shown: Shown, output: Output) -> None:
         output.print_bytes(shown.read_bytes())
 
 
-def _require_content(name: str, session: Session) -> None:
-    lines = session.lines or tuple(line for agent in session.agents for line in agent.lines)
+def _require_content(name: str, session: SessionRecords) -> None:
+    main = session.main
+    chapters = session.chapters if main is None or not main.count_lines else (main,)
+    lines = [line.type for chapter in chapters for line in chapter.list_lines(0, 1)]
     if not lines:
         raise NothingFoundError(f"{name}: no lines")
-    if all(line.dialect is Dialect.UNKNOWN for line in lines):
-        reason = lines[0].problems[0] if lines[0].problems else "unknown"
+    if any(line.type != _UNKNOWN for chapter in chapters for line in chapter.list_lines()):
+        return
+    decoded = [
+        line for chapter in chapters for line in decode_lines(chapter, range(chapter.count_lines)).values()
+    ]
+    if all(line.dialect is Dialect.UNKNOWN for line in decoded):
+        reason = decoded[0].problems[0] if decoded[0].problems else "unknown"
         raise NothingFoundError(f"{name}: none of its lines are recognised; the first one: {reason}")
 
 
 def _render(
-    session: Session, shown: Shown, view: _View, detail: Detail, excerpt: Excerpt | None
+    session: SessionRecords, shown: Shown, view: _View, detail: Detail, excerpt: Excerpt | None
 ) -> Iterator[RenderableType | Row]:
-    summary = session.summary
-    agents = session.agents
+    summary = shown.read_summary()
+    detail = replace(detail, project=summary.project)
+    agents = session.list_agents()
     yield from _render_marks(shown.marks)
     if shown.original is not None:
         yield Text(f"started as a copy of session {clean(shown.original)}", "dim")
     if shown.person is not None:
         shared = "shared with the team" if shown.visibility is Visibility.TEAM else "private"
         yield Text(f"{clean(shown.person)}'s, {shared}", "dim")
-    problems = len(session.problems)
-    yield from render_header(summary, len(session.turns), len(agents), problems, shown.argument)
+    problems = shown.count_problems()
+    yield from render_header(summary, session.count_turns(), len(agents), problems, shown.argument)
     if excerpt is not None:
         yield from render_excerpt(excerpt, detail)
         return
     match view:
         case "tree":
-            yield from render_tree(session.tree, session.messages)
+            yield from render_tree(open_main(session))
         case "turns":
-            yield from render_turns(session.turns)
+            yield from render_turns(session)
         case "agents":
-            yield from render_agents(agents, session.prices) if agents else [Text("no agents")]
+            yield from render_agents(session, agents) if agents else [Text("no agents")]
         case _:
             yield from _render_conversation(session, detail)
 
@@ -213,19 +217,18 @@ def _render_marks(marks: Marks) -> Iterator[Text]:
         yield Text(clean(marks.note), "yellow")
 
 
-def _render_conversation(session: Session, detail: Detail) -> Iterator[Row]:
-    places = AgentPlaces(session.agents, session.workflows)
-    left = [branch for branch in session.tree.branches if branch.fork is not None and not branch.active]
-    remarks = {branch.messages[0]: "an abandoned branch" for branch in left}
-    main = Nested(
-        Text(), places.list_main(session.messages), session.compactions, remarks, session.conversation.notes
-    )
+def _render_conversation(session: SessionRecords, detail: Detail) -> Iterator[Row]:
+    thread, places = open_main(session), AgentPlaces(session)
+    remarks = dict.fromkeys(list_abandoned(session), "an abandoned branch")
+    shown = filter(places.is_main, thread.list_records())
 
     def find_nested(call: Call) -> Iterator[Nested]:
-        return map(nest, places.take_started(call))
+        return (nest(session, agent) for agent in places.take_started(call))
 
-    yield from render_conversation(main, find_nested, detail)
-    for nested in map(nest, places.take_left()):
+    yield from render_conversation(
+        Nested(Text(), thread, thread.compactions, shown, remarks), find_nested, detail
+    )
+    for nested in (nest(session, agent) for agent in places.take_left()):
         yield Row(Text())
         yield Row(Text.assemble(nested.title, ("  without a call", "dim")))
         yield from render_conversation(nested, find_nested, detail)

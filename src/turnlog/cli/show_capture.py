@@ -21,13 +21,13 @@ from turnlog.cli.rendering.figures import money_text, plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
-from turnlog.ingest.archived import read_source
 from turnlog.ingest.capture.sources import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
 from turnlog.messages.sdk.assemble import AssembledMessage
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSource
+from turnlog.store.interface import Archive, KnownSource
+from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.usage.fold import find_reported_cost
 
 __all__ = ["CapturedFile", "CapturedLine", "CutOff", "load_captures", "render_captures"]
@@ -69,10 +69,16 @@ def load_captures(what: str, settings: Settings) -> list[tuple[CapturedFile, lis
     with open_for(settings) as store:
         _, known = find_session(store, what)
         meant = [source for source in known.sources if is_capture(source)]
-        found = [(source, read_source(store.archive, LOCAL, source)) for source in meant]
+        found = [(source, _read_lines(store.archive, source)) for source in meant]
     if not found:
         raise NothingFoundError("nothing was captured of this session; Claude Code's files have everything")
     return [(_describe(source, lines), lines) for source, lines in found]
+
+
+def _read_lines(archive: Archive, source: KnownSource) -> list[Line]:
+    splitter = LineSplitter(source.path)
+    pieces = archive.read_all(LOCAL, source.source, source.generation)
+    return [*(line for piece in pieces for line in splitter.feed(piece)), *splitter.finish()]
 
 
 def _describe(source: KnownSource, lines: list[Line]) -> CapturedFile:

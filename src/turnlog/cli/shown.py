@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,29 +17,37 @@ from turnlog.cli.raw_lines import read_bytes
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.ingest.archived import find_transcript, load_session
-from turnlog.ingest.copies import list_shared
+from turnlog.ingest.archived import find_transcript, list_problems, read_summary
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.lists import StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.records import LineSplitter
-from turnlog.transcripts.session import Session, read
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.sources import LineProblem
+from turnlog.transcripts.summary.fold import Summary
 
-__all__ = ["Shown", "is_file_name", "open_shown"]
+if TYPE_CHECKING:
+    from turnlog.transcripts.session import Session
 
 _MOST_NAMED = 10
 
 
-class Shown(Struct, frozen=True):
+class Shown(Struct, frozen=True, kw_only=True):
     """A session to show."""
 
     name: str
     argument: str
     """What it was asked for by."""
-    read: Callable[[], Session]
+    path: str
+    """Where its transcript is, or was."""
+    open: Callable[[], AbstractContextManager[SessionRecords]]
+    read_summary: Callable[[], Summary]
+    list_problems: Callable[[SessionRecords], Sequence[LineProblem]]
+    count_problems: Callable[[], int]
     read_bytes: Callable[[], Iterable[bytes]]
     """Of its transcript."""
     marks: Marks = Marks()
@@ -55,14 +65,14 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
     """Yield what is meant: standard input, a file or one `session` of those in it, else an archived session."""
     if what == STDIN:
         data = b"".join(read_stdin())
-        yield Shown(STDIN_NAME, what, lambda: _read_session(data), lambda: (data,))
+        yield _show_file(STDIN_NAME, what, "", lambda: _read_session(data), lambda: (data,))
         return
     path = Path(what)
     if is_file_name(what):
         require_file(path)
         named = _choose_dumped(path, session)
         name = path_text(path) if named is None else named
-        yield Shown(name, what, lambda: read(path, session=named), lambda: read_bytes(path))
+        yield _show_file(name, what, path_text(path), lambda: _read_file(path, named), lambda: read_bytes(path))
         return
     if session is not None:
         raise MisuseError(f"--session selects a session in a file with several, and {what} is not a file")
@@ -78,17 +88,41 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
                 raise MisuseError(f"{what} is a folder, and no archived session begins with it") from None
             raise
         name = stored.marks.name or stored.row.session_id or stored.key
+        main = find_transcript(known)
         yield Shown(
-            name,
-            what,
-            lambda: load_session(store, LOCAL, stored.key),
-            lambda: _read_bytes(store, known),
-            stored.marks,
-            _name_original(store, stored.copied_from),
-            stored.person,
-            stored.visibility,
-            lambda: list_shared(store, LOCAL, stored),
+            name=name,
+            argument=what,
+            path="" if main is None else path_text(main.path),
+            open=lambda: store.open_session(LOCAL, stored.key),
+            read_summary=lambda: read_summary(store, LOCAL, stored),
+            list_problems=lambda session: list_problems(store, LOCAL, known, session),
+            count_problems=lambda: stored.row.problems,
+            read_bytes=lambda: _read_bytes(store, known),
+            marks=stored.marks,
+            original=_name_original(store, stored.copied_from),
+            person=stored.person,
+            visibility=stored.visibility,
+            list_shared=lambda: _list_shared(store, stored),
         )
+
+
+def _show_file(
+    name: str, what: str, path: str, load: Callable[[], Session], read_bytes: Callable[[], Iterable[bytes]]
+) -> Shown:
+    """Return a session that is not archived; it is read when somebody asks about it, and once."""
+    from turnlog.transcripts.queries.memory import query
+
+    read_once = cache(load)
+    return Shown(
+        name=name,
+        argument=what,
+        path=path,
+        open=lambda: nullcontext(query(read_once())),
+        read_summary=lambda: read_once().summary,
+        list_problems=lambda _: read_once().problems,
+        count_problems=lambda: len(read_once().problems),
+        read_bytes=read_bytes,
+    )
 
 
 def _choose_dumped(path: Path, session: str | None) -> str | None:
@@ -108,6 +142,12 @@ def _choose_dumped(path: Path, session: str | None) -> str | None:
     raise NothingFoundError(f"there is no session {session}: {there}")
 
 
+def _list_shared(store: Store, stored: StoredSession) -> Collection[str]:
+    from turnlog.ingest.copies import list_shared
+
+    return list_shared(store, LOCAL, stored)
+
+
 def _name_original(store: Store, key: str | None) -> str | None:
     """Return what a session is called; None if it is not there any more."""
     found = [] if key is None else store.find_sessions(LOCAL, key)
@@ -121,7 +161,15 @@ def is_file_name(what: str) -> bool:
     return os.path.lexists(what) and not os.path.isdir(what)
 
 
+def _read_file(path: Path, session: str | None) -> Session:
+    from turnlog.transcripts.session import read
+
+    return read(path, session=session)
+
+
 def _read_session(data: bytes) -> Session:
+    from turnlog.transcripts.session import Session
+
     splitter = LineSplitter(STDIN_NAME)
     return Session((*splitter.feed(data), *splitter.finish()))
 

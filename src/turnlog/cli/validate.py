@@ -89,8 +89,12 @@ def command(
     unread = bool(found.obstacles) or len(reports) < len(found.paths) + (_STDIN in names)
     for name in given:
         if not _is_path(name):
-            with open_shown(str(name), settings) as shown, waiting(f"Reading {shown.name}"):
-                reports += validate_session(shown.name, shown.read(), threshold)
+            with (
+                open_shown(str(name), settings) as shown,
+                waiting(f"Reading {shown.name}"),
+                shown.open() as session,
+            ):
+                reports += validate_session(shown.name, session, threshold)
     report = build_report(reports)
     if as_json:
         output.print_json(report)

@@ -12,7 +12,8 @@ from turnlog.cli.files import STDIN_NAME, path_text, read_stdin
 from turnlog.messages import Dialect, Line
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.records import LineSplitter, Tail
-from turnlog.transcripts.session import Session
+from turnlog.transcripts.queries.bodies import decode_all
+from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.validation import Finding, Severity, Validator
 
 __all__ = [
@@ -85,12 +86,12 @@ def validate_stdin(threshold: Severity) -> FileReport:
     return _validate(STDIN_NAME, read(), lambda: splitter.tail, threshold)
 
 
-def validate_session(name: str, session: Session, threshold: Severity) -> Iterator[FileReport]:
+def validate_session(name: str, session: SessionRecords, threshold: Severity) -> Iterator[FileReport]:
     """Yield what breaks a rule in the transcript of a session, and in each file of its sub-agents."""
-    if session.lines:
-        yield _validate(name, session.lines, lambda: None, threshold)
-    for agent in session.sources.agents:
-        yield _validate(f"{name}, agent {agent.agent_id}", agent.lines, lambda: None, threshold)
+    for chapter in session.list_conversations():
+        own = name if chapter.facts.is_main else f"{name}, agent {chapter.facts.agent_id}"
+        if chapter.count_lines or not chapter.facts.is_main:
+            yield _validate(own, decode_all(chapter), lambda: None, threshold)
 
 
 def _validate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from turnlog.export.call_bodies import describe_answer, describe_input, list_pictures
@@ -12,19 +12,17 @@ from turnlog.messages import Line
 from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock
 from turnlog.transcripts.actions.telling import report_of
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.agents.places import AgentPlaces, build_conversation
+from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.compactions import Compaction, has_kept
-from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.categories import Category, Role
 from turnlog.transcripts.lines.leaves import value_text
-from turnlog.transcripts.session import Session
-
-__all__ = ["build_pieces"]
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import AgentPlaces, Thread, open_agent, open_main
+from turnlog.transcripts.records import AgentRecord, MessageRecord
 
 _SAID = frozenset(
     {
@@ -52,70 +50,68 @@ _KINDS: Mapping[Rule, str] = MappingProxyType(
 """What notes are called, where their rule says it for those who know the rules."""
 
 
-def build_pieces(session: Session, selection: Selection = EVERYTHING) -> Iterator[Piece]:
+def build_pieces(
+    session: SessionRecords, selection: Selection = EVERYTHING, project: str | None = None
+) -> Iterator[Piece]:
     """Yield a session piece by piece, agents under the calls that started them.
 
-    Raises `SelectionError` if nothing is left to give out.
+    What is inside `project` is told by its path from there. Raises `SelectionError` if nothing is left to give
+    out.
     """
-    places = AgentPlaces(session.agents, session.workflows) if selection.agents else None
-    messages = select(session, selection)
-    if places is not None:
-        messages = places.list_main(messages)
-    turns = {turn.messages[0].index: number for number, turn in enumerate(session.turns, 1)}
-    project = session.project
-    walk = _Walk(places, selection, project)
-    yield from walk.run(messages, session.conversation, turns)
-    whole = selection.first_turn is None and selection.last_turn is None and selection.branch is None
-    for agent in places.take_left() if places is not None and whole else ():
+    places = AgentPlaces(session) if selection.agents else None
+    records = (row for row in select(session, selection) if places is None or places.is_main(row))
+    turns = {turn.prompt: turn.index + 1 for turn in session.list_turns()}
+    walk = _Walk(session, places, selection, project)
+    yield from walk.run(open_main(session), records, turns)
+    for agent in places.take_left() if places is not None and not selection.is_part else ():
         yield from walk.run_agent(agent)
 
 
 class _Walk:
     """The way through a conversation and all that is inside it, by a stack of its own."""
 
-    def __init__(self, places: AgentPlaces | None, selection: Selection, project: str | None) -> None:
+    def __init__(
+        self, session: SessionRecords, places: AgentPlaces | None, selection: Selection, project: str | None
+    ) -> None:
+        self._session = session
         self._places = places
         self._selection = selection
         self._project = project
 
     def run(
-        self, messages: Sequence[Message], conversation: Conversation, turns: Mapping[int, int]
+        self, thread: Thread, records: Iterable[MessageRecord], turns: Mapping[int, int]
     ) -> Iterator[Piece]:
-        yield from self._descend([self._tell(messages, conversation, turns, 0)])
+        yield from self._descend([self._tell(thread, records, turns, 0)])
 
-    def run_agent(self, agent: Agent) -> Iterator[Piece]:
+    def run_agent(self, agent: AgentRecord) -> Iterator[Piece]:
         yield _begin(agent, 1)
         yield from self._descend([iter(()), self._open(agent, 1)])
 
-    def _descend(self, levels: list[Iterator[Piece | Agent]]) -> Iterator[Piece]:
+    def _descend(self, levels: list[Iterator[Piece | AgentRecord]]) -> Iterator[Piece]:
         while levels:
             part = next(levels[-1], None)
             if part is None:
                 levels.pop()
                 if levels:
                     yield AgentEnds(len(levels))
-            elif isinstance(part, Agent):
+            elif isinstance(part, AgentRecord):
                 yield _begin(part, len(levels))
                 levels.append(self._open(part, len(levels)))
             else:
                 yield part
 
-    def _open(self, agent: Agent, depth: int) -> Iterator[Piece | Agent]:
-        conversation = build_conversation(agent)
-        return self._tell(conversation.messages, conversation, {}, depth)
+    def _open(self, agent: AgentRecord, depth: int) -> Iterator[Piece | AgentRecord]:
+        thread = open_agent(self._session, agent)
+        return self._tell(thread, None, {}, depth)
 
     def _tell(
-        self,
-        messages: Sequence[Message],
-        conversation: Conversation,
-        turns: Mapping[int, int],
-        depth: int,
-    ) -> Iterator[Piece | Agent]:
-        divided = {each.messages[0]: each for each in conversation.compactions}
-        notes = conversation.notes
-        if messages and messages[0].index == 0:
-            yield from _tell_notes(notes.get(-1, ()), f"{depth}-above")
-        for message in messages:
+        self, thread: Thread, records: Iterable[MessageRecord] | None, turns: Mapping[int, int], depth: int
+    ) -> Iterator[Piece | AgentRecord]:
+        divided = {each.messages[0]: each for each in thread.compactions}
+        begins = thread.messages[0] if thread.messages else None
+        for message in thread.read(records):
+            if message.index == begins:
+                yield from _tell_notes(thread.read_notes(-1), f"{depth}-above")
             if message.is_hidden:
                 continue
             anchor = message.id if not depth else f"{depth}-{message.id}"
@@ -127,9 +123,9 @@ class _Walk:
                 yield Noted(kind=kind, text=told, time=message.time, anchor=anchor)
             if message.rule is not Rule.COMPACTION or has_kept(message):
                 yield from self._tell_message(message, anchor)
-            yield from _tell_notes(notes.get(message.index, ()), anchor)
+            yield from _tell_notes(thread.read_notes(message.index), anchor)
 
-    def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | Agent]:
+    def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | AgentRecord]:
         text, pictures = message.text.strip(), list_pictures(message.blocks)
         thinking = message.thinking if self._selection.thinking else ""
         failed = message.category is Category.ERROR
@@ -172,8 +168,8 @@ class _Walk:
         )
 
 
-def _begin(agent: Agent, depth: int) -> AgentBegins:
-    return AgentBegins(agent.type or agent.id, agent.description or "", agent.state, depth)
+def _begin(agent: AgentRecord, depth: int) -> AgentBegins:
+    return AgentBegins(agent.type or agent.id, agent.description or "", AgentState(agent.state), depth)
 
 
 def _name_note(message: Message) -> str:

@@ -37,11 +37,9 @@ from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.salvage import REFUSALS
 from turnlog.messages.usage import Usage
-from turnlog.transcripts.agents.places import build_conversation
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.links import find_parent
-from turnlog.transcripts.calls.results import Place, Result, name_result
-from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.order import cut_circles, is_forward
 from turnlog.transcripts.lines.blocks import (
@@ -51,15 +49,17 @@ from turnlog.transcripts.lines.blocks import (
     has_result,
     is_answer,
     is_call,
+    is_result,
     list_blocks,
 )
 from turnlog.transcripts.lines.categories import Role
 from turnlog.transcripts.lines.texts import text_of
-from turnlog.transcripts.session import Session
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main
+from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Tokens
-
-__all__ = ["render_documents"]
 
 _TYPES = {Role.USER: StoredType.USER, Role.TOOL_RESULT: StoredType.USER, Role.SUMMARY: StoredType.SUMMARY}
 _TOOLS = (StoredType.TOOL_USE, StoredType.TOOL_RESULT)
@@ -87,36 +87,50 @@ _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 _Costs = Mapping[str, tuple[Decimal | None, Tokens]]
 
 
-class _Draft(Struct, eq=False, kw_only=True):
-    """A document to be: what it is and where it hangs. What it says is looked at when it is written."""
+class _Node(Struct, eq=False, kw_only=True):
+    """A document to be: what it is and where it hangs, without what it says."""
 
     uuid: str
     type: StoredType
     session: str | None
-    line: Line
-    """The line that it is, or the last of those that it is made of."""
     parent: str | None = None
     """What it names, or has to hang under."""
     thread: _Thread | None = None
     index: int = -1
     """Which message of its thread it belongs to, or follows; negative if none."""
+    call_at: int = -1
+    """Of a call: which block of its line that is."""
+    is_written: bool = False
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        """By what it is known."""
+        return self.session, self.uuid
+
+
+class _Thread(Struct, eq=False):
+    """A conversation, and which document each of its messages begins with."""
+
+    records: Thread
+    agent: str
+    """The id of the agent that it is of; empty for the transcript."""
+    parents: dict[int, int | None]
+    heads: dict[int, _Node]
+
+
+class _Said(Struct, frozen=True, gc=False):
+    """What a document is told from: a line, or the last of those that it is made of."""
+
+    line: Line
     message: Message | None = None
     """The message that it is, unless it is a stored line."""
     block: Place | Result | None = None
     """The call or the result that it is, taken out of its line."""
 
 
-class _Thread(Struct, eq=False):
-    """A conversation, and which document each of its messages begins with."""
-
-    conversation: Conversation
-    agent: str
-    """The id of the agent that it is of; empty for the transcript."""
-    heads: dict[int, _Draft]
-
-
 def render_documents(
-    session: Session,
+    session: SessionRecords,
+    summary: Summary,
     selection: Selection = EVERYTHING,
     *,
     camel: bool = True,
@@ -128,7 +142,7 @@ def render_documents(
     `shared` are the uuids that messages of other sessions have, too.
     """
     first = True
-    for document in _Documents(session, selection).build(shared):
+    for document in _Documents(session, summary.id, selection).build(shared):
         data = _encode(document if camel else _to_snake(document))
         if redactor is not None:
             data = redact_json(data, redactor)
@@ -138,60 +152,68 @@ def render_documents(
 
 
 class _Documents:
-    """The documents of one session, gathered before any is written: a parent may stand further down."""
+    """The documents of one session. All are walked through twice: a parent may stand further down."""
 
-    def __init__(self, session: Session, selection: Selection) -> None:
+    def __init__(self, session: SessionRecords, session_id: str | None, selection: Selection) -> None:
         self._session = session
+        self._session_id = session_id
         self._selection = selection
-        self._drafts: dict[tuple[str | None, str], _Draft] = {}
+        self._threads = [_open(open_main(session), "")]
+        if selection.agents:
+            own = (agent for agent in session.list_agents() if not agent.inline)
+            self._threads += (_open(open_agent(session, agent), agent.id) for agent in own)
+        self._nodes: dict[tuple[str | None, str], _Node] = {}
         """By session and uuid, in the order in which they are written."""
+        self._taken: dict[tuple[str | None, str], _Node] = {}
+        """Calls that were taken out of lines which became answers, by these."""
         self._homes: dict[str, str] = {}
         """The uuid of the document that a line is part of, by the line's own."""
 
     def build(self, shared: Collection[str]) -> Iterator[dict[str, Any]]:
         """Yield all documents, with the names of a database."""
-        session, selection = self._session, self._selection
-        self._gather(_Thread(session.conversation, "", {}), select(session, selection))
-        if selection.agents:
-            for agent in session.agents:
-                if not agent.inline:
-                    conversation = build_conversation(agent)
-                    self._gather(_Thread(conversation, agent.id, {}), conversation.messages)
+        for node, _ in self._walk():
+            self._add(node)
         self._restore_lone()
         self._settle()
-        repeated = Counter(uuid for _, uuid in self._drafts)
-        costs = _price(session)
-        for draft in self._drafts.values():
-            is_shared = draft.uuid in shared or repeated[draft.uuid] > 1
-            name = f"{draft.session}:{draft.uuid}" if is_shared and draft.session else draft.uuid
-            yield {"_id": name, **self._tell(draft, costs)}
+        repeated = Counter(uuid for _, uuid in self._nodes)
+        costs = _price(self._session)
+        for found, said in self._walk():
+            node = self._nodes[found.key]
+            if node.is_written:
+                continue
+            node.is_written = True
+            taken = self._taken.get(node.key)
+            pairs = [(node, said)]
+            if taken is not None:
+                pairs.append((taken, _Said(said.line, block=Place(said.line, taken.call_at))))
+            for each, told in pairs:
+                is_shared = each.uuid in shared or repeated[each.uuid] > 1
+                name = f"{each.session}:{each.uuid}" if is_shared and each.session else each.uuid
+                yield {"_id": name, **self._tell(each, told, costs)}
 
-    def _gather(self, thread: _Thread, messages: Iterable[Message]) -> None:
-        """Add a document for each message, for each stored line, and for each call and result."""
-        conversation, calls = thread.conversation, _index_calls(thread.conversation.calls)
-        found: list[tuple[int, Message | Line]] = []
-        if not self._selection.is_part:
-            placed = zip(conversation.lines, conversation.placements, strict=True)
-            found += [(at, line) for at, (line, placement) in enumerate(placed) if placement.message is None]
-        for message in messages:
-            if self._selection.agents or message.lane is not Lane.AGENT:
-                found.append((conversation.find_line(message.lines[0]) or 0, message))
-        last = -1
-        for _, each in sorted(found, key=lambda item: item[0]):
-            if isinstance(each, Message):
-                last = each.index
-                self._add_message(thread, each, calls)
-            else:
-                self._add_stored(each, thread, last)
+    def _walk(self) -> Iterator[tuple[_Node, _Said]]:
+        """Yield documents for all messages, stored lines, calls and results; some come more than once."""
+        for thread in self._threads:
+            chosen = thread.records.list_records() if thread.agent else select(self._session, self._selection)
+            wanted = (row for row in chosen if self._selection.agents or row.lane != Lane.AGENT)
+            others = () if self._selection.is_part else thread.records.list_unplaced()
+            last = -1
+            for item in thread.records.read_between(wanted, others):
+                if isinstance(item, Message):
+                    last = item.index
+                    yield from self._walk_message(thread, item)
+                else:
+                    yield from self._walk_stored(item, thread, last)
 
-    def _add_message(self, thread: _Thread, message: Message, calls: Mapping[tuple[int, int], Call]) -> None:
+    def _walk_message(self, thread: _Thread, message: Message) -> Iterator[tuple[_Node, _Said]]:
         lines = [line for line in message.lines if find_stored_type(line) is None]
         if lines:
             uuid = f"{thread.agent}{message.id}" if message.id.startswith("@") else message.id
             is_said = is_answer(lines[-1].entry)
             kind = StoredType.ASSISTANT if is_said else _TYPES.get(message.role, StoredType.SYSTEM)
-            draft = self._draft(uuid, kind, lines[-1], thread=thread, index=message.index, message=message)
-            thread.heads[message.index] = self._add(draft)
+            node = self._begin(uuid, kind, lines[-1], thread=thread, index=message.index)
+            yield node, _Said(lines[-1], message)
+            thread.heads.setdefault(message.index, self._nodes.get(node.key, node))
             for line in (*lines, *message.folded):
                 own = Place(line, 0).uuid
                 if own is not None and find_stored_type(line) is None:
@@ -199,62 +221,71 @@ class _Documents:
         for line in message.lines:
             stored = find_stored_type(line)
             if stored is not None and stored not in _TOOLS:
-                self._add_stored(line, thread, message.index)
+                yield from self._walk_stored(line, thread, message.index)
+        calls = {(id(call.place.line), call.place.index): call for call in message.calls}
         for line in message.lines:
             for index, block in enumerate(list_blocks(line.entry)):
-                call = calls.get((id(line), index)) if is_call(block) else None
-                if call is not None:
-                    self._add_call(thread, message, Place(line, index), call)
+                if is_call(block):
+                    call = calls.get((id(line), index))
+                    yield from self._walk_call(thread, message, Place(line, index), call)
         for line in (*message.lines, *message.folded):
-            self._add_stored(line, thread, message.index)
+            yield from self._walk_stored(line, thread, message.index)
 
-    def _add_call(self, thread: _Thread, message: Message, place: Place, call: Call) -> None:
-        """Add a call, as it is stored or taken out of its line, and its results."""
-        stored = [each.line for each in (call.place, *call.copies) if _is(each.line, StoredType.TOOL_USE)]
-        if stored:
-            is_alone = _is(place.line, StoredType.TOOL_USE)
-            holder = None if is_alone else self._name_home(place.line, message)
-            uuid = _name_stored(stored[0])
-            for line in stored:
-                self._add_stored(line, thread, message.index, holder)
+    def _walk_call(
+        self, thread: _Thread, message: Message, place: Place, call: Call | None
+    ) -> Iterator[tuple[_Node, _Said]]:
+        """Yield a call, as it is stored or taken out of its line, and its results.
+
+        A copy of a call that another message makes is no `call` here.
+        """
+        copies = [each for each in _list_copies(place, message) if _is(each, StoredType.TOOL_USE)]
+        if copies:
+            holder = None if _is(place.line, StoredType.TOOL_USE) else self._name_home(place.line, message)
+            uuid = _name_stored(copies[0])
+            for line in copies:
+                yield from self._walk_stored(line, thread, message.index, holder)
         else:
             holder = self._name_home(place.line, message)
             uuid = place.extracted_id(StoredType.TOOL_USE) or f"{holder}_tool_{place.index}"
-            self._add(self._draft(uuid, StoredType.TOOL_USE, place.line, parent=holder, block=place))
-        if place == call.place:
-            self._add_results(thread, message, call, uuid)
-
-    def _add_results(self, thread: _Thread, message: Message, call: Call, parent: str) -> None:
-        """Add what answered a call: the stored results; where there are none, those in other lines."""
-        results = [result for result in (call.result, *call.other_results) if result is not None]
+            node = self._begin(uuid, StoredType.TOOL_USE, place.line, parent=holder)
+            yield node, _Said(place.line, block=place)
+        if call is None:
+            return
+        results = _list_results(call, message)
         stored = [each.place.line for each in results if _is(each.place.line, StoredType.TOOL_RESULT)]
         for line in stored:
-            self._add_stored(line, thread, message.index, parent)
+            yield from self._walk_stored(line, thread, message.index, uuid)
         if stored or not self._selection.tool_output:
             return
         for result in results:
-            name = name_result(parent) if result is call.result else result.extracted_id
-            uuid = name or result.extracted_id or f"{parent}_result"
-            draft = self._draft(uuid, StoredType.TOOL_RESULT, result.place.line, parent=parent, block=result)
-            self._add(draft)
+            name = name_result(uuid) if result is call.result else result.extracted_id
+            named = name or result.extracted_id or f"{uuid}_result"
+            node = self._begin(named, StoredType.TOOL_RESULT, result.place.line, parent=uuid)
+            yield node, _Said(result.place.line, block=result)
 
-    def _add_stored(self, line: Line, thread: _Thread, index: int, parent: str | None = None) -> None:
-        """Add a line that is a document, if it is one that is wanted."""
+    def _walk_stored(
+        self, line: Line, thread: _Thread, index: int, parent: str | None = None
+    ) -> Iterator[tuple[_Node, _Said]]:
+        """Yield a line that is a document, if it is one that is wanted."""
         stored = find_stored_type(line)
         if stored is None or (stored is StoredType.TOOL_RESULT and not self._selection.tool_output):
             return
         named = parent or find_parent(line)
-        draft = self._draft(_name_stored(line), stored, line, parent=named, thread=thread, index=index)
-        draft.session = _told_session(line) or draft.session
-        added = self._add(draft)
+        node = self._begin(_name_stored(line), stored, line, parent=named, thread=thread, index=index)
+        node.session = _told_session(line) or node.session
+        yield node, _Said(line)
         if stored not in _TOOLS:
-            thread.heads.setdefault(index, added)
+            thread.heads.setdefault(index, self._nodes.get(node.key, node))
 
-    def _draft(self, uuid: str, type: StoredType, line: Line, **more: Any) -> _Draft:
-        return _Draft(uuid=uuid, type=type, line=line, session=self._session.id or _told_session(line), **more)
+    def _begin(self, uuid: str, type: StoredType, line: Line, **more: Any) -> _Node:
+        session = self._session_id or _told_session(line)
+        at = -1
+        if type is StoredType.TOOL_USE:
+            at = next((at for at, block in enumerate(list_blocks(line.entry)) if is_call(block)), -1)
+        return _Node(uuid=uuid, type=type, session=session, call_at=at, **more)
 
-    def _add(self, draft: _Draft) -> _Draft:
-        return self._drafts.setdefault((draft.session, draft.uuid), draft)
+    def _add(self, node: _Node) -> None:
+        self._nodes.setdefault(node.key, node)
 
     def _name_home(self, line: Line, message: Message) -> str:
         """Return the uuid of the document that holds a call."""
@@ -265,121 +296,128 @@ class _Documents:
     def _restore_lone(self) -> None:
         """Make messages of calls without an answer, and of results without a call."""
         renamed: dict[str, str] = {}
-        drafts: dict[tuple[str | None, str], _Draft] = {}
-        for key, draft in self._drafts.items():
-            drafts[key] = draft
-            if draft.type is StoredType.TOOL_USE:
-                named = draft.uuid.rpartition("_tool_")[0]
-                if not self._hang(draft, (draft.parent, named), StoredType.ASSISTANT):
-                    taken = _take_call(draft)
-                    if taken is not None:
-                        renamed[draft.uuid] = taken.uuid
-                        drafts[taken.session, taken.uuid] = taken
-        self._drafts = drafts
-        for draft in drafts.values():
-            if draft.type is StoredType.TOOL_RESULT:
-                parent = renamed.get(draft.parent or "", draft.parent)
-                named = "_tool_".join(draft.uuid.rsplit("_result_", 1))
-                if not self._hang(draft, (parent, renamed.get(named, named)), StoredType.TOOL_USE):
-                    draft.type = StoredType.USER
+        nodes: dict[tuple[str | None, str], _Node] = {}
+        for key, node in self._nodes.items():
+            nodes[key] = node
+            if node.type is StoredType.TOOL_USE:
+                named = node.uuid.rpartition("_tool_")[0]
+                if not self._hang(node, (node.parent, named), StoredType.ASSISTANT):
+                    node.type = StoredType.ASSISTANT
+                    if node.call_at >= 0:
+                        taken = _Node(
+                            uuid=f"{node.uuid}_tool_{node.call_at}",
+                            type=StoredType.TOOL_USE,
+                            session=node.session,
+                            parent=node.uuid,
+                            call_at=node.call_at,
+                            is_written=True,
+                        )
+                        renamed[node.uuid] = taken.uuid
+                        nodes[taken.key] = self._taken[key] = taken
+        self._nodes = nodes
+        for node in nodes.values():
+            if node.type is StoredType.TOOL_RESULT:
+                parent = renamed.get(node.parent or "", node.parent)
+                named = "_tool_".join(node.uuid.rsplit("_result_", 1))
+                if not self._hang(node, (parent, renamed.get(named, named)), StoredType.TOOL_USE):
+                    node.type = StoredType.USER
 
-    def _hang(self, draft: _Draft, parents: Iterable[str | None], type: StoredType) -> bool:
+    def _hang(self, node: _Node, parents: Iterable[str | None], type: StoredType) -> bool:
         """Hang a document under the first of some parents that is of a type; tell whether there is one."""
         for uuid in parents:
-            above = self._find(draft.session, uuid)
+            above = self._find(node.session, uuid)
             if above is not None and above.type is type:
-                draft.parent = above.uuid
+                node.parent = above.uuid
                 return True
         return False
 
     def _settle(self) -> None:
         """Give each document a parent that is there, if it can have one."""
-        drafts = [*self._drafts.values()]
-        positions = {key: at for at, key in enumerate(self._drafts)}
+        nodes = [*self._nodes.values()]
+        positions = {key: at for at, key in enumerate(self._nodes)}
         parents: list[int | None] = []
-        for draft in drafts:
-            above = self._find(draft.session, draft.parent)
-            above = self._find_above(draft) if above is None or above is draft else above
-            parents.append(None if above is None else positions[above.session, above.uuid])
+        for node in nodes:
+            above = self._find(node.session, node.parent)
+            above = self._find_above(node) if above is None or above is node else above
+            parents.append(None if above is None else positions[above.key])
         is_orderly = not any(is_forward(at, parent) for at, parent in enumerate(parents))
         cut_circles(parents)
         former: dict[tuple[str | None, int], list[int]] = {}
-        for at, draft in enumerate(drafts):
-            if draft.type in _TOOLS:
+        for at, node in enumerate(nodes):
+            if node.type in _TOOLS:
                 continue
-            anywhere = former.setdefault((draft.session, 0), [])
-            here = former.setdefault((draft.session, id(draft.thread)), [])
-            if parents[at] is None and draft.type is StoredType.ASSISTANT:
+            anywhere = former.setdefault((node.session, 0), [])
+            here = former.setdefault((node.session, id(node.thread)), [])
+            if parents[at] is None and node.type is StoredType.ASSISTANT:
                 before = chain(reversed(here), reversed(anywhere))
                 free = (each for each in before if is_orderly or not _leads_to(parents, each, at))
                 parents[at] = next(free, None)
             here.append(at)
             anywhere.append(at)
-        for draft, parent in zip(drafts, parents, strict=True):
-            draft.parent = None if parent is None else drafts[parent].uuid
+        for node, parent in zip(nodes, parents, strict=True):
+            node.parent = None if parent is None else nodes[parent].uuid
 
-    def _find(self, session: str | None, uuid: str | None) -> _Draft | None:
-        found = self._drafts.get((session, uuid or ""))
-        return found or self._drafts.get((session, self._homes.get(uuid or "", "")))
+    def _find(self, session: str | None, uuid: str | None) -> _Node | None:
+        found = self._nodes.get((session, uuid or ""))
+        return found or self._nodes.get((session, self._homes.get(uuid or "", "")))
 
-    def _find_above(self, draft: _Draft) -> _Draft | None:
+    def _find_above(self, node: _Node) -> _Node | None:
         """Return the document of the nearest message above that is there."""
-        if draft.thread is None or draft.index < 0:
+        if node.thread is None or node.index < 0:
             return None
-        parents = draft.thread.conversation.tree.parents
-        at = parents[draft.index]
+        at = node.thread.parents.get(node.index)
         while at is not None:
-            above = draft.thread.heads.get(at)
-            if above is not None and above.session == draft.session:
+            above = node.thread.heads.get(at)
+            if above is not None and above.session == node.session:
                 return above
-            at = parents[at]
+            at = node.thread.parents.get(at)
         return None
 
-    def _tell(self, draft: _Draft, costs: _Costs) -> dict[str, Any]:
+    def _tell(self, node: _Node, said: _Said, costs: _Costs) -> dict[str, Any]:
         """Return a document as it is written, but for its `_id`."""
-        if isinstance(draft.block, Place):
-            return _tell_block(draft, _text_of_call(draft.block))
-        if isinstance(draft.block, Result):
-            content = draft.block.content
+        if isinstance(said.block, Place):
+            return _tell_block(node, said.line, _text_of_call(said.block))
+        if isinstance(said.block, Result):
+            content = said.block.content
             text = encode_value(content).decode("utf-8", "replace") if isinstance(content, tuple) else content
-            return _tell_block(draft, text if isinstance(text, str) else None)
-        if draft.message is not None:
-            return self._tell_message(draft, draft.message, costs)
-        return self._tell_stored(draft, costs)
+            return _tell_block(node, said.line, text if isinstance(text, str) else None)
+        if said.message is not None:
+            return self._tell_message(node, said.line, said.message, costs)
+        return self._tell_stored(node, said.line, costs)
 
-    def _tell_message(self, draft: _Draft, message: Message, costs: _Costs) -> dict[str, Any]:
+    def _tell_message(self, node: _Node, line: Line, message: Message, costs: _Costs) -> dict[str, Any]:
         blocks = tuple(
-            _get_call(Place(line, index)) if is_call(block) else block
-            for line in message.lines
-            for index, block in enumerate(list_blocks(line.entry))
+            _get_call(Place(own, index)) if is_call(block) else block
+            for own in message.lines
+            for index, block in enumerate(list_blocks(own.entry))
             if self._is_wanted(block)
         )
-        data = getattr(draft.line.entry, "message", None)
+        data = getattr(line.entry, "message", None)
         if isinstance(data, ApiMessage) and blocks:
             data = msgspec.structs.replace(data, content=blocks)
-        said = _tell_place(draft, message.text, message.time)
+        said = _tell_place(node, message.text, message.time)
         said["isSidechain"] = message.lane is not Lane.MAIN or any(map(is_call, blocks))
-        if draft.type is StoredType.ASSISTANT:
+        if node.type is StoredType.ASSISTANT:
             said |= {} if message.model is None else {"costUsd": None}
-            said |= _tell_costs(message.model, [name_answer(line) for line in message.lines], costs)
+            said |= _tell_costs(message.model, [name_answer(own) for own in message.lines], costs)
         if isinstance(data, ApiMessage):
             said["messageData"] = Raw(encode_value(data))
         return said
 
-    def _tell_stored(self, draft: _Draft, costs: _Costs) -> dict[str, Any]:
+    def _tell_stored(self, node: _Node, line: Line, costs: _Costs) -> dict[str, Any]:
         """Return a stored document with all that it has, numbers and dates in plain JSON."""
-        line, wire = draft.line, draft.line.wire
+        wire = line.wire
         assert isinstance(wire, Document003 | Api003)
         entry = line.entry
-        said = _tell_place(draft, text_of(entry), instant(getattr(entry, "timestamp", None)))
+        said = _tell_place(node, text_of(entry), instant(getattr(entry, "timestamp", None)))
         said["isSidechain"] = has_call(list_blocks(entry)) or has_result(list_blocks(entry))
-        if draft.type is StoredType.ASSISTANT:
+        if node.type is StoredType.ASSISTANT:
             model = getattr(getattr(entry, "message", None), "model", None)
             said |= _tell_costs(model, [name_answer(line)], costs)
         said |= {
             _CAMEL.get(key, key): value for key, value in _read_members(line, wire).items() if key not in _OWN
         }
-        if draft.type in _TOOLS:
+        if node.type in _TOOLS:
             said["isSidechain"] = True
         for name, key in _DATES.items():
             if isinstance(said.get(key), Raw):
@@ -390,7 +428,7 @@ class _Documents:
             said["usage"] = _to_plain_usage(wire.usage, said["usage"])
         data = getattr(entry, "message", None)
         if isinstance(data, ApiMessage):
-            is_lone = str(draft.type) != str(wire.type)
+            is_lone = str(node.type) != str(wire.type)
             content = tuple(filter(self._is_wanted, data.content)) if isinstance(data.content, tuple) else None
             if is_lone or (content is not None and content != data.content):
                 key = "message" if "message" in said else "messageData"
@@ -401,30 +439,35 @@ class _Documents:
         return self._selection.thinking or "thinking" not in type(block).__name__.lower()
 
 
-def _index_calls(calls: Iterable[Call]) -> dict[tuple[int, int], Call]:
-    """Return calls by the lines and blocks that hold them."""
-    found: dict[tuple[int, int], Call] = {}
-    for call in calls:
-        for place in (call.place, *call.copies):
-            found.setdefault((id(place.line), place.index), call)
+def _open(records: Thread, agent: str) -> _Thread:
+    return _Thread(records, agent, {row.index: row.parent for row in records.list_records()}, {})
+
+
+def _list_copies(place: Place, message: Message) -> Iterator[Line]:
+    """Yield the lines of a message that hold a call: its own, and those that store it once more."""
+    yield place.line
+    id, name = place.block.id, place.extracted_id(StoredType.TOOL_USE)
+    for line in message.folded:
+        own = (block for block in list_blocks(line.entry) if is_call(block))
+        if any(block.id == id if isinstance(block.id, str) else Place(line, 0).uuid == name for block in own):
+            yield line
+
+
+def _list_results(call: Call, message: Message) -> list[Result]:
+    """Return what answered a call: the result that counts, and others that are shown with it."""
+    if call.result is None:
+        return []
+    found = [call.result]
+    names = {call.result_id, call.result.extracted_id} - {None}
+    for line in message.folded:
+        for index, block in enumerate(list_blocks(line.entry)):
+            place = Place(line, index)
+            if place == call.result.place or not is_result(block):
+                continue
+            named = block.tool_use_id
+            if named == call.id if isinstance(named, str) else place.uuid in names:
+                found.append(read_result(place, block))
     return found
-
-
-def _take_call(draft: _Draft) -> _Draft | None:
-    """Make an answer of a call that is stored alone, and return the call as what is taken out of it."""
-    draft.type = StoredType.ASSISTANT
-    blocks = list_blocks(draft.line.entry)
-    at = next((at for at, block in enumerate(blocks) if is_call(block)), None)
-    if at is None:
-        return None
-    return _Draft(
-        uuid=f"{draft.uuid}_tool_{at}",
-        type=StoredType.TOOL_USE,
-        session=draft.session,
-        line=draft.line,
-        parent=draft.uuid,
-        block=Place(draft.line, at),
-    )
 
 
 def _leads_to(parents: Sequence[int | None], start: int, end: int) -> bool:
@@ -434,20 +477,20 @@ def _leads_to(parents: Sequence[int | None], start: int, end: int) -> bool:
     return at is not None
 
 
-def _tell_place(draft: _Draft, text: str | None, time: datetime | None) -> dict[str, Any]:
+def _tell_place(node: _Node, text: str | None, time: datetime | None) -> dict[str, Any]:
     """Return what any document has; what is not known is left out, but for a parent."""
-    said: dict[str, Any] = {"uuid": draft.uuid, "parentUuid": draft.parent}
-    if draft.session is not None:
-        said["sessionId"] = draft.session
-    said |= {"type": str(draft.type), "content": text}
+    said: dict[str, Any] = {"uuid": node.uuid, "parentUuid": node.parent}
+    if node.session is not None:
+        said["sessionId"] = node.session
+    said |= {"type": str(node.type), "content": text}
     if time is not None:
         said |= {"timestamp": _moment(time), "createdAt": _moment(time)}
     return said
 
 
-def _tell_block(draft: _Draft, text: str | None) -> dict[str, Any]:
-    time = instant(getattr(draft.line.entry, "timestamp", None))
-    return {**_tell_place(draft, text, time), "isSidechain": True}
+def _tell_block(node: _Node, line: Line, text: str | None) -> dict[str, Any]:
+    time = instant(getattr(line.entry, "timestamp", None))
+    return {**_tell_place(node, text, time), "isSidechain": True}
 
 
 def _get_call(place: Place) -> CallBlock:
@@ -481,11 +524,12 @@ def _tell_costs(model: object, names: Iterable[str | None], costs: _Costs) -> di
     return said
 
 
-def _price(session: Session) -> _Costs:
+def _price(session: SessionRecords) -> _Costs:
     """Return what each answer cost and used, by what it is known by."""
     found: dict[str, tuple[Decimal | None, Tokens]] = {}
-    for used in session.usage.list_messages():
-        bill = session.prices.build_bill((used,))
+    prices = Prices()
+    for used in list_usage(session):
+        bill = prices.build_bill((used,))
         found[used.message] = (None if bill.unpriced else bill.cost, used.tokens)
     return found
 

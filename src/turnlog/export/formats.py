@@ -18,9 +18,9 @@ from turnlog.export.redaction.json_values import redact_json
 from turnlog.export.redaction.redactor import Redactor
 from turnlog.export.selection import EVERYTHING, Selection, select
 from turnlog.export.tables import render_csv
-from turnlog.transcripts.session import Session
-
-__all__ = ["Format", "render_session"]
+from turnlog.transcripts.queries.bodies import read_json
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.summary.fold import Summary
 
 
 class Format(StrEnum):
@@ -36,7 +36,8 @@ class Format(StrEnum):
 
 
 def render_session(
-    session: Session,
+    session: SessionRecords,
+    summary: Summary,
     form: Format,
     *,
     selection: Selection = EVERYTHING,
@@ -56,19 +57,23 @@ def render_session(
         learn_session(session, redactor)
     match form:
         case Format.JSON:
-            yield from render_documents(session, selection, camel=camel, redactor=redactor, shared=shared)
+            yield from render_documents(
+                session, summary, selection, camel=camel, redactor=redactor, shared=shared
+            )
         case Format.JSONL:
             yield from _render_lines(session, selection, redactor)
         case Format.CSV:
-            yield from _encode(render_csv(_list_pieces(session, selection, redactor)))
+            yield from _encode(render_csv(_list_pieces(session, summary, selection, redactor)))
         case Format.MARKDOWN | Format.HTML:
-            heading = _redact_heading(build_heading(session, name), redactor)
+            heading = _redact_heading(build_heading(session, summary, name), redactor)
             render = render_html if form is Format.HTML else render_markdown
-            yield from _encode(render(heading, _list_pieces(session, selection, redactor)))
+            yield from _encode(render(heading, _list_pieces(session, summary, selection, redactor)))
 
 
-def _list_pieces(session: Session, selection: Selection, redactor: Redactor | None) -> Iterator[Piece]:
-    pieces = build_pieces(session, selection)
+def _list_pieces(
+    session: SessionRecords, summary: Summary, selection: Selection, redactor: Redactor | None
+) -> Iterator[Piece]:
+    pieces = build_pieces(session, selection, summary.project)
     return pieces if redactor is None else redact_pieces(pieces, redactor)
 
 
@@ -83,15 +88,13 @@ def _redact_heading(heading: Heading, redactor: Redactor | None) -> Heading:
     )
 
 
-def _render_lines(session: Session, selection: Selection, redactor: Redactor | None) -> Iterator[bytes]:
-    lines = session.lines
-    if selection.is_part:
-        chosen = {
-            id(line) for message in select(session, selection) for line in (*message.lines, *message.folded)
-        }
-        lines = tuple(line for line in lines if id(line) in chosen)
-    for line in lines:
-        yield (line.json if redactor is None else redact_json(line.json, redactor)) + b"\n"
+def _render_lines(session: SessionRecords, selection: Selection, redactor: Redactor | None) -> Iterator[bytes]:
+    main, chosen = session.main, select(session, selection)
+    if main is None:
+        return
+    numbers = {number for row in chosen for number in row.lines} if selection.is_part else None
+    for line in read_json(main, numbers):
+        yield (line if redactor is None else redact_json(line, redactor)) + b"\n"
 
 
 def _encode(texts: Iterable[str]) -> Iterator[bytes]:

@@ -7,10 +7,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from turnlog.export.plain import plural
-from turnlog.transcripts.session import Session
-from turnlog.transcripts.usage.ledger import bill_text
-
-__all__ = ["Heading", "build_heading"]
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.usage.ledger import cost_text
 
 
 class Heading(Struct, frozen=True, gc=False, kw_only=True):
@@ -36,23 +35,31 @@ class Heading(Struct, frozen=True, gc=False, kw_only=True):
         return (*(plural(count, noun) for count, noun in counts), *filter(None, (self.cost,)))
 
 
-def build_heading(session: Session, name: str | None = None) -> Heading:
+def build_heading(session: SessionRecords, summary: Summary, name: str | None = None) -> Heading:
     """Return what stands above a session; `name` is one that somebody gave it."""
-    summary, bill = session.summary, session.bill
-    unpriced = ", ".join(sorted(model or "an unknown model" for model in bill.unpriced))
-    cost = bill_text(bill)
-    if unpriced and bill.cost:
-        cost += f" without {unpriced}"
+    main = session.main
     return Heading(
-        title=name or (summary.title.text if summary.title is not None else session.id or "Session"),
-        session_id=session.id or "",
-        project=session.project,
+        title=name or (summary.title.text if summary.title is not None else summary.id or "Session"),
+        session_id=summary.id or "",
+        project=summary.project,
         branch=summary.branches[-1] if summary.branches else None,
         models=summary.models,
         started_at=summary.first_time,
         ended_at=summary.last_time,
-        turns=len(session.turns),
-        calls=len(session.calls),
-        agents=len(session.agents),
-        cost=cost,
+        turns=session.count_turns(),
+        calls=0 if main is None else main.count_calls,
+        agents=len(session.list_agents()),
+        cost=_tell_cost(summary),
     )
+
+
+def _tell_cost(summary: Summary) -> str:
+    """Return what a session cost, with what is not known of it; nothing, if there were no answers."""
+    if not summary.totals.messages:
+        return ""
+    unpriced = sorted(each.model or "an unknown model" for each in summary.model_totals if each.cost is None)
+    if len(unpriced) == len(summary.model_totals) or summary.cost is None:
+        return "unpriced"
+    is_floor = bool(summary.totals.incomplete or unpriced)
+    cost = cost_text(summary.cost, bool(summary.unpriced_terms), is_floor)
+    return f"{cost} without {', '.join(unpriced)}" if unpriced and summary.cost else cost

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 from msgspec import Raw, Struct
@@ -13,16 +14,19 @@ from turnlog.export.heading import build_heading
 from turnlog.export.pieces import AgentBegins, Done, Piece, Said
 from turnlog.export.redacted import learn_session, redact_pieces
 from turnlog.export.redaction import RedactionRules, Redactor
-from turnlog.ingest.archived import load_session
+from turnlog.ingest.archived import read_summary
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
+from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.session import Session
-
-__all__ = ["LinkPreview", "build_preview"]
+from turnlog.transcripts.queries.bodies import build_call, decode_lines
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.summary.fold import Summary
 
 _MOST_FILES = 200
+_AT_ONCE = 64
+"""Calls whose lines are read together."""
 _MOST_EXCERPTS = 5
 _LONGEST_EXCERPT = 240
 _PATHS = ("file_path", "notebook_path", "path")
@@ -49,13 +53,20 @@ class LinkPreview(Struct, frozen=True, gc=False, kw_only=True):
 
 def build_preview(store: Store, scope: Scope, stored: StoredSession, words: Sequence[str] = ()) -> LinkPreview:
     """Return what strangers would see of a session, without secrets and `words`; all of it is read for that."""
-    session = load_session(store, scope, stored.key)
+    summary = read_summary(store, scope, stored)
+    with store.open_session(scope, stored.key) as session:
+        return _build_preview(session, summary, stored.marks.name, words)
+
+
+def _build_preview(
+    session: SessionRecords, summary: Summary, name: str | None, words: Sequence[str]
+) -> LinkPreview:
     redactor = Redactor(RedactionRules(words=tuple(words)))
     learn_session(session, redactor)
     said = agents = 0
     tools: Counter[str] = Counter()
     excerpts: list[str] = []
-    for piece in redact_pieces(_walk(session), redactor):
+    for piece in redact_pieces(_walk(session, summary.project), redactor):
         match piece:
             case Said():
                 said += 1
@@ -65,7 +76,7 @@ def build_preview(store: Store, scope: Scope, stored: StoredSession, words: Sequ
                 tools[redactor.redact(piece.name)] += 1
             case AgentBegins():
                 agents += 1
-    heading = build_heading(session, stored.marks.name)
+    heading = build_heading(session, summary, name)
     return LinkPreview(
         title=redactor.redact(heading.title),
         project=None if heading.project is None else redactor.redact(heading.project),
@@ -79,19 +90,26 @@ def build_preview(store: Store, scope: Scope, stored: StoredSession, words: Sequ
     )
 
 
-def _walk(session: Session) -> Iterator[Piece]:
-    return build_pieces(session) if session.messages else iter(())
+def _walk(session: SessionRecords, project: str | None) -> Iterator[Piece]:
+    main = session.main
+    return iter(()) if main is None or not main.count_messages else build_pieces(session, project=project)
 
 
-def _list_files(session: Session) -> Iterator[str]:
-    conversations = [session.conversation, *(session.open(agent) for agent in session.agents)]
-    for conversation in conversations:
-        for call in conversation.calls:
-            given = call.block.input
-            try:
-                fields = msgspec.json.decode(given, type=dict[str, Raw]) if isinstance(given, Raw) else {}
-                for name in _PATHS:
-                    if name in fields:
-                        yield msgspec.json.decode(fields[name], type=str)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                continue
+def _list_files(session: SessionRecords) -> Iterator[str]:
+    for chapter in session.list_conversations():
+        calls = chapter.list_calls()
+        while some := [*islice(calls, _AT_ONCE)]:
+            lines = decode_lines(chapter, (record.line for record in some))
+            yield from _list_named(build_call(record, lines) for record in some)
+
+
+def _list_named(calls: Iterable[Call]) -> Iterator[str]:
+    for call in calls:
+        given = call.block.input
+        try:
+            fields = msgspec.json.decode(given, type=dict[str, Raw]) if isinstance(given, Raw) else {}
+            for name in _PATHS:
+                if name in fields:
+                    yield msgspec.json.decode(fields[name], type=str)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue

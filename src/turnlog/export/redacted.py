@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from turnlog.export.pieces import AgentBegins, Body, Done, Noted, Piece, Said
 from turnlog.export.redaction.json_values import list_strings
 from turnlog.export.redaction.redactor import Redactor
-from turnlog.transcripts.session import Session
+from turnlog.transcripts.queries.bodies import read_json
+from turnlog.transcripts.queries.sessions import SessionRecords
 
-__all__ = ["learn_session", "redact_pieces"]
 
-
-def learn_session(session: Session, redactor: Redactor) -> None:
+def learn_session(session: SessionRecords, redactor: Redactor) -> None:
     """Have all lines of a session read for secrets and names, before any of it is given out."""
-    sources = (session.lines, *(source.lines for source in session.sources.agents))
-    redactor.learn_lines((line.json for lines in sources for line in lines), list_strings)
+    redactor.learn_lines(
+        (line for chapter in session.list_conversations() for line in read_json(chapter)), list_strings
+    )
 
 
 def redact_pieces(pieces: Iterable[Piece], redactor: Redactor) -> Iterator[Piece]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from turnlog.errors import SelectionError
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.session import Session
-
-__all__ = ["EVERYTHING", "Selection", "select"]
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.records import MessageRecord
 
 
 class Selection(Struct, frozen=True, gc=False, kw_only=True):
@@ -32,23 +32,31 @@ class Selection(Struct, frozen=True, gc=False, kw_only=True):
 EVERYTHING = Selection()
 
 
-def select(session: Session, selection: Selection) -> list[Message]:
+def select(session: SessionRecords, selection: Selection) -> Iterable[MessageRecord]:
     """Return the messages of the transcript that are given out; raises `SelectionError` if there are none."""
-    messages: list[Message] = list(session.messages)
+    main = session.main
+    path: set[int] | None = None
     if selection.branch is not None:
-        branches = session.tree.branches
-        if not 0 <= selection.branch < len(branches):
+        branches = [] if main is None else main.list_branches()
+        if main is None or not 0 <= selection.branch < len(branches):
             raise SelectionError(
                 f"there is no branch {selection.branch}; branches are numbered 0 to {len(branches) - 1}"
             )
-        wanted = set(session.tree.list_path(branches[selection.branch].messages[-1]))
-        messages = [message for message in messages if message.index in wanted]
-    if selection.first_turn is None and selection.last_turn is None:
-        return messages
-    turns = session.turns
-    first, last = selection.first_turn or 1, selection.last_turn or len(turns)
-    chosen = turns[max(first - 1, 0) : last]
-    if not chosen:
-        raise SelectionError(f"there are no turns {first} to {last}; turns are numbered 1 to {len(turns)}")
-    inside = {message.index for turn in chosen for message in turn.messages}
-    return [message for message in messages if message.index in inside]
+        path = set()
+        at: int | None = branches[selection.branch].last
+        while at is not None:
+            path.add(at)
+            [row] = main.list_at([at])
+            at = row.parent
+    chosen: range | None = None
+    if selection.first_turn is not None or selection.last_turn is not None:
+        count = session.count_turns()
+        first, last = selection.first_turn or 1, selection.last_turn or count
+        chosen = range(count)[max(first - 1, 0) : last]
+        if not chosen:
+            raise SelectionError(f"there are no turns {first} to {last}; turns are numbered 1 to {count}")
+    return (
+        row
+        for row in (() if main is None else main.list_messages())
+        if (path is None or row.index in path) and (chosen is None or row.turn in chosen)
+    )

@@ -1,38 +1,22 @@
-"""A session read back from the archive, whether its files are still there or not."""
+"""What is asked of the archive about one session besides its records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from turnlog.ingest.assembly import Part, assemble
-from turnlog.ingest.contents import DERIVED_FROM, Content
-from turnlog.messages import Line
+from msgspec import json
+
+from turnlog.messages import Position
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import Archive, KnownSession, KnownSource, Store, find_known
-from turnlog.transcripts.session import Session
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.lists import StoredSession
+from turnlog.transcripts.files.sidecar_files import decode_agent_meta, decode_workflow_record
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import list_line_problems
+from turnlog.transcripts.sources import LineProblem
+from turnlog.transcripts.summary.fold import Summary
 
-__all__ = ["find_transcript", "load_session", "read_source"]
-
-
-def load_session(store: Store, scope: Scope, key: str, *, prices: Prices | None = None) -> Session:
-    """Return a session as `turnlog.read` would of its files; its lines say where those were last seen.
-
-    All of its lines are held in memory. Raises `KeyError` for a session that is not there, `ArchiveError`
-    for bytes that are damaged.
-    """
-    known = find_known(store, scope, key)
-    if known is None:
-        raise KeyError(key)
-    main = find_transcript(known)
-    parts = [
-        Part(source.path, source.kind, source.run_id, _read_back(store.archive, scope, source))
-        for source in _list_sources(known, main)
-    ]
-    session = assemble(parts, known.project_folder, prices).session
-    session.path = None if main is None else Path(main.path)
-    return session
+_SIDECARS = (SourceKind.AGENT_META, SourceKind.WORKFLOW)
 
 
 def find_transcript(known: KnownSession) -> KnownSource | None:
@@ -41,21 +25,26 @@ def find_transcript(known: KnownSession) -> KnownSource | None:
     return min(found, key=lambda source: not source.present, default=None)
 
 
-def read_source(archive: Archive, scope: Scope, source: KnownSource) -> list[Line]:
-    """Return the lines of one file; raises `ArchiveError` for bytes that are damaged."""
-    return _read_back(archive, scope, source).lines
+def read_summary(store: Store, scope: Scope, stored: StoredSession) -> Summary:
+    """Return a session at a glance; raises `KeyError` for one that is not there any more."""
+    data = stored.row.summary
+    if not data:  # lists leave it out
+        found = [each for each in store.find_sessions(scope, stored.key) if each.key == stored.key]
+        data = found[0].row.summary if found else b""
+    if not data:
+        raise KeyError(stored.key)
+    return json.decode(data, type=Summary)
 
 
-def _list_sources(known: KnownSession, main: KnownSource | None) -> Iterator[KnownSource]:
-    for source in known.sources:
-        if source.kind in DERIVED_FROM and (source.kind is not SourceKind.TRANSCRIPT or source is main):
-            yield source
-
-
-def _read_back(archive: Archive, scope: Scope, source: KnownSource) -> Content:
-    # Lines are named after the path, which is what people know.
-    content = Content(source.path, source.kind)
-    for piece in archive.read_all(scope, source.source, source.generation):
-        content.add(piece)
-    content.finish()
-    return content
+def list_problems(
+    store: Store, scope: Scope, known: KnownSession, session: SessionRecords
+) -> list[LineProblem]:
+    """Return what is wrong or unknown in all files of a session, named by their paths."""
+    found = list_line_problems(session)
+    small = [source for source in known.sources if source.kind in _SIDECARS]
+    for source in sorted(small, key=lambda each: (_SIDECARS.index(each.kind), Path(each.path))):
+        data = b"".join(store.archive.read_all(scope, source.source, source.generation))
+        is_meta = source.kind is SourceKind.AGENT_META
+        seen = decode_agent_meta(data) if is_meta else decode_workflow_record(data)
+        found += (LineProblem(Position(source.path, 0), problem) for problem in seen.problems)
+    return found

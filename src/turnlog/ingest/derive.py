@@ -238,13 +238,15 @@ class Deriver:
         return found | {at for at, work in self._session.work.items() if not answers.isdisjoint(work.messages)}
 
     def _build_agents(self) -> list[AgentRecord]:
-        files = {chapter.agent.path: chapter.source for chapter in self._chapters.values()}
-        return [
-            build_agent(
-                index, agent, files.get(agent.path) if agent.path is not None else None, self._find_call(agent)
-            )
-            for index, agent in enumerate(self._session.agents)
-        ]
+        files = {chapter.agent.path: chapter for chapter in self._chapters.values()}
+        found: list[AgentRecord] = []
+        for index, agent in enumerate(self._session.agents):
+            own = None if agent.path is None else files.get(agent.path)
+            is_elsewhere = own is not None and len(own.conversation.live_lines) == len(agent.lines)
+            lines = () if is_elsewhere else self._session.conversation.list_numbers(agent.lines)
+            source = None if own is None else own.source
+            found.append(build_agent(index, agent, source, self._find_call(agent), lines))
+        return found
 
     def _find_call(self, agent: Agent) -> tuple[str, int] | None:
         """Return the chapter that has the call which started an agent, and which of its calls it is."""

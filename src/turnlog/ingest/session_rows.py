@@ -64,8 +64,13 @@ def _encode_summary(summary: Summary) -> bytes:
         return _encode(replace(summary, project=project))
 
 
-def build_agent(index: int, agent: Agent, file: str | None, call: tuple[str, int] | None) -> AgentRecord:
-    """Return the row of an agent: `file` is its own, and `call` the chapter and index of what started it."""
+def build_agent(
+    index: int, agent: Agent, file: str | None, call: tuple[str, int] | None, lines: tuple[int, ...]
+) -> AgentRecord:
+    """Return the row of an agent.
+
+    `file` is its own, `call` the chapter and index of what started it, `lines` are those in the transcript.
+    """
     return AgentRecord(
         index=index,
         id=agent.id,
@@ -81,6 +86,8 @@ def build_agent(index: int, agent: Agent, file: str | None, call: tuple[str, int
         call=None if call is None else call[1],
         call_source=None if call is None else call[0],
         linked_by=None if agent.linked_by is None else agent.linked_by.value,
+        inherited=agent.inherited,
+        lines=lines,
     )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from turnlog.instants import from_microseconds
 from turnlog.transcripts.hooks.deliveries import Told
+from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
 __all__ = [
     "AgentRecord",
@@ -152,6 +154,30 @@ class SightingRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=Tru
     mcp_server: str | None = None
     mcp_tool: str | None = None
 
+    def unpack(self, source: str) -> Sighting:
+        """Return what a file says, as `transcripts` has it."""
+        return Sighting(
+            message=self.message_id,
+            session=self.session_id,
+            source=source,
+            offset=self.offset,
+            time=None if self.time is None else from_microseconds(self.time),
+            model=self.model,
+            tokens=Tokens(
+                self.input,
+                self.output,
+                self.cache_read,
+                self.cache_write_5m,
+                self.cache_write_1h,
+                self.web_searches,
+            ),
+            terms=Terms(self.service_tier, self.speed, self.inference_geo),
+            attribution=Attribution(
+                self.agent, self.agent_id, self.skill, self.plugin, self.mcp_server, self.mcp_tool
+            ),
+            ended=self.ended,
+        )
+
 
 class TurnRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """A prompt and all that answers it."""
@@ -193,3 +219,7 @@ class AgentRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """The call that started it, among those of `call_source`."""
     call_source: str | None = None
     linked_by: str | None = None
+    inherited: int = 0
+    """How many lines of its file are copies of its parent's, if it was forked."""
+    lines: tuple[int, ...] = ()
+    """Those of its lines that stand in the transcript: all of an inline one's."""

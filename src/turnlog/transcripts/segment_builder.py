@@ -25,7 +25,14 @@ from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
-from turnlog.transcripts.segments import SEGMENT, PackedSegment, SegmentHead, pack_segment
+from turnlog.transcripts.segments import (
+    SEGMENT,
+    PackedSegment,
+    Segment,
+    SegmentHead,
+    SegmentRecords,
+    pack_segment,
+)
 from turnlog.transcripts.summary.fold import type_name
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Sighting
@@ -81,6 +88,12 @@ class SegmentBuilder:
             if is_final:
                 messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
                 self.conversation.release((number + 1) * SEGMENT, messages, calls)
+
+    def hold(self) -> Iterator[tuple[SegmentHead, Segment]]:
+        """Yield all segments, in order, for whoever asks in this process."""
+        for number in range(len(self)):
+            head, records = self._build(number)
+            yield head, Segment.hold(records)
 
     def extend(
         self, growth: Growth, moved: Iterable[int], seen: Mapping[str, Sequence[Sighting]]
@@ -151,6 +164,10 @@ class SegmentBuilder:
         return range(first, len(places) if number == len(self) - 1 else end)
 
     def _pack(self, number: int) -> PackedSegment:
+        head, records = self._build(number)
+        return PackedSegment(head, pack_segment(*records))
+
+    def _build(self, number: int) -> tuple[SegmentHead, SegmentRecords]:
         """Build a segment."""
         conversation = self.conversation
         first, end = number * SEGMENT, min((number + 1) * SEGMENT, len(conversation.live_lines))
@@ -178,7 +195,7 @@ class SegmentBuilder:
             reached=0 if reached == _NEVER else reached,
             problems=sum(line.problems > 0 for line in lines),
         )
-        return PackedSegment(head, pack_segment(lines, said, made, happened, sightings))
+        return head, (lines, said, made, happened, sightings)
 
     def _list_sightings(self, number: int, is_last: bool) -> list[Sighting]:
         lines = self.conversation.live_lines

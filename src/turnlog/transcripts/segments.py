@@ -46,6 +46,7 @@ __all__ = [
     "PackedSegment",
     "Segment",
     "SegmentHead",
+    "SegmentRecords",
     "pack_patch",
     "pack_segment",
     "unpack_segment",
@@ -168,13 +169,27 @@ _SIGHTINGS = _Section(SightingRecord)
 _BRANCHES = _Section(BranchPart)
 
 
+SegmentRecords = tuple[
+    list[LineRecord], list[MessageRecord], list[CallRecord], list[EventRecord], list[SightingRecord]
+]
+"""All records of a segment."""
+
+
 class Segment:
     """The records of some hundred lines; each section is unpacked when it is first asked for."""
 
     def __init__(self, data: bytes) -> None:
         """Take what `unpack_segment` has decompressed."""
         self._data = data
-        self._packed = _decode(data)
+        self._packed: _Packed = _decode(data)
+
+    @classmethod
+    def hold(cls, records: SegmentRecords) -> Segment:
+        """Return a segment of records that were never packed."""
+        held = cls.__new__(cls)
+        held.lines, held.messages, held.calls, held.events, held.sightings = records
+        held.branches = _list_branches(held.messages)
+        return held
 
     def __eq__(self, other: object) -> bool:
         return self._data == other._data if isinstance(other, Segment) else NotImplemented
@@ -213,18 +228,20 @@ class Segment:
 
     def may_have_message(self, id: str) -> bool:
         """Tell whether a message with an id may be here; mostly without unpacking anything."""
-        return self._may_have(self._packed.messages, id)
+        return self._may_have("messages", id)
 
     def may_have_call(self, id: str) -> bool:
         """Tell whether a call with an id may be here."""
-        return self._may_have(self._packed.calls, id)
+        return self._may_have("calls", id)
 
     def may_have_sighting(self, message_id: str) -> bool:
         """Tell whether anything may be said here about the usage of an answer."""
-        return self._may_have(self._packed.sightings, message_id)
+        return self._may_have("sightings", message_id)
 
-    def _may_have(self, section: Raw, id: str) -> bool:
-        return self._packed.escaped or id.encode("utf-8", "surrogatepass") in bytes(section)
+    def _may_have(self, section: str, id: str) -> bool:
+        if "_packed" not in self.__dict__ or self._packed.escaped:
+            return True  # it was never packed, or does not spell ids as they are
+        return id.encode("utf-8", "surrogatepass") in bytes(getattr(self._packed, section))
 
 
 def pack_segment(

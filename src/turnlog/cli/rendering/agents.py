@@ -12,13 +12,17 @@ from rich.text import Text
 from turnlog.cli.rendering.conversation import Nested
 from turnlog.cli.rendering.figures import bill_text, count_text
 from turnlog.cli.terminal import clean_line, shorten
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.agents.places import build_conversation
 from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.usage.fold import UsageFold, build_total
+from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import (
+    count_agent_calls,
+    list_agent_usage,
+    open_agent,
+    read_agent_prompt,
+)
+from turnlog.transcripts.records import AgentRecord
+from turnlog.transcripts.usage.election import build_total
 from turnlog.transcripts.usage.pricing import Prices
-
-__all__ = ["list_in_order", "nest", "render_agents"]
 
 _MARKS: Mapping[AgentState, tuple[str, str]] = MappingProxyType(
     {
@@ -33,9 +37,9 @@ _LONGEST_TEXT = 60
 _DEEPEST = 12
 
 
-def list_in_order(agents: Sequence[Agent]) -> Iterator[Agent]:
+def list_in_order(agents: Sequence[AgentRecord]) -> Iterator[AgentRecord]:
     """Yield all agents, each behind the one that started it."""
-    children: dict[str | None, list[Agent]] = {}
+    children: dict[str | None, list[AgentRecord]] = {}
     for agent in agents:
         children.setdefault(agent.parent_id, []).append(agent)
     todo = children.pop(None, [])[::-1]
@@ -45,8 +49,9 @@ def list_in_order(agents: Sequence[Agent]) -> Iterator[Agent]:
         todo += reversed(children.pop(agent.id, []))
 
 
-def render_agents(agents: Sequence[Agent], prices: Prices) -> Iterator[RenderableType]:
+def render_agents(session: SessionRecords, agents: Sequence[AgentRecord]) -> Iterator[RenderableType]:
     """Yield a table of agents, each under the one that started it."""
+    prices = Prices()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("agent", "type", "for"):
         table.add_column(name, overflow="fold")
@@ -54,32 +59,32 @@ def render_agents(agents: Sequence[Agent], prices: Prices) -> Iterator[Renderabl
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("linked by")
     for agent in list_in_order(agents):
-        table.add_row(*_cells(agent, prices))
+        table.add_row(*_cells(session, agent, prices))
     yield table
 
 
-def _cells(agent: Agent, prices: Prices) -> Iterator[Text]:
-    used = UsageFold(agent.lines[agent.inherited :]).list_messages()
+def _cells(session: SessionRecords, agent: AgentRecord, prices: Prices) -> Iterator[Text]:
+    used = list_agent_usage(session, agent)
     total = build_total(used)
     indent = "  " * min(agent.depth - 1, _DEEPEST)
-    yield Text.assemble(indent, _MARKS[agent.state], " ", clean_line(agent.id))
+    yield Text.assemble(indent, _MARKS[AgentState(agent.state)], " ", clean_line(agent.id))
     yield Text(clean_line(agent.type or ""))
-    yield Text(shorten(agent.description or agent.prompt or "", _LONGEST_TEXT))
-    yield Text(count_text(len(agent.calls)))
+    yield Text(shorten(agent.description or read_agent_prompt(session, agent) or "", _LONGEST_TEXT))
+    yield Text(count_text(count_agent_calls(session, agent)))
     yield Text(count_text(total.tokens.prompt))
     yield Text(("≥" if total.incomplete else "") + count_text(total.tokens.output))
     yield Text(bill_text(prices.build_bill(used)))
-    yield Text("no call" if agent.linked_by is None else str(agent.linked_by), "dim")
+    yield Text("no call" if agent.linked_by is None else agent.linked_by, "dim")
 
 
-def nest(agent: Agent) -> Nested:
+def nest(session: SessionRecords, agent: AgentRecord) -> Nested:
     """Return an agent's conversation, to be shown inside another."""
-    conversation = build_conversation(agent)
-    return Nested(_title(agent), conversation.messages, conversation.compactions, notes=conversation.notes)
+    thread = open_agent(session, agent)
+    return Nested(_title(agent), thread, thread.compactions)
 
 
-def _title(agent: Agent) -> Text:
-    mark, color = _MARKS[agent.state]
+def _title(agent: AgentRecord) -> Text:
+    mark, color = _MARKS[AgentState(agent.state)]
     title = Text.assemble(
         (f"{mark} ", color), ("agent ", "magenta"), (clean_line(agent.type or agent.id), "bold magenta")
     )

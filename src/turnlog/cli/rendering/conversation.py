@@ -24,8 +24,8 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.compactions import Compaction, has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
-
-__all__ = ["FindNested", "Nested", "render_compaction", "render_conversation"]
+from turnlog.transcripts.queries.threads import Thread
+from turnlog.transcripts.records import MessageRecord
 
 _DEEPEST = 12
 _RULE_WIDTH = 4
@@ -39,12 +39,14 @@ class Nested(Struct, frozen=True):
     """A conversation inside another."""
 
     title: Text
-    messages: Sequence[Message]
-    compactions: Sequence[Compaction] = ()
+    thread: Thread
+    compactions: Sequence[Compaction]
+    records: Iterable[MessageRecord] | None = None
+    """Which of its messages are shown; None for all."""
     remarks: Mapping[int, str] = MappingProxyType({})
     """What to say of some messages, by their index."""
-    notes: Mapping[int, Sequence[Line]] = MappingProxyType({})
-    """What happened below messages, by their index; -1 above the first."""
+    has_notes: bool = True
+    """Whether it is told what happened between messages."""
 
 
 FindNested = Callable[[Call], Iterable[Nested]]
@@ -70,9 +72,10 @@ class _Level:
     """One conversation, on its way out."""
 
     def __init__(self, nested: Nested, depth: int, find_nested: FindNested, detail: Detail) -> None:
-        self._messages = nested.messages
+        self._thread = nested.thread
+        self._records = nested.records
         self._remarks = nested.remarks
-        self._notes = sorted(nested.notes.items(), reverse=True)
+        self._notes = sorted(nested.thread.notes, reverse=True) if nested.has_notes else []
         self._compactions = {each.messages[0]: each for each in nested.compactions}
         self._find_nested = find_nested
         self._detail = detail
@@ -81,7 +84,7 @@ class _Level:
         self._day: date | None = None
 
     def render(self) -> Iterator[Row | Nested]:
-        for message in self._messages:
+        for message in self._thread.read(self._records):
             yield from self._render_notes(message.index)
             if message.index in self._compactions:
                 if self._heading is not None:
@@ -97,8 +100,8 @@ class _Level:
     def _render_notes(self, below: int | None) -> Iterator[Row]:
         """Yield what happened above a message, or all that is left."""
         lines: list[Line] = []
-        while self._notes and (below is None or self._notes[-1][0] < below):
-            lines += self._notes.pop()[1]
+        while self._notes and (below is None or self._notes[-1] < below):
+            lines += self._thread.read_notes(self._notes.pop())
         reports = [report_of(line.entry) for line in lines]
         if not self._detail.full:
             reports = [join_reports(line.entry for line in lines)] if lines else []

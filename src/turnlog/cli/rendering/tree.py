@@ -17,9 +17,10 @@ from turnlog.cli.rendering.figures import plural
 from turnlog.cli.rendering.messages import heading_of, label_of
 from turnlog.cli.terminal import shorten
 from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.tree import Branch, Tree
-
-__all__ = ["render_tree"]
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.conversation.tree import Branch
+from turnlog.transcripts.queries.threads import Thread, build_tree
+from turnlog.transcripts.records import MessageRecord
 
 _LONGEST_LINE = 90
 _DEEPEST = 20
@@ -33,8 +34,9 @@ class _Stretch(Struct, frozen=True, gc=False):
     is_side: bool
 
 
-def render_tree(tree: Tree, messages: Sequence[Message]) -> Iterator[Row]:
-    """Yield the tree, the active branch marked."""
+def render_tree(thread: Thread) -> Iterator[Row]:
+    """Yield the tree of a conversation, the active branch marked."""
+    tree, records = build_tree(thread), [*thread.list_records()]
     active = frozenset(tree.active)
     offshoots: dict[int | None, list[Branch]] = {}
     for branch in tree.branches:
@@ -43,12 +45,12 @@ def render_tree(tree: Tree, messages: Sequence[Message]) -> Iterator[Row]:
     todo = [_Stretch(trunk, 0, False) for trunk in reversed(trunks)]
     while todo:
         stretch = todo.pop()
-        if all(messages[index].is_hidden for index in stretch.branch.messages):
+        if all(records[index].rule == Rule.META for index in stretch.branch.messages):
             todo += reversed(_list_next(stretch, offshoots.get(stretch.branch.index, [])))
             continue
         if stretch.branch.parent is None and stretch.branch is not trunks[0]:
             yield Row(Text("── follows no message above", "dim"))
-        yield from _draw(stretch, messages, active)
+        yield from _draw(stretch, thread, records, active)
         todo += reversed(_list_next(stretch, offshoots.get(stretch.branch.index, [])))
 
 
@@ -61,15 +63,16 @@ def _list_next(stretch: _Stretch, offshoots: list[Branch]) -> list[_Stretch]:
     return [*side, _Stretch(main, stretch.depth, False)]
 
 
-def _draw(stretch: _Stretch, messages: Sequence[Message], active: frozenset[int]) -> Iterator[Row]:
+def _draw(
+    stretch: _Stretch, thread: Thread, records: Sequence[MessageRecord], active: frozenset[int]
+) -> Iterator[Row]:
     bar = Text("│ " * min(stretch.depth, _DEEPEST), "dim")
     if stretch.is_side:
         left = plural(len(stretch.branch.messages), "message")
         yield Row(Text(f"├─╮ an abandoned branch, {left}", "yellow"), bar[:-2])
-    for index in stretch.branch.messages:
-        if messages[index].is_hidden:
-            continue
-        yield Row(_line(messages[index], index in active), bar)
+    shown = (records[index] for index in stretch.branch.messages if records[index].rule != Rule.META)
+    for message in thread.read(shown):
+        yield Row(_line(message, message.index in active), bar)
 
 
 def _line(message: Message, active: bool) -> Text:

@@ -1,10 +1,14 @@
-"""Sessions given out as files: rendered while they are sent, so that none is in memory as a whole."""
+"""Sessions given out as files: each is rendered from one state of the store, and sent when it is finished.
+
+What is large is put into a temporary file meanwhile, so that none is in memory as a whole.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from tempfile import SpooledTemporaryFile
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from msgspec import Struct
@@ -15,7 +19,7 @@ from turnlog.export.naming import name_file, name_files
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.findings import Kind
 from turnlog.export.selection import Selection, select
-from turnlog.ingest.archived import load_session
+from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.exporting import ExportPreview, TakenOut
@@ -41,6 +45,8 @@ _OPEN_KINDS = frozenset({Kind.EMAIL, Kind.HOME, Kind.USER, Kind.WORD})
 """What may stand on a screen: it says who and where somebody is, and lets nobody in."""
 _PACKED = 1 << 18
 """Pieces are sent when there is so much of them."""
+_SPOOLED = 1 << 20
+"""What is longer is put into a temporary file."""
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -68,7 +74,7 @@ def render(
     Several sessions come in a ZIP file. What fails later breaks off, so that nobody takes a part for the whole.
     """
     if len(sessions) == 1:
-        pieces = _render(store, scope, sessions[0], wanted, _build_redactor(wanted))
+        pieces = _spool(_render(store, scope, sessions[0], wanted, _build_redactor(wanted)))
     else:
         pieces = _pack(store, scope, sessions, wanted)
     return chain((next(pieces, b""),), pieces)
@@ -125,20 +131,31 @@ def _show(kind: Kind, value: str) -> str:
 def _render(
     store: CaredStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
 ) -> Iterator[bytes]:
-    session = load_session(store, scope, stored.key)
-    try:
-        select(session, wanted.selection)
-    except SelectionError as error:
-        raise InvalidRequestError(_capitalize(error)) from None
-    return render_session(
-        session,
-        wanted.form,
-        selection=wanted.selection,
-        redactor=redactor,
-        name=stored.marks.name,
-        camel=wanted.camel,
-        shared=list_shared(store, scope, stored) if wanted.form is Format.JSON else (),
-    )
+    summary = read_summary(store, scope, stored)
+    with store.open_session(scope, stored.key) as session:
+        try:
+            select(session, wanted.selection)
+        except SelectionError as error:
+            raise InvalidRequestError(_capitalize(error)) from None
+        yield from render_session(
+            session,
+            summary,
+            wanted.form,
+            selection=wanted.selection,
+            redactor=redactor,
+            name=stored.marks.name,
+            camel=wanted.camel,
+            shared=list_shared(store, scope, stored) if wanted.form is Format.JSON else (),
+        )
+
+
+def _spool(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces when the last of them is made: whoever sends them takes long, and in other threads."""
+    with SpooledTemporaryFile(_SPOOLED) as spool:
+        spool.writelines(pieces)
+        spool.seek(0)
+        while data := spool.read(_PACKED):
+            yield data
 
 
 def _build_redactor(wanted: Wanted) -> Redactor | None:
@@ -177,7 +194,7 @@ def _pack(
             entry.compress_type = ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
             with archive.open(entry, "w", force_zip64=True) as file:
-                for piece in _render(store, scope, session, wanted, _build_redactor(wanted)):
+                for piece in _spool(_render(store, scope, session, wanted, _build_redactor(wanted))):
                     file.write(piece)
                     if outlet.size >= _PACKED:
                         yield outlet.take()

@@ -29,7 +29,6 @@ from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.values import Numbers, pack_text, unpack_text
 from turnlog.store.usage.cells import QUARTER, Home, UsageCell, join_terms
-from turnlog.store.usage.recounting import unpack_sighting
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
 from turnlog.store.usage.stored import NO_SLOT, UsageGroup, build_answer, build_stored_cell, choose_reported
@@ -478,7 +477,7 @@ class UsageKeeper:
             return self._build(message, only, said.time, said.model, tokens, terms, behalf, said.ended)
         fold = SightingFold()
         for each in seen:
-            fold.add_sighting(unpack_sighting(each.source, each.record))
+            fold.add_sighting(each.record.unpack(each.source))
         [found] = fold.list_messages()
         home = found.source, found.session
         owner = next(each for each in seen if (each.source, each.record.session_id) == home)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from turnlog.instants import from_microseconds
 from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import AnswerUse, KnownSession, Store
 from turnlog.store.lists import StoredSession
@@ -22,9 +21,8 @@ from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
 from turnlog.transcripts.usage.pricing import Prices
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["RecountedUsage", "list_differences", "recount_answers", "unpack_sighting"]
+__all__ = ["RecountedUsage", "list_differences", "recount_answers"]
 
 
 class RecountedUsage:
@@ -46,7 +44,7 @@ class RecountedUsage:
         for source, record in self._list_sightings():
             if wanted is None or record.message_id in wanted:
                 fold = folds.setdefault(homes[source].person, SightingFold())
-                fold.add_sighting(unpack_sighting(source, record))
+                fold.add_sighting(record.unpack(source))
         return [
             AnswerCell(message.message, build_cell(message, charger, homes[message.source]))
             for fold in folds.values()
@@ -124,24 +122,6 @@ def _build_home(session: KnownSession, stored: StoredSession | None) -> Home:
         return Home(session.key, machine=session.origin)
     row = stored.row
     return Home(session.key, row.project, row.title, stored.person, session.origin)
-
-
-def unpack_sighting(source: str, row: SightingRecord) -> Sighting:
-    """Return what one file says about an answer, as `transcripts` has it."""
-    return Sighting(
-        message=row.message_id,
-        session=row.session_id,
-        source=source,
-        offset=row.offset,
-        time=None if row.time is None else from_microseconds(row.time),
-        model=row.model,
-        tokens=Tokens(
-            row.input, row.output, row.cache_read, row.cache_write_5m, row.cache_write_1h, row.web_searches
-        ),
-        terms=Terms(row.service_tier, row.speed, row.inference_geo),
-        attribution=Attribution(row.agent, row.agent_id, row.skill, row.plugin, row.mcp_server, row.mcp_tool),
-        ended=row.ended,
-    )
 
 
 def list_differences(kept: UsageSource, counted: UsageSource) -> list[str]:

@@ -25,12 +25,12 @@ from turnlog.transcripts.lines.categories import Category, Role, role_of
 from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.lines.texts import content_text
 
-__all__ = ["Agent", "AgentLink", "AgentSource", "find_prompt", "list_tries"]
+__all__ = ["FIRST_LINES", "Agent", "AgentLink", "AgentSource", "find_prompt", "list_tries"]
 
 _WARMUP = "Warmup"
 _FRAMED = "[Subagent hand-back]"
 """How a result begins in which newer versions put an agent's words into a frame of their own."""
-_FIRST_LINES = 16
+FIRST_LINES = 16
 """How many lines of an agent are looked at for its prompt."""
 
 
@@ -212,7 +212,7 @@ def list_tries(call: Call | None, resumed_by: Sequence[Call]) -> list[Call]:
 
 def find_prompt(lines: Sequence[Line]) -> str | None:
     """Return what an agent was asked first, without what the program put around it; None if it does not say."""
-    for line in islice(lines, _FIRST_LINES):
+    for line in islice(lines, FIRST_LINES):
         texts = list_texts(line.entry) if isinstance(line.entry, UserEntry | UserFields) else ()
         if texts:
             return read_prompt(texts[0]).text.strip()

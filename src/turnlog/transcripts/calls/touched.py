@@ -13,7 +13,7 @@ from turnlog.messages.envelope import Envelope
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["Touched", "find_file", "list_touched"]
+__all__ = ["NOT_DONE", "Touched", "find_file", "list_touched"]
 
 _FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
     {
@@ -27,7 +27,7 @@ _FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
 )
 """The tools that work on one file: where their input names it, and whether they change it."""
 
-_NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
+NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
 """What became of calls that touched nothing."""
 
 
@@ -43,7 +43,7 @@ def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
     found: dict[str, bool] = {}
     for call in calls:
         path, changes = find_file(call)
-        if path is not None and call.state not in _NOT_DONE:
+        if path is not None and call.state not in NOT_DONE:
             found[path] = found.get(path, False) or changes
     return tuple(Touched(path, changed) for path, changed in found.items())
 
@@ -56,7 +56,7 @@ def find_file(call: Call) -> tuple[str | None, bool]:
         return None, False
     entry = call.place.line.entry
     cwd = entry.cwd if isinstance(entry, Envelope) else None
-    return _resolve(path, cwd if isinstance(cwd, str) else ""), changes and call.state not in _NOT_DONE
+    return _resolve(path, cwd if isinstance(cwd, str) else ""), changes and call.state not in NOT_DONE
 
 
 def _resolve(path: str, cwd: str) -> str:

@@ -12,10 +12,10 @@ from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.categories import Role
 
-__all__ = ["Branches", "Forks", "Way"]
+__all__ = ["SPOKEN", "Branches", "Forks", "Way"]
 
 _PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN
-_SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})
+SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})
 _NOWHERE = -1
 
 
@@ -94,7 +94,7 @@ class Forks:
     def _find_spoken(self, own: int) -> int | None:
         """Return the nearest message above that is part of what was said, or None."""
         above = self._edges.parents[own]
-        while above is not None and self._messages[above].role not in _SPOKEN:
+        while above is not None and self._messages[above].role not in SPOKEN:
             above = self._edges.parents[above]
         return above
 
@@ -235,4 +235,4 @@ class Way:
 
 def _is_newest(message: Message) -> bool:
     """Tell whether a message, being the last, is where the conversation stands."""
-    return message.lane is not Lane.AGENT and message.rule is not Rule.WAITING and message.role in _SPOKEN
+    return message.lane is not Lane.AGENT and message.rule is not Rule.WAITING and message.role in SPOKEN

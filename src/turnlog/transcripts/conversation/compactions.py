@@ -21,7 +21,7 @@ from turnlog.messages.system import CompactBoundary, CompactMetadata, Microcompa
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 
-__all__ = ["Compaction", "CompactionState", "build_compactions", "has_kept"]
+__all__ = ["COMPACTED", "Compaction", "CompactionState", "build_compactions", "has_kept"]
 
 
 class CompactionState(StrEnum):
@@ -65,7 +65,7 @@ _ENDS = {
     CompactionState.COMPACTED: CompactionState.COMPACTING,
     CompactionState.RESTORED: CompactionState.RESTORING,
 }
-_RULES = frozenset({Rule.COMPACTION, Rule.RECAP, Rule.SUMMARY})
+COMPACTED = frozenset({Rule.COMPACTION, Rule.RECAP, Rule.SUMMARY})
 
 
 def build_compactions(messages: Sequence[Message]) -> tuple[Compaction, ...]:
@@ -73,7 +73,7 @@ def build_compactions(messages: Sequence[Message]) -> tuple[Compaction, ...]:
     found: list[Compaction] = []
     open_: dict[object, int] = {}  # by lane: the last one, while it may still get its end or its summary
     for message in messages:
-        if message.rule not in _RULES:
+        if message.rule not in COMPACTED:
             continue
         step = _read_step(message)
         lane = (message.lane, message.agent_id)

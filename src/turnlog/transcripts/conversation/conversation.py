@@ -217,6 +217,11 @@ class Conversation:
         """Return which of the lines one is, by identity."""
         return self._index.find(line)
 
+    def list_numbers(self, lines: Iterable[Line]) -> tuple[int, ...]:
+        """Return which of the lines some are, those that are among them."""
+        found = map(self._index.find, lines)
+        return tuple([number for number in found if number is not None])
+
     def list_made(self, message: Message) -> list[int]:
         """Return the positions of the calls that a message makes."""
         if not message.calls:
@@ -225,10 +230,12 @@ class Conversation:
         return [position for line in lines if line is not None for position in self._places.find_made(line)]
 
     def find_position(self, call: Call) -> int | None:
-        """Return which of the calls one is, by identity."""
+        """Return which of the calls one is, by where it stands."""
         at = self._index.find(call.place.line)
         made = () if at is None else self._places.find_made(at)
-        return next((position for position in made if self.live_calls[position] is call), None)
+        return next(
+            (position for position in made if self.live_calls[position].place.index == call.place.index), None
+        )
 
     def find_caller(self, call: Call) -> int | None:
         """Return the message that makes a call; None if none does that is shown."""

@@ -6,7 +6,8 @@ placed here a second time: what stands in the lines is read where the record say
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from turnlog.messages import Line, Position, decode
 from turnlog.messages.codec import END, LONGEST, decode_long
@@ -19,13 +20,24 @@ from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.blocks import is_call, list_blocks
 from turnlog.transcripts.lines.categories import Category, MessageType, Role, is_known_tool
 from turnlog.transcripts.lines.prompts import prompt_of
-from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts, SegmentReader
 from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.segments import SEGMENT
 
-__all__ = ["build_call", "build_message", "decode_lines"]
-
-_UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
+UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
 """Messages in the user's place that are no prompts."""
+
+
+class DecodedChapter(Chapter):
+    """The records of a file whose lines are at hand."""
+
+    def __init__(self, facts: ChapterFacts, reader: SegmentReader, lines: Sequence[Line]) -> None:
+        super().__init__(facts, reader)
+        self.lines = lines
+
+    def read_raw(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return lines as they stand, in order."""
+        return {number: self.lines[number].raw for number in sorted(set(numbers))}
 
 
 def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
@@ -33,6 +45,8 @@ def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
 
     Of a line of over 16 MB, no more is read than it is typed by.
     """
+    if isinstance(chapter, DecodedChapter):
+        return {number: chapter.lines[number] for number in sorted(set(numbers))}
     records = {number: chapter.get_line(number) for number in sorted(set(numbers))}
     found = {
         number: decode(data, at=Position(chapter.source, records[number].offset))
@@ -44,7 +58,25 @@ def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
         if line.length > LONGEST:
             head, end = chapter.read_bytes([(line.offset, LONGEST), (line.offset + line.length - END, END)])
             found[number] = decode_long(head, end, line.length, Position(chapter.source, line.offset))
-    return found
+    return {number: found[number] for number in records}
+
+
+def read_json(chapter: Chapter, numbers: Iterable[int] | None = None) -> Iterator[bytes]:
+    """Yield lines as JSON, all of them or some, in order: as they stand, or what is read of a long one."""
+    wanted = iter(range(chapter.count_lines) if numbers is None else sorted(set(numbers)))
+    while some := [*islice(wanted, SEGMENT)]:
+        if isinstance(chapter, DecodedChapter):
+            yield from (chapter.lines[number].json for number in some)
+        elif all(chapter.get_line(number).length <= LONGEST for number in some):
+            yield from chapter.read_raw(some).values()
+        else:
+            yield from (line.json for line in decode_lines(chapter, some).values())
+
+
+def decode_all(chapter: Chapter) -> Iterator[Line]:
+    """Yield all lines of a chapter as they are typed, some of them at a time."""
+    for head in chapter.heads:
+        yield from decode_lines(chapter, range(head.line, head.line + head.lines)).values()
 
 
 def build_message(
@@ -57,17 +89,18 @@ def build_message(
     """
     own = record.lines[: record.own_lines]
     rule = Rule(record.rule)
+    agent = getattr(lines[own[0]].entry, "agent_id", None)
     return Message(
         index=record.index,
         rule=rule,
         role=Role(record.role),
         types=tuple(map(MessageType, record.types)),
         lane=Lane(record.lane),
-        agent_id=record.agent_id,
+        agent_id=agent if isinstance(agent, str) else None,
         lines=tuple(lines[number] for number in own),
         folded=tuple(lines[number] for number in record.lines[record.own_lines :] if number in lines),
         calls=tuple(build_call(call, lines, record.lines) for call in calls),
-        prompt=None if rule in _UNSAID else prompt_of(lines[own[0]].entry),
+        prompt=None if rule in UNSAID else prompt_of(lines[own[0]].entry),
         aborted=record.aborted,
     )
 

@@ -26,6 +26,12 @@ __all__ = [
 ]
 
 
+_GAP = 2
+"""Bytes between lines next to each other."""
+_STRETCH = 1 << 20
+"""Bytes that are read together."""
+
+
 class MessageFilter(Struct, frozen=True, gc=False, kw_only=True):
     """Which messages of a chapter are wanted; None is any."""
 
@@ -161,10 +167,24 @@ class Chapter:
         return sum(self.get_line(number).length for number in numbers)
 
     def read_raw(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Return lines as they stand; raises `KeyError` for bytes that are no longer there."""
-        wanted = sorted(set(numbers))
-        read = self.read_bytes([(line.offset, line.length) for line in map(self.get_line, wanted)])
-        return dict(zip(wanted, read, strict=True))
+        """Return lines as they stand, in order; raises `KeyError` for bytes that are no longer there."""
+        lines = [self.get_line(number) for number in sorted(set(numbers))]
+        spans: list[tuple[int, int]] = []
+        places: list[tuple[int, int]] = []
+        for line in lines:
+            start = spans[-1][0] if spans else 0
+            end = line.offset + line.length
+            # Lines next to each other are read together.
+            if spans and 0 <= line.offset - sum(spans[-1]) <= _GAP and end - start <= _STRETCH:
+                spans[-1] = start, end - start
+            else:
+                spans.append((line.offset, line.length))
+            places.append((len(spans) - 1, line.offset - spans[-1][0]))
+        read = self.read_bytes(spans)
+        return {
+            line.number: read[span][at : at + line.length]
+            for line, (span, at) in zip(lines, places, strict=True)
+        }
 
     def read_bytes(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return bytes by offset and length; raises as `read_raw`."""

@@ -13,19 +13,18 @@ from msgspec import Struct
 
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
-from turnlog.messages.codec import END
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.turns import Turn
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.actions import SessionActions
-from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.queries.bodies import DecodedChapter
+from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts
 from turnlog.transcripts.records import AgentRecord, TurnRecord
 from turnlog.transcripts.segment_builder import SegmentBuilder, bounded, pack_lines
 from turnlog.transcripts.segments import (
     AGENTS,
     TURNS,
-    PackedSegment,
     Segment,
     SegmentHead,
     unpack_segment,
@@ -37,7 +36,21 @@ __all__ = ["MemoryReader", "query"]
 
 def query(session: Session) -> SessionActions:
     """Return what can be asked about a session, as `Store.open_session` does; there are no hooks."""
-    return SessionActions(MemoryReader(session))
+    return _FileActions(MemoryReader(session))
+
+
+class _FileActions(SessionActions):
+    """Questions about a session whose lines are at hand."""
+
+    def __init__(self, reader: MemoryReader) -> None:
+        super().__init__(reader)
+        self._lines = reader.list_lines
+
+    @cached_property
+    def files(self) -> tuple[Chapter, ...]:
+        """All of its files of lines: the transcript's first, then by source."""
+        facts = self._reader.list_chapters()
+        return tuple(DecodedChapter(each, self._reader, self._lines(each.source)) for each in facts)
 
 
 class _File(Struct):
@@ -47,10 +60,7 @@ class _File(Struct):
     lines: Sequence[Line]
     conversation: Conversation | None
     """None if its lines are no conversation."""
-    packed: list[PackedSegment] | None = None
-    segments: dict[int, Segment] = {}
-    raw: dict[int, bytes] = {}
-    """Its lines as they stand, by offset."""
+    segments: list[tuple[SegmentHead, Segment]] | None = None
 
 
 class MemoryReader:
@@ -77,29 +87,24 @@ class MemoryReader:
         """Return its files of lines: the transcript's first, then by source."""
         return [file.facts for file in self._files.values()]
 
+    def list_lines(self, source: str) -> Sequence[Line]:
+        """Return the lines of a file."""
+        return self._files[source].lines
+
     def list_heads(self, source: str) -> Sequence[SegmentHead]:
         """Return the heads of a file's segments, in order."""
-        return [segment.head for segment in self._pack(source)]
+        return [head for head, _ in self._list_segments(source)]
 
     def load_segment(self, source: str, number: int) -> Segment:
         """Return a segment; raises `KeyError` for one that is not there."""
-        segments, packed = self._files[source].segments, self._pack(source)
-        if number not in segments:
-            if not 0 <= number < len(packed):
-                raise KeyError(number)
-            segments[number] = unpack_segment(packed[number].data)
-        return segments[number]
+        segments = self._list_segments(source)
+        if not 0 <= number < len(segments):
+            raise KeyError(number)
+        return segments[number][1]
 
     def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        """Return bytes of a file, by offset and length; raises `KeyError` for what is not a line there."""
-        file = self._files[source]
-        if not file.raw:
-            for line in file.lines:
-                if line.at is not None:
-                    file.raw[line.at.offset] = line.raw
-                    if line.unread:
-                        file.raw[line.at.offset + line.length - END] = line.raw[-END:]
-        return [file.raw[offset][:length] for offset, length in spans]
+        """Return no bytes: the lines have them."""
+        raise KeyError(source)
 
     def count_outline(self, kind: str) -> int:
         """Return how many parts there are of turns or agents."""
@@ -123,19 +128,19 @@ class MemoryReader:
         turns = [_build_turn(turn) for turn in self._session.turns]
         return {TURNS.name: TURNS.cut(turns), AGENTS.name: AGENTS.cut(agents)}
 
-    def _pack(self, source: str) -> list[PackedSegment]:
+    def _list_segments(self, source: str) -> list[tuple[SegmentHead, Segment]]:
         file, session = self._files[source], self._session
-        if file.packed is None and file.conversation is None:
-            file.packed = list(pack_lines(file.lines))
-        elif file.packed is None and file.conversation is not None:
+        if file.segments is None and file.conversation is None:
+            file.segments = [(each.head, unpack_segment(each.data)) for each in pack_lines(file.lines)]
+        elif file.segments is None and file.conversation is not None:
             builder = SegmentBuilder(
                 file.conversation,
                 agent_id=file.facts.agent_id,
                 turn_of=session.division.turn_of if file.facts.is_main else (),
                 sightings=session.usage.list_seen_in(source),
             )
-            file.packed = list(builder.build())
-        return file.packed or []
+            file.segments = [*builder.hold()]
+        return file.segments or []
 
     def _build_agent(self, index: int, agent: Agent) -> AgentRecord:
         path = None if agent.path is None else os.fspath(agent.path)
@@ -156,17 +161,18 @@ class MemoryReader:
             call=call,
             call_source=source,
             linked_by=None if agent.linked_by is None else agent.linked_by.value,
+            inherited=agent.inherited,
+            lines=self._session.conversation.list_numbers(agent.lines),
         )
 
     def _find_call(self, agent: Agent) -> tuple[str, int] | tuple[None, None]:
         """Return the file that has the call which started an agent, and which of its calls it is."""
-        place = None if agent.call is None else agent.call.place
-        for source, file in self._files.items() if place is not None else ():
-            calls = () if file.conversation is None else file.conversation.live_calls
-            for index, call in enumerate(calls):
-                if place is not None and call.place.line is place.line and call.place.index == place.index:
-                    return source, index
-        return None, None
+        at = None if agent.call is None else agent.call.place.line.at
+        file = None if at is None else self._files.get(at.source)
+        if agent.call is None or file is None or file.conversation is None:
+            return None, None
+        position = file.conversation.find_position(agent.call)
+        return (None, None) if position is None else (file.facts.source, position)
 
 
 def _begin(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
@@ -63,6 +64,10 @@ class SessionRecords:
     def main(self) -> Chapter | None:
         """The transcript; None if there is none."""
         return next((chapter for chapter in self.chapters if chapter.facts.is_main), None)
+
+    def list_conversations(self) -> list[Chapter]:
+        """Return the chapters in the order in which they are read: the transcript, then by path."""
+        return sorted(self.chapters, key=lambda each: (not each.facts.is_main, Path(each.facts.path)))
 
     def find_chapter(self, source: str | None) -> Chapter | None:
         """Return the chapter of a source; of None, the transcript."""
