@@ -88,8 +88,6 @@ class TextFact(Struct, frozen=True, gc=False, array_like=True):
     is_error: bool
     time: int
     """Microseconds since 1970: of the line, else of the last line before it that has one; 0 if none has."""
-    digest: bytes
-    """Of the whole text; empty for a short one."""
     cells: Several[str]
 
 

@@ -1,10 +1,9 @@
 """What is searched of lines: passages as an index takes them.
 
 A text comes as its place, a few facts that filters ask for first, and its cells as the index takes them. A
-longer text has a digest, by which one that is there already is told. A very long one is taken in pieces, so
-that memory holds one of them and never all cells. What comes out is exactly what `index_form` and `cut_cells`
-give of the whole text: each character changes by itself, a run of letters that is too long is cut by how far it
-goes, and where a cell ends is decided by what stands close to it.
+very long one is taken in pieces, so that memory holds one of them and never all cells. What comes out is what
+`index_form` and `cut_cells` give of the whole text: each character changes by itself, a run of letters that is
+too long is cut by how far it goes, and where a cell ends is decided by what stands close to it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from turnlog.store.batch import TextFact
@@ -42,10 +40,6 @@ _LONG = 1 << 20
 _PIECE = 1 << 18
 _NEAR = 4096
 _LAST_BREAK = re.compile(r"[\W_](?=[^\W_]*\Z)")
-_WORTH = 256
-"""From how many characters on a repeated text is kept once."""
-_DIGEST = 12
-"""Bytes; nobody finds two texts with the same 96 bits."""
 
 
 def build_text(number: int, ordinal: int, passage: Passage, time: int | None) -> TextFact:
@@ -53,13 +47,9 @@ def build_text(number: int, ordinal: int, passage: Passage, time: int | None) ->
     cells: Collection[str]
     if len(passage.text) > _LONG:
         cells = LongText(passage.text)
-        digest = cells.digest
     else:
-        body = clean(index_form(passage.text))
-        cells = tuple(cut_cells(body))
-        digest = blake2b(body.encode(), digest_size=_DIGEST).digest() if len(body) >= _WORTH else b""
-    kind = _NUMBERS[passage.kind]
-    return TextFact(number, ordinal, passage.block, kind, passage.is_error, time or 0, digest, cells)
+        cells = tuple(cut_cells(clean(index_form(passage.text))))
+    return TextFact(number, ordinal, passage.block, _NUMBERS[passage.kind], passage.is_error, time or 0, cells)
 
 
 class LongText(Collection[str]):
@@ -79,15 +69,6 @@ class LongText(Collection[str]):
 
     def __contains__(self, cell: object) -> bool:
         return any(each == cell for each in self)
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Of the text as it is indexed; empty if that is short."""
-        digest, length = blake2b(digest_size=_DIGEST), 0
-        for body in self._list_bodies():
-            digest.update(body.encode())
-            length += len(body)
-        return digest.digest() if length >= _WORTH else b""
 
     @cached_property
     def _count(self) -> int:
