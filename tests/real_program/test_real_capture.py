@@ -17,6 +17,7 @@ from real_program.recordings import make_once, run_apart
 from turnlog import Session, read
 from turnlog.config import Settings
 from turnlog.export.raw import export_raw
+from turnlog.ingest.archived import find_transcript
 from turnlog.ingest.repair import check_session
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
@@ -61,7 +62,9 @@ def load(store: CaredStore, session_id: str, folder: Path) -> Session:
     known = find(store, session_id)
     assert check_session(store, LOCAL, known).disagreements == ()
     export_raw(store, LOCAL, known, folder)
-    [path] = folder.rglob(f"{session_id}.jsonl")
+    main = find_transcript(known)
+    assert main is not None
+    [path] = folder.rglob(Path(main.path).name)
     return read(path)
 
 

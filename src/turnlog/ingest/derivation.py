@@ -4,5 +4,5 @@ from __future__ import annotations
 
 __all__ = ["DERIVATION"]
 
-DERIVATION = 6
+DERIVATION = 7
 """Raised when the rules change: the next sync derives what follows older ones again."""
