@@ -294,6 +294,13 @@ def test_a_stop_hook_shows_only_when_it_complains() -> None:
     assert [placement.rule for placement in talk.placements] == [Rule.FOOTER, Rule.HOOK]
 
 
+def test_a_line_that_answers_its_own_call_is_shown() -> None:
+    call = {"type": "tool_use", "id": "n0", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "n0", "content": "a b"}
+    talk = conversation({"type": "user", "sessionId": "s", "message": {"content": [call, result]}})
+    assert [(placement.rule, placement.message) for placement in talk.placements] == [(Rule.LONE_RESULT, 0)]
+
+
 @given(st.one_of(sessions, st.lists(any_line, max_size=6)))
 def test_each_line_has_exactly_one_place_whatever_it_is(raw: list[bytes]) -> None:
     talk = Conversation(turnlog.decode(line) for line in raw)

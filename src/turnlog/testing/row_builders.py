@@ -302,6 +302,8 @@ def _make_agent(index: int, file: FileLines) -> AgentRecord:
         call=index if file.lines else None,
         call_source=file.source if file.lines else None,
         linked_by="prompt" if file.lines else None,
+        inherited=index,
+        lines=tuple(range(index)),
     )
 
 

@@ -202,7 +202,8 @@ class Gathering:
 
     def _take_result(self, index: int, entry: AnyEntry) -> None:
         home = self.calls.homes.get(index)
-        if home is None or (len(list_blocks(entry)) > 1 and list_texts(entry)):
+        # What a line does itself has no other place to be shown.
+        if home is None or home == index or (len(list_blocks(entry)) > 1 and list_texts(entry)):
             lane = lane_of(self.board.lines[index])
             self.board.start(index, Rule.LONE_RESULT, lane, [MessageType.TOOL_RESULT])
         else:
