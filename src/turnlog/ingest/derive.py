@@ -17,18 +17,18 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.ingest.answer_homes import AnswerHomes
 from turnlog.ingest.derivation import DERIVATION
-from turnlog.ingest.session_rows import build_agent, build_session
+from turnlog.ingest.session_rows import build_session
 from turnlog.ingest.turn_rows import TurnBuilder
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterBatch, Derived, Generated, OutlineBatch
 from turnlog.store.rows import SessionHead
 from turnlog.transcripts.agents.agent import Agent, AgentSource
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.turns import AgentWork
 from turnlog.transcripts.records import AgentRecord, SightingRecord
-from turnlog.transcripts.segment_builder import SegmentBuilder, build_sighting, pack_lines, time_of
+from turnlog.transcripts.segment_builder import SegmentBuilder, build_agent, build_sighting, pack_lines, time_of
 from turnlog.transcripts.segments import AGENTS, PART, TURNS
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.sources import Sources
@@ -95,7 +95,7 @@ class Deriver:
         self._builders |= {source: self._begin(source) for source in self._chapters}
         self._turns = self._begin_turns()
         self._agents = self._build_agents()
-        self._homes: AnswerHomes | None = None
+        self._homes: _AnswerHomes | None = None
 
     def build(self, others: Mapping[str, Sequence[Line]], emptied: Iterable[str] = ()) -> Derived:
         """Return all records; `emptied` are files that had some and have none any more."""
@@ -119,7 +119,7 @@ class Deriver:
     def extend(self, new: Mapping[str, Sequence[Line]]) -> Derived:
         """Take further lines of chapters that there are, and return the records that are new or may differ."""
         session, transcript = self._session, self._transcript or ""
-        homes = self._homes = self._homes or AnswerHomes(session.conversation.live_messages)
+        homes = self._homes = self._homes or _AnswerHomes(session.conversation.live_messages)
         former = session.work
         grown = {
             name: self._chapters[name].conversation.extend(new[name]) for name in self._chapters if name in new
@@ -268,3 +268,32 @@ def _list_usage(usage: UsageFold, answers: Iterable[str] | None = None) -> Itera
 def _add_shortened(changed: list[int], before: int, after: int) -> list[int]:
     """Add the last record to those that have changed, if there are fewer now: its part had more."""
     return [*changed, after - 1] if 0 < after < before else changed
+
+
+class _AnswerHomes:
+    """The messages of each answer, by their numbers: what it used is told to their turns.
+
+    Some that had it once may be among them.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._homes: dict[str, int] = {}
+        self._others: dict[str, set[int]] = {}
+        self._count = 0
+        self.extend(messages, 0)
+
+    def extend(self, messages: Sequence[Message], first: int) -> None:
+        """Take all messages from one on."""
+        for message in messages[first:]:
+            answer = message.message_id
+            if answer is not None and self._homes.setdefault(answer, message.index) != message.index:
+                self._others.setdefault(answer, set()).add(message.index)
+        self._count = len(messages)
+
+    def find(self, answers: Iterable[str]) -> set[int]:
+        """Return all messages that may have any of some answers."""
+        found: set[int] = set()
+        for answer in answers:
+            if answer in self._homes:
+                found |= {self._homes[answer], *self._others.get(answer, ())}
+        return {number for number in found if number < self._count}

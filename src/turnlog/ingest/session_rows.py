@@ -1,4 +1,4 @@
-"""A session and its agents as rows."""
+"""A session as a row of the lists."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from msgspec.structs import replace
 
 from turnlog.ingest.turn_rows import money
 from turnlog.store.rows import SessionHead, SessionRow
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.records import AgentRecord
 from turnlog.transcripts.segment_builder import bounded, microseconds
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.summary.fold import Summary
 
-__all__ = ["build_agent", "build_session"]
+__all__ = ["build_session"]
 
 _encode = msgspec.json.Encoder().encode
 _LONGEST_PROMPT = 1000
@@ -62,33 +60,6 @@ def _encode_summary(summary: Summary) -> bytes:
     except UnicodeEncodeError:  # a project that is known by its folder alone, whose name is no UTF-8
         project = os.fsencode(summary.project or "").decode("utf-8", "replace")
         return _encode(replace(summary, project=project))
-
-
-def build_agent(
-    index: int, agent: Agent, file: str | None, call: tuple[str, int] | None, lines: tuple[int, ...]
-) -> AgentRecord:
-    """Return the row of an agent.
-
-    `file` is its own, `call` the chapter and index of what started it, `lines` are those in the transcript.
-    """
-    return AgentRecord(
-        index=index,
-        id=agent.id,
-        state=agent.state.value,
-        depth=agent.depth,
-        inline=agent.inline,
-        background=agent.background,
-        file=file,
-        parent_id=agent.parent_id,
-        run_id=agent.run_id,
-        type=agent.type,
-        description=agent.description,
-        call=None if call is None else call[1],
-        call_source=None if call is None else call[0],
-        linked_by=None if agent.linked_by is None else agent.linked_by.value,
-        inherited=agent.inherited,
-        lines=lines,
-    )
 
 
 def _is_unpriced(summary: Summary) -> bool:

@@ -20,11 +20,19 @@ from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
 from turnlog.transcripts.actions.events import read_event
+from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
-from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
+from turnlog.transcripts.records import (
+    AgentRecord,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
+    SightingRecord,
+)
 from turnlog.transcripts.segments import (
     SEGMENT,
     PackedSegment,
@@ -36,8 +44,6 @@ from turnlog.transcripts.segments import (
 from turnlog.transcripts.summary.fold import type_name
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Sighting
-
-__all__ = ["SegmentBuilder", "bounded", "build_sighting", "microseconds", "pack_lines", "time_of"]
 
 _NEVER = -(1 << 63)
 """Before all times."""
@@ -335,6 +341,33 @@ def pack_lines(lines: Sequence[Line]) -> Iterator[PackedSegment]:
             sightings=0, offset=own[0].offset, reached=0, problems=sum(line.problems > 0 for line in own),
         )  # fmt: skip
         yield PackedSegment(head, pack_segment(own, (), (), (), ()))
+
+
+def build_agent(
+    index: int, agent: Agent, file: str | None, call: tuple[str, int] | None, lines: tuple[int, ...]
+) -> AgentRecord:
+    """Return the record of an agent.
+
+    `file` is its own, `call` the chapter and index of what started it, `lines` are those in the transcript.
+    """
+    return AgentRecord(
+        index=index,
+        id=agent.id,
+        state=agent.state.value,
+        depth=agent.depth,
+        inline=agent.inline,
+        background=agent.background,
+        file=file,
+        parent_id=agent.parent_id,
+        run_id=agent.run_id,
+        type=agent.type,
+        description=agent.description,
+        call=None if call is None else call[1],
+        call_source=None if call is None else call[0],
+        linked_by=None if agent.linked_by is None else agent.linked_by.value,
+        inherited=agent.inherited,
+        lines=lines,
+    )
 
 
 def build_sighting(seen: Sighting) -> SightingRecord:

@@ -21,7 +21,7 @@ from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.bodies import DecodedChapter
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts
 from turnlog.transcripts.records import AgentRecord, TurnRecord
-from turnlog.transcripts.segment_builder import SegmentBuilder, bounded, pack_lines
+from turnlog.transcripts.segment_builder import SegmentBuilder, bounded, build_agent, pack_lines
 from turnlog.transcripts.segments import (
     AGENTS,
     TURNS,
@@ -145,34 +145,17 @@ class MemoryReader:
     def _build_agent(self, index: int, agent: Agent) -> AgentRecord:
         path = None if agent.path is None else os.fspath(agent.path)
         own = next((each.facts.source for each in self._files.values() if path == each.facts.path), None)
-        source, call = self._find_call(agent)
-        return AgentRecord(
-            index=index,
-            id=agent.id,
-            state=agent.state.value,
-            depth=agent.depth,
-            inline=agent.inline,
-            background=agent.background,
-            file=None if path is None else own,
-            parent_id=agent.parent_id,
-            run_id=agent.run_id,
-            type=agent.type,
-            description=agent.description,
-            call=call,
-            call_source=source,
-            linked_by=None if agent.linked_by is None else agent.linked_by.value,
-            inherited=agent.inherited,
-            lines=self._session.conversation.list_numbers(agent.lines),
-        )
+        lines = self._session.conversation.list_numbers(agent.lines)
+        return build_agent(index, agent, None if path is None else own, self._find_call(agent), lines)
 
-    def _find_call(self, agent: Agent) -> tuple[str, int] | tuple[None, None]:
+    def _find_call(self, agent: Agent) -> tuple[str, int] | None:
         """Return the file that has the call which started an agent, and which of its calls it is."""
         at = None if agent.call is None else agent.call.place.line.at
         file = None if at is None else self._files.get(at.source)
         if agent.call is None or file is None or file.conversation is None:
-            return None, None
+            return None
         position = file.conversation.find_position(agent.call)
-        return (None, None) if position is None else (file.facts.source, position)
+        return None if position is None else (file.facts.source, position)
 
 
 def _begin(
