@@ -134,10 +134,10 @@ def _print_append(work: Path, turns: int, count: int) -> None:
 
 def _append(path: Path, store: Store, line: bytes) -> float:
     time.sleep(0.2)
-    before, start = store.find_feed(LOCAL).last, time.perf_counter()
+    before, start = store.read_feed(LOCAL).last, time.perf_counter()
     with path.open("ab") as file:
         file.write(line)
-    _wait(lambda: store.find_feed(LOCAL).last > before)
+    _wait(lambda: store.read_feed(LOCAL).last > before)
     return time.perf_counter() - start
 
 

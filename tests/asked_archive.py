@@ -328,7 +328,7 @@ def _archive(about: str, engine: str, write: Callable[[Path, Path], list[HookDel
         sessions = locate_path(files).sessions
         folders = sorted({each.folder.parent for each in sessions})
         for number, (person, origin) in enumerate(MACHINES.items()):
-            store.note_machine(LOCAL, origin, person=person, host=f"{person}.local", user=person, at_ns=0)
+            store.save_machine(LOCAL, origin, person=person, host=f"{person}.local", user=person, at_ns=0)
             own = [each for each in sessions if folders.index(each.folder.parent) % 2 == number]
             sync(store, place, own, origin=origin, workers=1)
         store.add_deliveries(LOCAL, hooks)

@@ -138,7 +138,7 @@ def _fill(
     wanted = {told.id: told for told in sessions}
     for person in WITH_SESSIONS:
         origin = name_machine(person)
-        store.note_machine(LOCAL, origin, person=person, host=f"{person}.local", user=person, at_ns=AT_NS)
+        store.save_machine(LOCAL, origin, person=person, host=f"{person}.local", user=person, at_ns=AT_NS)
         found = locate_sessions([files / person]).sessions if (files / person).exists() else ()
         sync(store, place, [each for each in found if each.session_id in wanted], origin=origin, workers=1)
         deliveries = [

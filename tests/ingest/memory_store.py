@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
 
 from turnlog.errors import StoreError
+from turnlog.store import interface
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.identity import LOCAL, Place, Scope, SourceKind
@@ -14,6 +18,14 @@ from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import LineRecord
 from turnlog.transcripts.segments import Segment, SegmentHead, unpack_segment
+
+
+@contextmanager
+def small_pieces() -> Iterator[None]:
+    """Let files be read from archives in many pieces, none of which ends where a line does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interface, "FRAME_SIZE", 1000)
+        yield
 
 
 class MemoryStore:
@@ -66,10 +78,6 @@ class MemoryStore:
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         return self.bytes[at.source, at.generation][at.offset : at.offset + length]
-
-    def read_all(self, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
-        data = self.bytes[source, generation]
-        yield from (data[at : at + 1000] for at in range(0, len(data), 1000))
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         return [(generation, len(data)) for (name, generation), data in self.bytes.items() if name == source]

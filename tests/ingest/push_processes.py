@@ -16,6 +16,7 @@ from pathlib import Path
 from turnlog.ingest.origin import find_origin
 from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 
@@ -223,7 +224,7 @@ def check_bytes(store: CaredStore, origin: str, files: list[Path]) -> None:
     known = {source.path: source for session in store.list_known(LOCAL, origin) for source in session.sources}
     for path in files:
         source = known[os.fspath(path)]
-        kept = b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+        kept = b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
         assert hashlib.sha256(kept).digest() == hashlib.sha256(path.read_bytes()).digest(), path
 
 

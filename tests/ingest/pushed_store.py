@@ -16,7 +16,7 @@ from turnlog.ingest.uploads.state import learn_session, tell_session
 from turnlog.ingest.uploads.taking import Given, Outcome, SessionAnswer, UploadTaker
 from turnlog.ingest.verification import verify_session
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
@@ -88,8 +88,8 @@ def check_same(one: CaredStore, other: CaredStore, *, copies: bool = True) -> No
     assert _list_usage(one) == _list_usage(other)
     assert one.list_facets(LOCAL) == other.list_facets(LOCAL)
     assert one.list_projects(LOCAL) == other.list_projects(LOCAL)
-    assert [each.row for each in one.find_sessions(LOCAL, "")] == [
-        each.row for each in other.find_sessions(LOCAL, "")
+    assert [each.row for each in find_sessions(one, LOCAL, "")] == [
+        each.row for each in find_sessions(other, LOCAL, "")
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.memory_store import MemoryStore
+from ingest.memory_store import MemoryStore, small_pieces
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import key_of, look_on
 from turnlog.store.batch import SessionBatch
@@ -35,16 +35,17 @@ class Watch:
         batches = []
         for files in locate_path(self.folder).sessions:
             store = self.stores.setdefault(key_of(files, ORIGIN), MemoryStore())
-            look = look_on(
-                files,
-                store.known,
-                store,
-                None if self.hot is None else self.hot.take(store.known),
-                owner="local",
-                origin=ORIGIN,
-                now_ns=1,
-                report=self.obstacles.append,
-            )
+            with small_pieces():
+                look = look_on(
+                    files,
+                    store.known,
+                    store,
+                    None if self.hot is None else self.hot.take(store.known),
+                    owner="local",
+                    origin=ORIGIN,
+                    now_ns=1,
+                    report=self.obstacles.append,
+                )
             store.apply(look.batch)
             if self.hot is not None:
                 self.hot.put(look.hot)

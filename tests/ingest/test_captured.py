@@ -15,7 +15,7 @@ from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.repair import check_session
 from turnlog.store.identity import LOCAL, SourceKind
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
 from turnlog.store.opening import open_store
@@ -181,7 +181,7 @@ def test_every_byte_of_both_comes_back_and_each_goes_on_by_itself(place: Place) 
             file.write(line[20:])
     place.sync()
     for source in place.session.sources:
-        kept = b"".join(place.store.archive.read_all(LOCAL, source.source, source.generation))
+        kept = b"".join(read_all(place.store.archive, LOCAL, source.source, source.generation))
         assert kept == Path(source.path).read_bytes()
         assert source.lines == 3
     assert place.list_said() == ["Brew tea", "Kettle on", "Thanks"]

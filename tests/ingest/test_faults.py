@@ -22,6 +22,7 @@ from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import read_all
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.files.locate import list_roots
@@ -81,7 +82,7 @@ def check(config: Path, home: Path, within: Path) -> None:
         ]
         assert [each for session in known for each in verify_session(store, LOCAL, session).disagreements] == []
         archived = {
-            source.path: b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+            source.path: b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
             for session in known
             for source in session.sources
         }

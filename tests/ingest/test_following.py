@@ -25,7 +25,7 @@ from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.store.identity import LOCAL, name_source
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, read_all
 from turnlog.store.opening import open_lease, open_store
 from turnlog.store.sqlite import SqliteStore
 from turnlog.transcripts.files.locate import list_roots
@@ -103,7 +103,7 @@ class Follower:
             for session in store.list_known(LOCAL):
                 for source in session.sources:
                     if source.path == os.fspath(path):
-                        return b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+                        return b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
         finally:
             store.close()
         return None

@@ -81,23 +81,17 @@ class Counts:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bytes = self.lines = 0
-        read, read_all, take = SqliteArchive.read, SqliteArchive.read_all, Content._take
+        read, take = SqliteArchive.read, Content._take
 
         def count_read(archive: SqliteArchive, scope: Scope, at: Place, length: int) -> bytes:
             self.bytes += length
             return read(archive, scope, at, length)
-
-        def count_all(archive: SqliteArchive, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
-            for piece in read_all(archive, scope, source, generation):
-                self.bytes += len(piece)
-                yield piece
 
         def count_lines(content: Content, lines: list[Line]) -> None:
             self.lines += len(lines)
             take(content, lines)
 
         monkeypatch.setattr(SqliteArchive, "read", count_read)
-        monkeypatch.setattr(SqliteArchive, "read_all", count_all)
         monkeypatch.setattr(Content, "_take", count_lines)
 
 

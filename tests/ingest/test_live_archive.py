@@ -10,7 +10,7 @@ from pathlib import Path
 from session_records import list_records
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.transcripts.files.locate import locate_path
@@ -56,8 +56,8 @@ def test_fed_line_by_line_it_is_the_database_of_a_cold_sync(
         assert one[name] == other[name], name
     for known in cold.list_known(LOCAL):
         assert list_records(live, known.key) == list_records(cold, known.key)
-    assert [stored.row for stored in live.find_sessions(LOCAL, "")] == [
-        stored.row for stored in cold.find_sessions(LOCAL, "")
+    assert [stored.row for stored in find_sessions(live, LOCAL, "")] == [
+        stored.row for stored in find_sessions(cold, LOCAL, "")
     ]
     live.close()
     cold.close()

@@ -18,6 +18,7 @@ from turnlog.ingest.looks import look, look_on
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line, ProblemKind
 from turnlog.store.identity import LOCAL, SourceKind
+from turnlog.store.interface import read_all
 from turnlog.store.opening import open_store
 from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts.files.locate import locate_path
@@ -123,7 +124,7 @@ def test_a_long_line_is_kept_whole_and_searched_at_its_head(
     assert store.search(LOCAL, parse_query("thread")).hits == ()
     [known] = store.list_known(LOCAL)
     [source] = known.sources
-    assert b"".join(store.archive.read_all(LOCAL, source.source, source.generation)) == path.read_bytes()
+    assert b"".join(read_all(store.archive, LOCAL, source.source, source.generation)) == path.read_bytes()
     assert verify_session(store, LOCAL, known).disagreements == ()
     with store.open_session(LOCAL, known.key) as session:
         assert session.main is not None

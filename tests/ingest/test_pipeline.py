@@ -13,7 +13,7 @@ import pytest
 from session_records import list_records
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeKind, Store
+from turnlog.store.interface import ChangeKind, Store, find_sessions, read_all
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_path, locate_sessions
 
@@ -52,14 +52,14 @@ def dump(store: Store) -> dict[str, object]:
     """Return all that a store says of its sessions, but for when and how often."""
     found: dict[str, object] = {}
     for known in store.list_known(LOCAL):
-        [stored] = store.find_sessions(LOCAL, known.key)
+        [stored] = find_sessions(store, LOCAL, known.key)
         found[known.key] = stored.row, list_records(store, known.key)
     return found
 
 
 def read_back(store: Store) -> dict[str, bytes]:
     return {
-        source.path: b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+        source.path: b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
         for known in store.list_known(LOCAL)
         for source in known.sources
     }
@@ -75,10 +75,10 @@ def test_a_sync_keeps_every_file(store: Store, config: Path) -> None:
 
 def test_a_second_sync_writes_nothing(store: Store, config: Path) -> None:
     run(store, config)
-    before, last = store.writes, store.find_feed(LOCAL).last  # type: ignore[attr-defined]
+    before, last = store.writes, store.read_feed(LOCAL).last  # type: ignore[attr-defined]
     report = run(store, config)
     assert (report.added, report.changed, report.unchanged, report.bytes) == (0, 0, 2, 0)
-    assert (store.writes, store.find_feed(LOCAL).last) == (before, last)  # type: ignore[attr-defined]
+    assert (store.writes, store.read_feed(LOCAL).last) == (before, last)  # type: ignore[attr-defined]
 
 
 def test_appended_lines_change_one_session(store: Store, config: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_deleted_session_is_kept_and_said_to_be_only_here(store: Store, config
     report = run(store, config)
     assert report.gone == 1
     assert read_back(store) == kept
-    gone = [entry for entry in store.list_changes(LOCAL) if entry.kind is ChangeKind.SESSION_GONE]
+    gone = [entry for entry in store.read_feed(LOCAL, 0).entries if entry.kind is ChangeKind.SESSION_GONE]
     assert len(gone) == 1
     assert run(store, config).gone == 0
 
@@ -181,8 +181,8 @@ def test_a_rewritten_file_starts_a_new_generation_and_keeps_the_old(store: Store
     run(store, config)
     source = next(s for k in store.list_known(LOCAL) for s in k.sources if s.path == os.fspath(path))
     assert source.generation == 1
-    assert b"".join(store.archive.read_all(LOCAL, source.source, 0)) == old
-    assert b"".join(store.archive.read_all(LOCAL, source.source, 1)) == path.read_bytes()
+    assert b"".join(read_all(store.archive, LOCAL, source.source, 0)) == old
+    assert b"".join(read_all(store.archive, LOCAL, source.source, 1)) == path.read_bytes()
 
 
 def test_progress_is_told_in_bytes(store: Store, config: Path) -> None:
@@ -209,7 +209,7 @@ def test_every_file_of_the_corpus_comes_back_byte_for_byte(
     raw = 0
     for known in store.list_known(LOCAL):
         for source in known.sources:
-            kept = sha256(b"".join(store.archive.read_all(LOCAL, source.source, source.generation)))
+            kept = sha256(b"".join(read_all(store.archive, LOCAL, source.source, source.generation)))
             original = Path(source.path).read_bytes()
             raw += len(original)
             assert kept.digest() == sha256(original).digest(), source.path

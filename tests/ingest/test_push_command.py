@@ -28,7 +28,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSource
+from turnlog.store.interface import KnownSource, read_all
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_sessions
@@ -163,7 +163,7 @@ def test_what_the_archive_has_is_pushed_too(machine: CollectorProcess, server: S
         assert found is not None
         assert not found.present
         with opened(server) as store:
-            assert b"".join(store.archive.read_all(LOCAL, found.source, found.generation)) == content
+            assert b"".join(read_all(store.archive, LOCAL, found.source, found.generation)) == content
             await_that(lambda: store.count_deliveries(LOCAL, f"taken-{now}") == 2)
             check_bytes(store, machine.origin, [new])
     local = open_store(place, read_only=True)
@@ -296,7 +296,7 @@ def test_each_machine_has_its_own_sessions(tmp_path: Path, server: ServerProcess
         origins.append(find_origin(machine.turnlog))
     with opened(server) as store:
         kept = [
-            b"".join(store.archive.read_all(LOCAL, source.source, 0))
+            b"".join(read_all(store.archive, LOCAL, source.source, 0))
             for origin in origins
             for known in store.list_known(LOCAL, origin)
             for source in known.sources

@@ -12,6 +12,7 @@ from turnlog.ingest.push.gathering import describe, gather
 from turnlog.ingest.uploads.protocol import SessionUpload
 from turnlog.ingest.uploads.taking import Outcome, UploadTaker
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import read_all
 from turnlog.store.sqlite import SqliteStore
 from turnlog.store.sqlite.connection import Options
 from turnlog.testing.builders import make_line, make_lines
@@ -46,20 +47,20 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
     else:
         raise AssertionError("the disk was never full")
     assert acknowledged
-    assert read_all(pushed) == acknowledged
+    assert read_pushed(pushed) == acknowledged
     check_sound(pushed.store)
     pushed.store.close()
     pushed.store = SqliteStore.open(tmp_path / "turnlog.db")
     pushed.taker = UploadTaker(pushed.store)
     assert pushed.take(build(pushed, path)).outcome is Outcome.TAKEN
-    assert read_all(pushed) == {**acknowledged, path.stem: path.read_bytes()}
+    assert read_pushed(pushed) == {**acknowledged, path.stem: path.read_bytes()}
     check_sound(pushed.store)
     pushed.store.close()
 
 
-def read_all(pushed: PushedStore) -> dict[str, bytes]:
+def read_pushed(pushed: PushedStore) -> dict[str, bytes]:
     return {
-        known.session_id: b"".join(pushed.store.archive.read_all(LOCAL, source.source, source.generation))
+        known.session_id: b"".join(read_all(pushed.store.archive, LOCAL, source.source, source.generation))
         for known in pushed.store.list_known(LOCAL)
         for source in known.sources
     }
@@ -81,7 +82,7 @@ def test_two_processes_that_take_the_same_session_take_it_once(tmp_path: Path) -
         assert late.outcome is Outcome.MISMATCH
         assert late.session is not None
         assert late.session.sources[0].length == path.stat().st_size
-    assert read_all(one) == {"s": path.read_bytes()}
+    assert read_pushed(one) == {"s": path.read_bytes()}
     check_sound(one.store)
     one.store.close()
     other.store.close()
@@ -103,5 +104,5 @@ def test_a_database_that_goes_away_is_tried_again_and_not_given_up(tmp_path: Pat
     assert pushed.take(upload).outcome is Outcome.BUSY
     pushed.taker = UploadTaker(pushed.store)
     assert pushed.take(upload).outcome is Outcome.MISMATCH  # it was written after all
-    assert read_all(pushed) == {"s": path.read_bytes()}
+    assert read_pushed(pushed) == {"s": path.read_bytes()}
     pushed.store.close()

@@ -27,6 +27,7 @@ from turnlog.ingest.push.pace import Backoff, Pace
 from turnlog.ingest.push.status import PushPhase, StatusFile
 from turnlog.ingest.watching import choose_watcher
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import list_roots
@@ -183,7 +184,7 @@ def _find(store: CaredStore, path: Path) -> tuple[bytes, bool] | None:
     for known in store.list_known(LOCAL, ORIGIN):
         for source in known.sources:
             if source.path == os.fspath(path):
-                data = b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+                data = b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
                 return data, source.present
     return None
 

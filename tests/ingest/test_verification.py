@@ -18,7 +18,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, read_all
 from turnlog.store.maintenance import CaredStore, Flaw
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
@@ -222,7 +222,7 @@ def test_what_was_tampered_with_is_found_named_and_mended(
     assert archive.repair(known) == Checked((), (found,))
     assert archive.check() == []
     assert list_records(archive.store, known.key) == records
-    last = archive.store.list_changes(LOCAL)[-1]
+    last = archive.store.read_feed(LOCAL, 0).entries[-1]
     assert (last.session, last.revision) == (known.key, known.revision + 1)
 
 
@@ -246,9 +246,9 @@ def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Ar
 
 
 def test_a_session_that_agrees_is_not_written(archive: Archive) -> None:
-    last = archive.store.find_feed(LOCAL).last
+    last = archive.store.read_feed(LOCAL).last
     assert archive.repair(archive.known("s1.jsonl")) == Checked(())
-    assert archive.store.find_feed(LOCAL).last == last
+    assert archive.store.read_feed(LOCAL).last == last
 
 
 def test_a_flipped_byte_is_mended_from_the_file_outside(archive: Archive) -> None:
@@ -277,7 +277,7 @@ def test_a_flipped_byte_that_no_file_has_is_told_and_the_rest_is_readable(
     for known in archive.store.list_known(LOCAL):
         for source in known.sources:
             if not source.path.endswith("s1.jsonl"):
-                kept = b"".join(archive.store.archive.read_all(LOCAL, source.source, source.generation))
+                kept = b"".join(read_all(archive.store.archive, LOCAL, source.source, source.generation))
                 assert kept == Path(source.path).read_bytes()
     assert list_messages(archive.store, archive.known("s1.jsonl").key)
 
@@ -304,9 +304,9 @@ def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archi
     archive.tamper("DELETE FROM source_paths WHERE path LIKE '%.meta.json'")
     [flaw] = archive.store.list_flaws(LOCAL)
     [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
-    last = archive.store.find_feed(LOCAL).last
+    last = archive.store.read_feed(LOCAL).last
     assert archive.repair(known, (flaw,)).mended == ()
-    assert archive.store.find_feed(LOCAL).last == last
+    assert archive.store.read_feed(LOCAL).last == last
 
 
 def test_a_missing_frame_is_told(archive: Archive) -> None:

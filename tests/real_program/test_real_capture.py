@@ -24,7 +24,7 @@ from turnlog.messages import decode
 from turnlog.messages.hook_events import PreToolUseHookInput
 from turnlog.messages.sdk import ResultMessage
 from turnlog.store.identity import LOCAL, SourceKind
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.calls.call import Call
@@ -124,7 +124,7 @@ def test_what_the_stream_the_hooks_and_the_file_of_a_run_say_agrees(
 
 def test_the_stream_that_was_copied_on_is_what_was_kept(folder: Path, store: CaredStore, told: Any) -> None:
     kept = {Path(each.path).name: each for each in find(store, PIPED).sources}[f"{PIPED}.stream.jsonl"]
-    data = b"".join(store.archive.read_all(LOCAL, kept.source, kept.generation))
+    data = b"".join(read_all(store.archive, LOCAL, kept.source, kept.generation))
     assert data == (folder / "stream-0.jsonl").read_bytes()
     assert told["piped"] == {"status": 0, "said": f"{PIPED}: {kept.lines} lines kept\n"}
 
@@ -154,7 +154,7 @@ def test_a_conversation_at_a_terminal_is_shown_asked_for_and_kept(
     assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["Make a file."]
     assert session.summary.models == ("claude-haiku-4-5",)
     kept = {Path(each.path).name: each for each in find(store, ASKED).sources}[f"{ASKED}.stream.jsonl"]
-    data = b"".join(store.archive.read_all(LOCAL, kept.source, kept.generation))
+    data = b"".join(read_all(store.archive, LOCAL, kept.source, kept.generation))
     lines = [json.loads(line) for line in data.splitlines()]
     asked = [each["request"]["subtype"] for each in lines if each["type"] == "control_request"]
     assert asked == ["initialize", "set_model", "set_permission_mode", "set_permission_mode", "can_use_tool"]

@@ -17,6 +17,7 @@ from real_program.script import Scenario
 from turnlog.ingest.hook_install import LEFT_OUT
 from turnlog.messages.system import StopHookSummary
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.sqlite import SqliteStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
@@ -168,7 +169,7 @@ def test_the_cost_is_the_programs_own(folder: Path, store: SqliteStore, scenario
     recording = Recording(scenario, folder)
     cost = Prices().build_bill(recording.usage.list_messages(scenario.session_id)).cost
     assert abs(cost - recording.reported_cost) < Decimal("0.000000001")
-    [session] = store.find_sessions(LOCAL, scenario.session_id)
+    [session] = find_sessions(store, LOCAL, scenario.session_id)
     assert session.row.cost is not None
     assert abs(Decimal(session.row.cost) - recording.reported_cost) < Decimal("0.000001")
 

@@ -13,6 +13,7 @@ from server_app import Answer
 from team_worlds import Told, World, making_world, name_machine, write_files
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.people import Visibility
 from turnlog.transcripts import locate_sessions
 
@@ -41,7 +42,7 @@ def list_ids(world: World, who: str, query: str = "") -> list[str]:
 
 
 def key_of(world: World, told: Told) -> str:
-    [stored] = world.store.find_sessions(LOCAL, told.id)
+    [stored] = find_sessions(world.store, LOCAL, told.id)
     return stored.key
 
 

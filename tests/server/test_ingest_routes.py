@@ -37,7 +37,7 @@ from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
 from turnlog.server.uploading import Uploading
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import KnownSession, find_known
+from turnlog.store.interface import KnownSession, find_known, read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
@@ -122,15 +122,15 @@ def machine(server: Served, tmp_path: Path) -> Machine:
 @pytest.fixture
 def unchanged(store: CaredStore) -> Iterator[None]:
     """Nothing is written meanwhile."""
-    before = store.find_feed(LOCAL).last, list(store.list_known(LOCAL))
+    before = store.read_feed(LOCAL).last, list(store.list_known(LOCAL))
     yield
-    assert (store.find_feed(LOCAL).last, list(store.list_known(LOCAL))) == before
+    assert (store.read_feed(LOCAL).last, list(store.list_known(LOCAL))) == before
 
 
 def read_back(store: CaredStore, machine: Machine) -> bytes:
     assert machine.known is not None
     [source] = machine.known.sources
-    return b"".join(store.archive.read_all(LOCAL, source.source, source.generation))
+    return b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
 
 
 def test_what_is_answered_is_there(machine: Machine, store: CaredStore) -> None:
@@ -162,12 +162,12 @@ def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: Car
     machine.write(make_lines(5))
     upload = machine.gather()
     machine.push()
-    seq = store.find_feed(LOCAL).last
+    seq = store.read_feed(LOCAL).last
     for _ in range(3):
         [answer] = read_results(machine.send(upload))
         assert answer["outcome"] == "mismatch"
         assert learn(answer["session"], ORIGIN) == machine.known
-    assert store.find_feed(LOCAL).last == seq
+    assert store.read_feed(LOCAL).last == seq
     assert read_back(store, machine) == machine.path.read_bytes()
 
 
@@ -313,7 +313,7 @@ def test_a_machine_cannot_change_what_is_anothers(
 ) -> None:
     machine.write(make_lines(5))
     machine.push()
-    before = store.find_feed(LOCAL).last
+    before = store.read_feed(LOCAL).last
     thief = Machine(server, tmp_path / "thief", OTHER)
     thief.write(make_lines(3))
     assert machine.known is not None
@@ -326,7 +326,7 @@ def test_a_machine_cannot_change_what_is_anothers(
     assert (refused.status, refused.code) == (403, "another_machine")
     path = f"/api/ingest/state?origin={OTHER}&session={machine.known.key}"
     assert server.get(path, **server.bearer).json["sessions"] == []
-    assert store.find_feed(LOCAL).last == before
+    assert store.read_feed(LOCAL).last == before
 
 
 @pytest.mark.usefixtures("unchanged")

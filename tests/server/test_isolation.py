@@ -31,7 +31,7 @@ from team_worlds import (
 )
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.identity import LOCAL
-from turnlog.store.people import Visibility
+from turnlog.store.people import Visibility, find_access
 
 TEAMS = int(os.environ.get("TURNLOG_TEAMS", "1"))
 """How many teams each engine has to do with."""
@@ -151,7 +151,7 @@ def test_nobody_is_told_of_what_they_may_not_see(worlds: Worlds, who: str) -> No
 def read_news(client: LiveClient, key: str, worlds: Worlds) -> Iterator[str]:
     """Hide a session that is seen and show it again, and yield all that is told until that is."""
     store = worlds.whole.store
-    before = store.find_access(LOCAL, key)
+    before = find_access(store, LOCAL, key)
     assert before is not None
     other = Visibility.TEAM if before.visibility is Visibility.PRIVATE else Visibility.PRIVATE
     for chosen in (other, before.chosen):

@@ -11,6 +11,7 @@ from live_client import LiveClient, listening
 from team_worlds import Told, World, making_world, name_machine, write_files
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.marks import MarkChange
 from turnlog.store.people import Visibility
 from turnlog.transcripts.hooks.deliveries import build_delivery
@@ -28,7 +29,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def key_of(world: World, told: Told) -> str:
-    [stored] = world.store.find_sessions(LOCAL, told.id)
+    [stored] = find_sessions(world.store, LOCAL, told.id)
     return stored.key
 
 

@@ -24,6 +24,7 @@ from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
@@ -83,16 +84,16 @@ class Pushed:
             return [each.delivery_id for each in given], client.send_hooks(upload)
 
     def find(self, session_id: str, person: str | None) -> StoredSession:
-        [found] = [each for each in self.store.find_sessions(LOCAL, session_id) if each.person == person]
+        [found] = [each for each in find_sessions(self.store, LOCAL, session_id) if each.person == person]
         return found
 
     def refuse(self, code: str, work: Callable[[], object]) -> None:
         """Something is refused, and nothing is written."""
-        before = self.store.find_feed(LOCAL).last
+        before = self.store.read_feed(LOCAL).last
         with pytest.raises(PushError) as refused:
             work()
         assert (refused.value.status, refused.value.code) == (403, code)
-        assert self.store.find_feed(LOCAL).last == before
+        assert self.store.read_feed(LOCAL).last == before
 
 
 @pytest.fixture(scope="module")
@@ -210,10 +211,10 @@ def test_copies_are_looked_for_among_the_same_person_s_sessions(pushed: Pushed) 
     first, second, third = (pushed.name_machine() for _ in range(3))
     pushed.push(pushed.make_token("ben"), first, session_id)
     pushed.push(pushed.make_token("cleo"), second, session_id)
-    keys = {each.origin: each for each in pushed.store.find_sessions(LOCAL, session_id)}
+    keys = {each.origin: each for each in find_sessions(pushed.store, LOCAL, session_id)}
     assert {each.copied_from for each in keys.values()} == {None}
     pushed.push(pushed.make_token("ben"), third, session_id)
-    found = {each.origin: each for each in pushed.store.find_sessions(LOCAL, session_id)}
+    found = {each.origin: each for each in find_sessions(pushed.store, LOCAL, session_id)}
     assert found[second].copied_from is None
     assert {found[first].copied_from, found[third].copied_from} - {None} <= {found[first].key, found[third].key}
     assert (found[first].copied_from is None) != (found[third].copied_from is None)

@@ -141,7 +141,7 @@ def test_tokens_of_others_are_for_admins(people: People) -> None:
 def test_machines_are_assigned_by_admins(people: People, tmp_path: Path) -> None:
     store = open_store(tmp_path / "turnlog.db")
     try:
-        store.note_machine(LOCAL, MACHINE, person="ben", host="box", user="b", at_ns=time.time_ns())
+        store.save_machine(LOCAL, MACHINE, person="ben", host="box", user="b", at_ns=time.time_ns())
     finally:
         store.close()
     [machine] = people.ask("ben", "GET", "/api/machines").json

@@ -19,7 +19,7 @@ from turnlog.export.raw import export_raw, restore_session
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
+from turnlog.store.interface import find_known, find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import list_dumped, locate_path
@@ -95,7 +95,7 @@ class Kept:
         return [str(each) for one in known for each in verify_session(self.store, LOCAL, one).disagreements]
 
     def export(self, session: str, folder: Path) -> list[Path]:
-        [found] = self.store.find_sessions(LOCAL, session)
+        [found] = find_sessions(self.store, LOCAL, session)
         known = find_known(self.store, LOCAL, found.key)
         assert known is not None
         return [each.path for each in export_raw(self.store, LOCAL, known, folder)]
@@ -130,7 +130,7 @@ def test_every_byte_of_a_dump_comes_back(tmp_path: Path, kept: Kept, form: Form)
     for session in SESSIONS:
         [given] = kept.export(session, tmp_path / "out")
         assert (given.name, given.read_bytes()) == ("dump.json", path_bytes)
-    [stored] = kept.store.find_sessions(LOCAL, "session-b")
+    [stored] = find_sessions(kept.store, LOCAL, "session-b")
     known = find_known(kept.store, LOCAL, stored.key)
     assert known is not None
     restore_session(kept.store, LOCAL, known)
@@ -166,7 +166,7 @@ def test_what_is_left_of_a_dump_comes_back_when_a_session_was_forgotten(tmp_path
     path = tmp_path / "dump.jsonl"
     path.write_text(by_line(documents()))
     kept.sync(path)
-    [stored] = kept.store.find_sessions(LOCAL, "session-b")
+    [stored] = find_sessions(kept.store, LOCAL, "session-b")
     kept.store.forget(LOCAL, [stored.key])
     [given] = kept.export("session-a", tmp_path / "out")
     assert given.name == "session-a.jsonl"

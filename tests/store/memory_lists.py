@@ -31,17 +31,10 @@ from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
 from turnlog.store.visibility import AccessState
 
-__all__ = ["find_sessions", "list_facets", "list_projects", "list_sessions"]
+__all__ = ["list_facets", "list_projects", "list_sessions"]
 
 _Value = int | float | str | None
 _Placed = tuple[tuple[bool, int | float | str, str], StoredSession]
-
-
-def find_sessions(state: State, owner: str, prefix: str) -> list[StoredSession]:
-    asked = SessionFilter(session=prefix, archived=None)
-    rows = {stored.key: stored.row for stored, _ in _list_all(state, owner)}
-    found = list_sessions(state, owner, asked, SessionOrder.NEWEST, 1 << 30, None).sessions
-    return [replace(stored, row=rows[stored.key]) for stored in found]
 
 
 def list_sessions(
@@ -52,6 +45,7 @@ def list_sessions(
     limit: int,
     cursor: str | None,
     grouped: bool = False,
+    summaries: bool = False,
 ) -> SessionPage:
     found = [
         (_place(_rank(stored, order), stored.key, order), stored)
@@ -66,7 +60,10 @@ def list_sessions(
     if cursor is not None:
         behind = decode_cursor(cursor, order)
         left = [each for each in found if each[0] > _place(behind.value, behind.key, order)]
-    page = tuple(replace(stored, row=replace(stored.row, summary=b"")) for _, stored in left[:limit])
+    page = tuple(
+        stored if summaries else replace(stored, row=replace(stored.row, summary=b""))
+        for _, stored in left[:limit]
+    )
     last = Cursor(order, _rank(page[-1], order), page[-1].key) if page and len(left) > limit else None
     return SessionPage(page, None if last is None else encode_cursor(last), total, len(found))
 

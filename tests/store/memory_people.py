@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 from secrets import token_hex
+from time import time_ns
 
 from msgspec.structs import replace
 
@@ -33,14 +34,31 @@ class MemoryPeople:
 
     _shared: Shared
 
-    def note_machine(
-        self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int
+    def save_machine(
+        self,
+        scope: Scope,
+        origin: str,
+        *,
+        person: str | None = None,
+        host: str = "",
+        user: str = "",
+        at_ns: int | None = None,
+        reassign: bool = False,
     ) -> Machine:
         state, place = self._shared.state, (scope.owner, origin)
+        if reassign:
+            saved = replace(state.machines[place], person=person)
+        else:
+            saved = self._note(place, person, host, user, time_ns() if at_ns is None else at_ns)
+        self._change(scope, lambda: state.machines.update({place: saved}))
+        return next(each for each in self.list_machines(Scope(scope.owner)) if each.origin == origin)
+
+    def _note(self, place: tuple[str, str], person: str | None, host: str, user: str, at_ns: int) -> Machine:
+        state, (_, origin) = self._shared.state, place
         known = state.machines.get(place) or Machine(origin=origin, first_ns=at_ns, last_ns=at_ns)
         if person is not None and known.person not in (None, person):
             raise TakenMachineError(origin)
-        noted = Machine(
+        return Machine(
             origin=origin,
             person=known.person or person,
             host=host or known.host,
@@ -48,8 +66,6 @@ class MemoryPeople:
             first_ns=min(known.first_ns, at_ns),
             last_ns=max(known.last_ns, at_ns),
         )
-        self._change(scope, lambda: state.machines.update({place: noted}))
-        return next(each for each in self.list_machines(Scope(scope.owner)) if each.origin == origin)
 
     def list_machines(self, scope: Scope) -> list[Machine]:
         state = see(self._shared.state, scope)
@@ -61,20 +77,13 @@ class MemoryPeople:
         ]
         return sorted(found, key=lambda each: (each.host, each.user, each.origin))
 
-    def assign_machine(self, scope: Scope, origin: str, person: str | None) -> int:
-        state, place = self._shared.state, (scope.owner, origin)
-        assigned = replace(state.machines[place], person=person)
-        return self._change(scope, lambda: state.machines.update({place: assigned}))[0]
-
-    def find_access(self, scope: Scope, key: str) -> SessionAccess | None:
-        state = see(self._shared.state, scope)
-        session = state.owners.get(scope.owner, {}).get(key)
-        if session is None:
-            return None
-        return find_state(self._shared.state, scope.owner, session).describe(key, session.origin)
-
-    def list_visible(self, scope: Scope, names: Collection[str]) -> set[str]:
-        return set(names) & see(self._shared.state, scope).owners.get(scope.owner, {}).keys()
+    def list_access(self, scope: Scope, keys: Collection[str] | None = None) -> list[SessionAccess]:
+        seen = see(self._shared.state, scope).owners.get(scope.owner, {})
+        return [
+            find_state(self._shared.state, scope.owner, session).describe(key, session.origin)
+            for key, session in sorted(seen.items())
+            if keys is None or key in keys
+        ]
 
     def set_visibility(
         self, scope: Scope, keys: Sequence[str], chosen: Visibility | None
@@ -89,9 +98,7 @@ class MemoryPeople:
                     state.chosen.update({} if chosen is None else {place: chosen})
 
                 self._change(scope, choose)
-                found = self.find_access(Scope(scope.owner), key)
-                assert found is not None
-                done.append(found)
+                done += self.list_access(Scope(scope.owner), [key])
         return done
 
     def list_rules(self, scope: Scope) -> list[ProjectRule]:
@@ -112,20 +119,19 @@ class MemoryPeople:
             rules.pop(place, None)
             rules.update({} if visibility is None else {place: visibility})
 
-        return self._change(scope, change)[1]
+        return self._change(scope, change)
 
-    def _change(self, scope: Scope, change: Callable[[], None]) -> tuple[int, int]:
-        """Change something; tell of sessions that others see by that, or whose they are, and count both."""
+    def _change(self, scope: Scope, change: Callable[[], None]) -> int:
+        """Change something; tell of sessions that others see by that, or whose they are; count the former."""
         before = self._list_states(scope.owner)
         change()
-        handed = shown = 0
+        shown = 0
         for key, now in sorted(self._list_states(scope.owner).items()):
             was = before[key]
-            handed += now.person != was.person
             shown += now.shared != was.shared
             if (now.person, now.shared) != (was.person, was.shared):
                 self._tell(scope.owner, key, was, now)
-        return handed, shown
+        return shown
 
     def _list_states(self, owner: str) -> dict[str, AccessState]:
         state = self._shared.state

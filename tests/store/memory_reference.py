@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 
-from store.memory_lists import find_sessions, list_facets, list_projects, list_sessions
+from store.memory_lists import list_facets, list_projects, list_sessions
 from store.memory_marks import mark, undo_mark
 from store.memory_people import MemoryPeople, Shared
 from store.memory_search import search
@@ -18,7 +18,7 @@ from store.memory_seeing import see
 from store.memory_state import Generation, Session, apply_batch
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import AnswerUse, ChangeEntry, Feed, KnownSession, KnownSource
+from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -27,12 +27,11 @@ from turnlog.store.lists import (
     SessionOrder,
     SessionPage,
     StoredProject,
-    StoredSession,
 )
 from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
-from turnlog.store.usage.recounting import RecountedUsage, recount_answers
+from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
@@ -69,7 +68,7 @@ class MemoryStore(MemoryPeople):
     ) -> SearchPage:
         return search(self, scope, query, order, limit, cursor, cancelled)
 
-    def maintain(self, *, purge: bool = False) -> bool:
+    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
         return True
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:
@@ -86,9 +85,6 @@ class MemoryStore(MemoryPeople):
         known = [_know(sessions[key]) for key in sorted(sessions)]
         return iter([each for each in known if origin in (None, each.origin) and key in (None, each.key)])
 
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        return find_sessions(see(self._shared.state, scope), scope.owner, prefix)
-
     def list_sessions(
         self,
         scope: Scope,
@@ -98,8 +94,10 @@ class MemoryStore(MemoryPeople):
         limit: int = 100,
         cursor: str | None = None,
         grouped: bool = False,
+        summaries: bool = False,
     ) -> SessionPage:
-        return list_sessions(see(self._shared.state, scope), scope.owner, asked, order, limit, cursor, grouped)
+        state = see(self._shared.state, scope)
+        return list_sessions(state, scope.owner, asked, order, limit, cursor, grouped, summaries)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
@@ -126,21 +124,11 @@ class MemoryStore(MemoryPeople):
     def read_usage(self, scope: Scope) -> RecountedUsage:
         return RecountedUsage(self, scope)
 
-    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
-        return recount_answers(self, scope, ids)
-
-    def find_usage_version(self, scope: Scope, key: str) -> int:
-        with self.open_session(scope, key) as session:
-            ids = [each.message_id for chapter in session.chapters for each in chapter.list_sightings()]
-        return hash(tuple(self.find_answers(scope, ids)))
-
-    def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
+    def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
         own = [entry for owner, entry in see(self._shared.state, scope).entries if owner == scope.owner]
-        return [entry for entry in own if entry.seq > after][:limit]
-
-    def find_feed(self, scope: Scope) -> Feed:
-        last = max((entry.seq for entry in self.list_changes(scope, limit=1 << 30)), default=0)
-        return Feed(self._shared.epoch, last)
+        asked = [] if after is None else [entry for entry in own if entry.seq > after]
+        last = max((entry.seq for entry in own), default=0)
+        return Feed(self._shared.epoch, last, tuple(asked[:limit]))
 
     def listen(self) -> None:
         return
@@ -157,9 +145,6 @@ class MemoryArchive:
         if at.offset + length > len(data):
             raise KeyError(at)
         return data[at.offset : at.offset + length]
-
-    def read_all(self, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
-        return iter([self._find(scope, source, generation)])
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         return [(at, len(found.data)) for at, found in enumerate(_generations(self._shared, scope, source))]

@@ -91,7 +91,7 @@ def test_a_backup_is_one_state_while_a_writer_works(store: SqliteStore, place: P
     for number in range(3):
         copy = SqliteStore.open(tmp_path / f"{number}.db", read_only=True)
         sessions = list(copy.list_known(LOCAL))
-        assert copy.find_feed(LOCAL).last == len(sessions) >= 31
+        assert copy.read_feed(LOCAL).last == len(sessions) >= 31
         assert copy.list_flaws(LOCAL) == []
         copy.close()
 
@@ -136,7 +136,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
     store.back_up(tmp_path / "first.db")
     before = collect_answers(store, LOCAL)
     add(store, "two")
-    later, epoch = collect_answers(store, LOCAL), store.find_feed(LOCAL).epoch
+    later, epoch = collect_answers(store, LOCAL), store.read_feed(LOCAL).epoch
     store.close()
     restored = restore_store(place, tmp_path / "first.db")
     assert restored.kept is not None
@@ -144,7 +144,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
     now, kept = SqliteStore.open(place), SqliteStore.open(Path(restored.kept), read_only=True)
     assert collect_answers(now, LOCAL) == before
     assert collect_answers(kept, LOCAL) == later
-    assert now.find_feed(LOCAL).epoch != epoch == kept.find_feed(LOCAL).epoch
+    assert now.read_feed(LOCAL).epoch != epoch == kept.read_feed(LOCAL).epoch
     assert {backup.path for backup in now.list_backups()} == {restored.kept, str(tmp_path / "first.db")}
     add(now, "three")
     now.close()

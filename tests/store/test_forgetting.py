@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.store.batch import Derived
 from turnlog.store.frames import compress
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
+from turnlog.store.interface import Maintenance, find_known, read_all
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
@@ -78,7 +78,7 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, 
     kept = find_known(store, LOCAL, make_key("two"))
     assert kept is not None
     ours = {
-        compress(b"".join(store.archive.read_all(LOCAL, source.source, source.generation)))
+        compress(b"".join(read_all(store.archive, LOCAL, source.source, source.generation)))
         for source in kept.sources
     }
     gone = [frame for frame in frames if frame not in ours]
@@ -138,6 +138,6 @@ def test_while_somebody_reads_the_files_cannot_be_scrubbed_and_later_they_can(
     reader.execute("SELECT * FROM words").fetchall()
     assert not store.forget(LOCAL, [key]).scrubbed
     reader.close()
-    assert store.maintain(purge=True)
+    assert store.maintain(Maintenance.PURGE)
     assert search(path, [NEEDLE.encode()]) == {}
     store.close()

@@ -15,7 +15,7 @@ from turnlog.ingest.repair import repair_session
 from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
+from turnlog.store.interface import Maintenance, find_known
 from turnlog.store.sqlite import SqliteStore
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
@@ -187,7 +187,7 @@ def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> No
         [flaw] = store.list_flaws(LOCAL)
         assert flaw.follows
         assert flaw.session is None
-        store.clear_texts()
+        store.maintain(Maintenance.CLEAR_TEXTS)
         assert store.list_flaws(LOCAL) == []
         assert not search(store, "word7")
         keep_session(store, 2, "word7")

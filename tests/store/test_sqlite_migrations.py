@@ -9,6 +9,7 @@ import pytest
 from turnlog.errors import NewerStoreError, OlderStoreError
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.store.sqlite.connection import open_to_write
 from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
@@ -65,7 +66,7 @@ def test_what_an_earlier_version_kept_stays(tmp_path: Path) -> None:
     connection.execute("INSERT INTO changes VALUES (7, 'local', 'session-added', 'k', 1, 2)")
     connection.close()
     store = SqliteStore.open(path)
-    assert [entry.seq for entry in store.list_changes(LOCAL)] == [7]
+    assert [entry.seq for entry in store.read_feed(LOCAL, 0).entries] == [7]
     store.close()
 
 
@@ -121,7 +122,7 @@ def test_what_was_derived_otherwise_is_derived_again_by_the_next_sync(tmp_path: 
     meanwhile = collect_answers(store, LOCAL)
     assert meanwhile["read_all"] == expected["read_all"]
     assert [found.derivation for found in store.list_known(LOCAL)] == [0, 0]
-    assert {found.row.title for found in store.find_sessions(LOCAL, "")} == {"line 0"}
+    assert {found.row.title for found in find_sessions(store, LOCAL, "")} == {"line 0"}
     assert not any(isinstance(each, LineRecord) for each in meanwhile["open_session"])
     assert store.list_flaws(LOCAL) == []
     report = sync_all(store, former, folder)

@@ -23,7 +23,7 @@ from turnlog.errors import ArchiveError, BusyStoreError, StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.identity import LOCAL, Place, Scope
-from turnlog.store.interface import find_known
+from turnlog.store.interface import find_known, find_sessions
 from turnlog.store.sqlite import Options, SqliteStore
 from turnlog.store.sqlite.connection import break_off, open_to_read, translate
 from turnlog.testing.answers import read_bytes
@@ -52,9 +52,9 @@ def read_session(store: SqliteStore, key: str) -> None:
 QUERIES: dict[str, Callable[[SqliteStore, str], object]] = {
     "open_session": read_session,
     "find_known": lambda store, key: find_known(store, LOCAL, key),
-    "find_sessions": lambda store, key: store.find_sessions(LOCAL, key),
+    "find_sessions": lambda store, key: find_sessions(store, LOCAL, key),
     "list_sessions": lambda store, key: store.list_sessions(LOCAL),
-    "list_changes": lambda store, key: store.list_changes(LOCAL),
+    "read_feed": lambda store, key: store.read_feed(LOCAL, 0),
 }
 
 
@@ -262,7 +262,7 @@ def test_a_damaged_database_is_a_clear_error(path: Path) -> None:
         ("summaries SET title = CAST(x'ff' AS TEXT)", "list_sessions"),
         ("checkpoints SET checkpoint = x'ff'", "find_known"),
         ("sources SET kind = 'nonsense'", "find_known"),
-        ("changes SET kind = 'nonsense'", "list_changes"),
+        ("changes SET kind = 'nonsense'", "read_feed"),
     ],
 )
 def test_a_damaged_cell_is_a_clear_error(store: SqliteStore, path: Path, damage: str, query: str) -> None:
@@ -523,7 +523,7 @@ def check_whole(path: Path, said: int) -> int:
             {f"{session_id}.jsonl": make_lines(count, session_id=session_id)}, session_id=session_id
         )
         expect_derived(store, key, get_derived(expected))
-        entries = [entry for entry in store.list_changes(LOCAL, limit=100_000) if entry.session == key]
+        entries = [entry for entry in store.read_feed(LOCAL, 0, limit=100_000).entries if entry.session == key]
         assert [entry.revision for entry in entries] == [*range(1, known.revision + 1)]
         assert known.revision == count
     store.close()
@@ -555,7 +555,7 @@ def test_two_processes_take_turns(path: Path) -> None:
         process.join()
     check_whole(path, 29)
     store = SqliteStore.open(path, read_only=True)
-    seqs = [entry.seq for entry in store.list_changes(LOCAL)]
+    seqs = [entry.seq for entry in store.read_feed(LOCAL, 0).entries]
     assert seqs == [*range(1, 59)]
     store.close()
 

@@ -206,8 +206,8 @@ def _cut(chapter: ChapterBatch, keep: int) -> ChapterBatch:
 def ask(store: Store, scope: Scope) -> Answers:
     """Return all answers, but for when things happened."""
     answers = collect_answers(store, scope)
-    answers["list_changes"] = [
-        replace(entry, at_ns=0) for entry in answers["list_changes"] if isinstance(entry, ChangeEntry)
+    answers["read_feed"] = [
+        replace(each, at_ns=0) if isinstance(each, ChangeEntry) else each for each in answers["read_feed"]
     ]
     return answers
 

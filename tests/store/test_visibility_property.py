@@ -86,7 +86,7 @@ def check_entries(store: CaredStore, world: World, scope: Scope) -> None:
     persons = {
         each.key: {world.persons[each.origin], world.former[each.origin]} - {None} for each in world.sessions
     }
-    for entry in store.list_changes(scope):
+    for entry in store.read_feed(scope, 0).entries:
         may_be_told = viewer.person in persons.get(entry.session, ()) or entry.session in (
             *seen,
             viewer.session,

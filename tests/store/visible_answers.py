@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from store.visible_worlds import NAMES
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import ChangeKind, KnownSession, count_files
+from turnlog.store.interface import ChangeKind, KnownSession, count_files, find_sessions
 from turnlog.store.lists import SessionFilter
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import Visibility
+from turnlog.store.maintenance import CaredStore, is_visible
+from turnlog.store.people import Visibility, find_access
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
 from turnlog.store.usage.building import build_report
@@ -48,7 +48,7 @@ _TIMES = (1_767_312_000_000_000, 1_767_312_002_000_000)
 def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place]) -> Answers:
     """Ask for all, about sessions and lines that are in a world, whoever may see them."""
     answers = collect_answers(store, scope, known)
-    del answers["list_changes"], answers["find_feed"]
+    del answers["read_feed"]
     numbers = _number(store, scope)
     for part in (_ask_lists, _ask_windows, _ask_hooks, _ask_usage):
         answers |= part(store, scope, known, places, numbers)
@@ -72,18 +72,19 @@ def _ask_lists(
 ) -> Answers:
     keys = [session.key for session in known]
     pages = [store.list_sessions(scope, asked) for asked in _FILTERS]
-    changes = store.list_changes(scope)
+    changes = store.read_feed(scope, 0).entries
     assert [each.seq for each in changes] == sorted({each.seq for each in changes})
-    assert store.find_feed(scope).last == max((each.seq for each in changes), default=0)
+    assert store.read_feed(scope).last == max((each.seq for each in changes), default=0)
     kinds = (ChangeKind.SESSION_ACCESS, ChangeKind.SESSION_FORGOTTEN)
     return {
         "pages": [(page.total, page.next, page.sessions) for page in pages],
         "facets": [store.list_facets(scope, asked) for asked in (*_FILTERS, SessionFilter())],
         "machines": [*store.list_machines(scope)],
-        "access": [store.find_access(scope, key) for key in keys],
-        "visible": [sorted(store.list_visible(scope, [*keys, *_IDS]))],
+        "access": [find_access(store, scope, key) for key in keys],
+        "list_access": [*store.list_access(scope)],
+        "visible": [name for name in (*keys, *_IDS) if is_visible(store, scope, name)],
         "rules": [*store.list_rules(scope)],
-        "find_sessions": [*store.find_sessions(scope, "s-"), *store.find_sessions(scope, "")],
+        "find_sessions": [*find_sessions(store, scope, "s-"), *find_sessions(store, scope, "")],
         "begun": [store.list_sessions(scope, SessionFilter(head=f"{name}-main-0")) for name in NAMES],
         "changes": [*{(each.kind, each.session, each.revision) for each in changes if each.kind not in kinds}],
         "search": [
@@ -114,7 +115,7 @@ def _ask_windows(
                 records.count_turns(),
                 records.list_turn_calls(0, 9),
                 records.find_turns(_TIMES),
-                store.find_usage_version(scope, key) >= 0,
+                store.read_usage(scope).find_version(key) >= 0,
             ]
     for place in places:
         found.append(_try(lambda place=place: store.archive.read(scope, place, 5)))  # type: ignore[misc]
@@ -182,5 +183,5 @@ def _ask_usage(
     reports = [build_report(usage, UsageQuery(zone=UTC, now=now, by=by)) for by in Grouping]
     return {
         "reports": [replace(report, prices=None) for report in reports],
-        "find_answers": [*store.find_answers(scope, ["msg-1", "msg-2", "msg-3"])],
+        "find_answers": [*store.read_usage(scope).find_answers(["msg-1", "msg-2", "msg-3"])],
     }

@@ -195,7 +195,7 @@ def put_into(store: CaredStore, owner: str, world: World, viewer: Viewer | None 
         origins |= {origin for origin, person in world.persons.items() if person == viewer.person}
     for origin in sorted(origins):
         person = world.persons[origin] if viewer else world.former[origin]
-        store.note_machine(scope, origin, person=person, host=f"host-{origin}", user="u", at_ns=5)
+        store.save_machine(scope, origin, person=person, host=f"host-{origin}", user="u", at_ns=5)
     original = world.sessions[0].key
     keys = {each.key: each for each in sessions}
     for each in sessions:
@@ -215,7 +215,7 @@ def put_into(store: CaredStore, owner: str, world: World, viewer: Viewer | None 
         store.set_rule(scope, pattern, visibility)
     if viewer is None:
         for origin in ORIGINS:
-            store.assign_machine(scope, origin, world.persons[origin])
+            store.save_machine(scope, origin, person=world.persons[origin], reassign=True)
 
 
 def _may_name(world: World, original: Session | None, copy: Session) -> bool:

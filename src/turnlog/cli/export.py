@@ -29,6 +29,7 @@ from turnlog.export.selection import Selection
 from turnlog.export.writing import refuse_existing, write_file
 from turnlog.ingest.archived import find_transcript
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.places import is_made
 
@@ -237,7 +238,7 @@ def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
         shared: list[StoredSession] = []
         if what != STDIN and not is_file_name(what) and is_made(settings.place):
             with open_for(settings) as store:
-                shared = list_exact(store.find_sessions(LOCAL, what), what)
+                shared = list_exact(find_sessions(store, LOCAL, what), what)
         if len(shared) > 1:
             warn(f"{len(shared)} sessions have the id {what}; each of them is exported")
         meant |= dict.fromkeys([each.key for each in shared] if len(shared) > 1 else [what])

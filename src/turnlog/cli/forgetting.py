@@ -20,7 +20,7 @@ from turnlog.config import Settings
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, Maintenance
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
 
@@ -103,7 +103,7 @@ def forget(
 def still_scrub(store: CaredStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
     with waiting("Forgetting"):
-        done = store.maintain(purge=True)
+        done = store.maintain(Maintenance.PURGE)
     if not done:
         warn("another process is using the store; try again when it has ended")
         raise click.exceptions.Exit(FOUND_PROBLEMS)

@@ -34,6 +34,7 @@ from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.server.presence import find_server
 from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.identity import LOCAL
+from turnlog.store.people import find_access
 
 __all__ = ["LinkItem", "NewLink", "command"]
 
@@ -218,7 +219,7 @@ def _end(accounts: Accounts, settings: Settings, link: Link) -> Link:
     ended = accounts.revoke_link(link.id)
     if link.revoked_ns is None:
         with open_for(settings) as store:
-            access = store.find_access(LOCAL, link.session)
+            access = find_access(store, LOCAL, link.session)
         person = None if access is None else access.person
         record(accounts, Action.LINK_REVOKED, session=link.session, person=person, link=link.id)
     return ended

@@ -133,7 +133,7 @@ def _assign(
             output.print([_say(found, person)])
         if not dry_run and found.person != person:
             confirm("Apply this change?", yes=yes, as_json=as_json)
-            store.assign_machine(LOCAL, found.origin, person)
+            store.save_machine(LOCAL, found.origin, person=person, reassign=True)
             told = f"{found.origin[:_SHORT]} from {found.person or 'nobody'} to {person or 'nobody'}"
             for each in filter(None, (found.person, person)):
                 record(accounts, Action.MACHINE_ASSIGNED, person=each, detail=told)

@@ -16,6 +16,7 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean, clean_line
 from turnlog.config import Settings
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange, Marks
 
@@ -125,7 +126,7 @@ def _undo(store: CaredStore) -> list[MarkItem]:
         raise NothingFoundError("there is no change to undo")
     items = []
     for each in undone:
-        [stored] = [found for found in store.find_sessions(LOCAL, each.key) if found.key == each.key]
+        [stored] = [found for found in find_sessions(store, LOCAL, each.key) if found.key == each.key]
         row = stored.row
         items.append(MarkItem(id=row.session_id, key=each.key, title=row.title, changed=True, marks=each.after))
     return items

@@ -18,7 +18,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import QueryError
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.search.hits import Hit, SearchOrder
 from turnlog.store.search.language import Query
 from turnlog.store.search.parsing import parse_query
@@ -109,7 +109,7 @@ def _name_sessions(store: Store, hits: Sequence[Hit]) -> dict[str, str]:
     """Return by what commands know the sessions of hits, among all that are archived."""
     known: dict[str, str | None] = {hit.session: hit.session_id for hit in hits if hit.session is not None}
     for prefix in {shorten_id(name) for name in known.values() if name}:
-        known |= {each.key: each.row.session_id for each in store.find_sessions(LOCAL, prefix)}
+        known |= {each.key: each.row.session_id for each in find_sessions(store, LOCAL, prefix)}
     return shorten_ids(known.items())
 
 

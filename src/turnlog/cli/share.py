@@ -19,7 +19,7 @@ from turnlog.store.accounts.interface import Action
 from turnlog.store.identity import LOCAL
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import SessionAccess, Visibility
+from turnlog.store.people import SessionAccess, Visibility, find_access
 
 __all__ = ["SharedSession", "command"]
 
@@ -92,7 +92,7 @@ def command(
 
 def _build(store: CaredStore, found: dict[str, StoredSession], changed: set[str]) -> Iterator[SharedSession]:
     for key, stored in found.items():
-        access: SessionAccess | None = store.find_access(LOCAL, key)
+        access: SessionAccess | None = find_access(store, LOCAL, key)
         if access is not None:
             yield SharedSession(
                 key=key,

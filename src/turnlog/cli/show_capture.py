@@ -26,7 +26,7 @@ from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
 from turnlog.messages.sdk.assemble import AssembledMessage
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Archive, KnownSource
+from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.usage.fold import find_reported_cost
 
@@ -77,7 +77,7 @@ def load_captures(what: str, settings: Settings) -> list[tuple[CapturedFile, lis
 
 def _read_lines(archive: Archive, source: KnownSource) -> list[Line]:
     splitter = LineSplitter(source.path)
-    pieces = archive.read_all(LOCAL, source.source, source.generation)
+    pieces = read_all(archive, LOCAL, source.source, source.generation)
     return [*(line for piece in pieces for line in splitter.feed(piece)), *splitter.finish()]
 
 

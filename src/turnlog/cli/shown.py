@@ -19,7 +19,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, list_problems, read_summary
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
 from turnlog.store.lists import StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.people import Visibility
@@ -150,7 +150,7 @@ def _list_shared(store: Store, stored: StoredSession) -> Collection[str]:
 
 def _name_original(store: Store, key: str | None) -> str | None:
     """Return what a session is called; None if it is not there any more."""
-    found = [] if key is None else store.find_sessions(LOCAL, key)
+    found = [] if key is None else find_sessions(store, LOCAL, key)
     return next((each.row.session_id or each.key for each in found if each.key == key), None)
 
 
@@ -178,4 +178,4 @@ def _read_bytes(store: Store, known: KnownSession) -> Iterable[bytes]:
     source = find_transcript(known)
     if source is None:
         raise NothingFoundError("the session has no transcript, only files of its sub-agents")
-    return store.archive.read_all(LOCAL, source.source, source.generation)
+    return read_all(store.archive, LOCAL, source.source, source.generation)

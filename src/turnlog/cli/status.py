@@ -90,7 +90,7 @@ def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> 
         bytes=counts.bytes,
         store_bytes=measure_store(place),
         lines=counts.lines,
-        last_change=store.find_feed(LOCAL).last,
+        last_change=store.read_feed(LOCAL).last,
         users=users,
         warning=warning,
     )

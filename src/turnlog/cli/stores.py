@@ -16,7 +16,7 @@ from turnlog.cli.terminal import shorten
 from turnlog.config import Settings
 from turnlog.errors import OlderStoreError
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.interface import KnownSession, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
@@ -62,7 +62,7 @@ def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession
 
     What is named in full is meant, though others begin with it.
     """
-    found = store.find_sessions(LOCAL, prefix) or _find_named(store, prefix)
+    found = find_sessions(store, LOCAL, prefix) or _find_named(store, prefix)
     exact = list_exact(found, prefix)
     if not found:
         raise NothingFoundError(f"no archived session begins with {prefix}")

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from msgspec import Struct
 
 from turnlog.store.identity import Scope
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.search.parsing import parse_query
 from turnlog.transcripts.authorship.edits import FileEdit, read_edit
@@ -121,7 +121,7 @@ def _find_calls(store: Store, scope: Scope, part: str) -> Iterator[tuple[StoredS
         if cursor is None:
             break
     for key, calls in found.items():
-        for session in store.find_sessions(scope, key)[:1]:
+        for session in find_sessions(store, scope, key)[:1]:
             yield session, calls
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from turnlog.errors import RestoreError
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.interface import KnownSession, KnownSource, Store, read_all
 from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
 
 __all__ = ["Exported", "Outcome", "export_raw", "restore_session"]
@@ -109,7 +109,7 @@ class _File(Struct, frozen=True, gc=False):
 
 def _open(store: Store, scope: Scope, source: KnownSource, generation: int) -> _File:
     def read() -> Iterator[bytes]:
-        return store.archive.read_all(scope, source.source, generation)
+        return read_all(store.archive, scope, source.source, generation)
 
     return _File(source.source, generation, Path(source.path), read)
 
@@ -127,7 +127,7 @@ def _find_dump(store: Store, scope: Scope, session: KnownSession) -> tuple[_File
         sibling = _find_part(each)
         if sibling is not None and os.path.dirname(sibling[0].path) == folder:
             at = 0
-            for piece in read_pieces(store.archive.read_all(scope, sibling[1].source, sibling[1].generation)):
+            for piece in read_pieces(read_all(store.archive, scope, sibling[1].source, sibling[1].generation)):
                 found.append((piece, Place(sibling[0].source, sibling[0].generation, at)))
                 at += piece.length + 1
     found.sort(key=lambda each: each[0].offset)

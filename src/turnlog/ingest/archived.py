@@ -8,7 +8,7 @@ from msgspec import json
 
 from turnlog.messages import Position
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.interface import KnownSession, KnownSource, Store, find_sessions, read_all
 from turnlog.store.lists import StoredSession
 from turnlog.transcripts.files.sidecar_files import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -29,7 +29,7 @@ def read_summary(store: Store, scope: Scope, stored: StoredSession) -> Summary:
     """Return a session at a glance; raises `KeyError` for one that is not there any more."""
     data = stored.row.summary
     if not data:  # lists leave it out
-        found = [each for each in store.find_sessions(scope, stored.key) if each.key == stored.key]
+        found = [each for each in find_sessions(store, scope, stored.key) if each.key == stored.key]
         data = found[0].row.summary if found else b""
     if not data:
         raise KeyError(stored.key)
@@ -43,7 +43,7 @@ def list_problems(
     found = list_line_problems(session)
     small = [source for source in known.sources if source.kind in _SIDECARS]
     for source in sorted(small, key=lambda each: (_SIDECARS.index(each.kind), Path(each.path))):
-        data = b"".join(store.archive.read_all(scope, source.source, source.generation))
+        data = b"".join(read_all(store.archive, scope, source.source, source.generation))
         is_meta = source.kind is SourceKind.AGENT_META
         seen = decode_agent_meta(data) if is_meta else decode_workflow_record(data)
         found += (LineProblem(Position(source.path, 0), problem) for problem in seen.problems)

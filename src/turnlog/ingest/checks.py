@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from turnlog.ingest.repair import Checked, check_session, check_usage, describe_flaw, repair_session
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession
+from turnlog.store.interface import KnownSession, Maintenance
 from turnlog.store.maintenance import CaredStore, Flaw
 
 __all__ = ["Step", "check_archive"]
@@ -45,7 +45,7 @@ def check_archive(
 def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
     flaws = store.list_flaws(scope)
     if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
-        store.clear_texts()
+        store.maintain(Maintenance.CLEAR_TEXTS)
         flaws = store.list_flaws(scope)
     return flaws
 

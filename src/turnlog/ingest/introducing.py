@@ -28,6 +28,4 @@ def introduce(store: Store, origin: str, scope: Scope = LOCAL) -> None:
     """Tell a store how this machine is called, if it has sessions of it and was never told."""
     for machine in store.list_machines(scope):
         if machine.origin == origin and not machine.host:
-            store.note_machine(
-                scope, origin, person=None, host=find_host(), user=find_user(), at_ns=machine.last_ns
-            )
+            store.save_machine(scope, origin, host=find_host(), user=find_user(), at_ns=machine.last_ns)

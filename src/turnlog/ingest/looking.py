@@ -18,7 +18,7 @@ from turnlog.ingest.visits import Visit, visit
 from turnlog.messages import Line
 from turnlog.store.batch import Derived, SourceBatch
 from turnlog.store.identity import Place, Scope, SourceKind, name_source
-from turnlog.store.interface import Archive, KnownSession, KnownSource
+from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
 from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import SessionFiles
@@ -251,7 +251,7 @@ class Looker:
             retold=retold,
             is_new=known is not None,
         )
-        for piece in self._get_archive().read_all(self._scope, source, generation):
+        for piece in read_all(self._get_archive(), self._scope, source, generation):
             content.add(piece)
         if known is None:
             content.finish()

@@ -15,7 +15,7 @@ from turnlog.errors import StoreError
 from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.verification import Disagreement, Subject, Verified, verify_session
 from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession, KnownSource, find_known
+from turnlog.store.interface import KnownSession, KnownSource, Maintenance, find_known
 from turnlog.store.maintenance import CaredStore, Flaw
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 
@@ -83,7 +83,7 @@ def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Che
     found = _compare_usage(store, scope)
     if not found or not repair:
         return Checked(found)
-    store.recount()
+    store.maintain(Maintenance.RECOUNT)
     left = _compare_usage(store, scope)
     return Checked(left, tuple(each for each in found if each not in left))
 

@@ -21,7 +21,7 @@ from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
 from turnlog.ingest.looks import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.interface import KnownSession, KnownSource, find_sessions, read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
@@ -131,7 +131,7 @@ class _Verification:
         where = f"{source.path} (generation {generation})"
         size = 0
         try:
-            for piece in archive.read_all(scope, source.source, generation):
+            for piece in read_all(archive, scope, source.source, generation):
                 content.add(piece)
                 size += len(piece)
         except _UNREADABLE as error:
@@ -226,7 +226,7 @@ class _Verification:
         return kind if found.kind is SourceKind.TRANSCRIPT else f"{kind} of {Path(found.path).name}"
 
     def _list_sessions(self) -> list[Any]:
-        found = self._store.find_sessions(self._scope, self._known.key)
+        found = find_sessions(self._store, self._scope, self._known.key)
         return [stored.row for stored in found if stored.key == self._known.key]
 
     def _load(self, subject: Subject, where: str, ask: Callable[[], T]) -> T | None:

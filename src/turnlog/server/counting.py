@@ -39,7 +39,7 @@ class ArchiveCounter:
     def count(self, scope: Scope | None = None) -> Counted:
         """Return what there is now."""
         scope = scope or self._scope
-        last = self._store.find_feed(scope).last
+        last = self._store.read_feed(scope).last
         with self._lock:
             counted = self._counted.get(scope)
         if counted is None or counted.last_change != last:

@@ -14,7 +14,7 @@ from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Action
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
@@ -48,7 +48,7 @@ def get_session(
 
 def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
     """Return a session for somebody whose looks are not recorded; raises `RequestError` as `get_session`."""
-    found = store.find_sessions(visible, name) if name else []
+    found = find_sessions(store, visible, name) if name else []
     exact = [session for session in found if session.key == name] or [
         session for session in found if session.row.session_id == name
     ]

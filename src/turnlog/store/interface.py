@@ -18,6 +18,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.store.batch import SessionBatch
+from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
@@ -33,9 +34,12 @@ from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.people import PeopleStore
 from turnlog.store.search.hits import SearchOrder, SearchPage
 from turnlog.store.search.language import Query
-from turnlog.store.usage.source import UsageSource
+from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.queries.actions import SessionActions
+
+_ALL = (1 << 31) - 2
+"""More sessions than there are."""
 
 
 class KnownSource(Struct, frozen=True, gc=False, kw_only=True):
@@ -103,13 +107,28 @@ class ChangeEntry(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Feed(Struct, frozen=True, gc=False):
-    """Which feed it is, and how far it goes."""
+    """Which feed it is, how far it goes, and what it tells; all of one state."""
 
     epoch: str
     """Its name: the same for as long as its numbers mean the same. A store that was restored or made anew has
     another one."""
     last: int
     """The last `seq`; 0 if nothing happened yet."""
+    entries: tuple[ChangeEntry, ...] = ()
+    """Those that were asked for, each once and in order."""
+
+
+class Maintenance(StrEnum):
+    """What is to be done to a store."""
+
+    SETTLE = "settle"
+    """Put in order what much writing left behind, if that makes searching faster; else nothing."""
+    PURGE = "purge"
+    """Remove what was deleted before from the store's files as well."""
+    CLEAR_TEXTS = "clear-texts"
+    """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
+    RECOUNT = "recount"
+    """Count all usage anew from what is known of answers, by the price list that is installed."""
 
 
 class FileCounts(Struct, frozen=True, gc=False, kw_only=True):
@@ -121,19 +140,6 @@ class FileCounts(Struct, frozen=True, gc=False, kw_only=True):
     files: int
     bytes: int
     lines: int
-
-
-class AnswerUse(Struct, frozen=True, gc=False, kw_only=True):
-    """What one answer of the model used, as it is counted."""
-
-    message_id: str
-    """The API's id, or what stands for it."""
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
-    cost: int | None
-    """In pico-dollars; None if its model has no price."""
 
 
 class ChangeListener(Protocol):
@@ -151,9 +157,6 @@ class Archive(Protocol):
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         """Return bytes; raises `KeyError` for what is not there, `ArchiveError` for what is damaged."""
-
-    def read_all(self, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
-        """Yield the bytes of a whole generation, piece by piece."""
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         """Return the generations of a source, each with its length."""
@@ -183,9 +186,6 @@ class Store(Knows, PeopleStore, Protocol):
         longer in the revision which the batch is based on (another writer was faster).
         """
 
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        """Return the sessions whose id or key begins with a prefix."""
-
     def list_sessions(
         self,
         scope: Scope,
@@ -195,11 +195,12 @@ class Store(Knows, PeopleStore, Protocol):
         limit: int = 100,
         cursor: str | None = None,
         grouped: bool = False,
+        summaries: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended.
 
-        If it is `grouped`, sessions that are alike are one: see `turnlog.store.lists`. Raises `CursorError` for
-        a cursor that no list in this order ended with.
+        If it is `grouped`, sessions that are alike are one: see `turnlog.store.lists`. Rows have a `summary` if
+        `summaries` are asked for. Raises `CursorError` for a cursor that no list in this order ended with.
         """
 
     def list_projects(
@@ -219,24 +220,14 @@ class Store(Knows, PeopleStore, Protocol):
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
 
-    def read_usage(self, scope: Scope) -> UsageSource:
+    def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost, each answer once, whichever of them came first."""
 
-    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
-        """Return what answers used, those that are known, in the order of their ids."""
+    def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
+        """Return the name of the feed and how far it goes; with `after`, also the entries behind that one.
 
-    def find_usage_version(self, scope: Scope, key: str) -> int:
-        """Return a number that is another one as soon as `find_answers` tells otherwise of a session's answers.
-
-        Answers stand in several sessions, and each counts once: what it used may change with a session that
-        is not this one, whose revision stays as it is.
+        Of more than `limit` entries, they are the first.
         """
-
-    def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
-        """Return entries of the feed, each once and in order."""
-
-    def find_feed(self, scope: Scope) -> Feed:
-        """Return the name of the feed, and how far it goes."""
 
     def listen(self) -> ChangeListener | None:
         """Return what tells of changes whoever writes them; None where one has to look for them."""
@@ -266,12 +257,8 @@ class Store(Knows, PeopleStore, Protocol):
         not there, there is nothing: it has no chapters.
         """
 
-    def maintain(self, *, purge: bool = False) -> bool:
-        """Put in order what much writing left behind, if that makes searching faster; else do nothing.
-
-        With `purge`, what was deleted before is removed from the store's files as well. Return False if that
-        cannot be done, as they are in use just now.
-        """
+    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
+        """Do some work on the store as a whole; return False if its files are in use, and cannot be purged."""
 
     def close(self) -> None:
         """Let go of the store."""
@@ -280,6 +267,26 @@ class Store(Knows, PeopleStore, Protocol):
 def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
     """Return what is known of a session's files."""
     return next(iter(list(store.list_known(scope, key=key))), None)
+
+
+def find_sessions(store: Store, scope: Scope, prefix: str) -> list[StoredSession]:
+    """Return the sessions whose id or key begins with a prefix, with their summaries, newest first."""
+    asked = SessionFilter(session=prefix, archived=None)
+    return [*store.list_sessions(scope, asked, limit=_ALL, summaries=True).sessions]
+
+
+def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
+    """Yield the bytes of a whole generation, piece by piece; raises `KeyError` at once if there is none.
+
+    It is as long as it was when this was called.
+    """
+    length = dict(archive.list_generations(scope, source)).get(generation)
+    if length is None:
+        raise KeyError(Place(source, generation, 0))
+    return (
+        archive.read(scope, Place(source, generation, start), min(FRAME_SIZE, length - start))
+        for start in range(0, length, FRAME_SIZE)
+    )
 
 
 def count_files(store: Knows, scope: Scope) -> FileCounts:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.batch import Derived, TextFact
@@ -39,7 +40,7 @@ class Forgotten(Struct, frozen=True, gc=False, kw_only=True):
     deliveries: int
     """Of hooks."""
     scrubbed: bool = True
-    """Whether nothing of it is left in the store's files; else `maintain` must be told to purge them."""
+    """Whether nothing of it is left in the store's files; else they are still to be purged (`Maintenance`)."""
 
 
 class Tombstone(Struct, frozen=True, gc=False):
@@ -96,9 +97,6 @@ class CaredStore(Store, Protocol):
         some generations, packed. Raises `StoreError` if the session is not there in this revision.
         """
 
-    def clear_texts(self) -> None:
-        """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
-
     def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from `texts`, which it should be."""
 
@@ -110,9 +108,6 @@ class CaredStore(Store, Protocol):
         `find` takes a start and a length, and returns bytes that may be those, or None. Only what has the
         digest of what was kept is taken.
         """
-
-    def recount(self) -> None:
-        """Count all usage anew from what is known of answers, by the price list that is installed."""
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself; whether it is what the bytes say is not its business."""
@@ -154,3 +149,13 @@ class CaredStore(Store, Protocol):
 
     def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[str]:
         """Return the ids of the sessions that hooks told of at a time or later, the latest first."""
+
+
+_TOLD = DeliveryFilter(count=1, payloads=False, longest_context=0)
+
+
+def is_visible(store: CaredStore, scope: Scope, name: str) -> bool:
+    """Tell whether a session may be seen, by its key, or by its id if only hooks told of it."""
+    if store.list_access(scope, [name]):
+        return True
+    return name != "" and bool(store.list_deliveries(scope, replace(_TOLD, session_id=name)))

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from turnlog.store.identity import Scope
 
-__all__ = ["Machine", "PeopleStore", "ProjectRule", "SessionAccess", "Visibility"]
+__all__ = ["Machine", "PeopleStore", "ProjectRule", "SessionAccess", "Visibility", "find_access"]
 
 
 class Visibility(StrEnum):
@@ -71,29 +71,32 @@ class SessionAccess(Struct, frozen=True, gc=False, kw_only=True):
 class PeopleStore(Protocol):
     """What a store does for people."""
 
-    def note_machine(
-        self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int
+    def save_machine(
+        self,
+        scope: Scope,
+        origin: str,
+        *,
+        person: str | None = None,
+        host: str = "",
+        user: str = "",
+        at_ns: int | None = None,
+        reassign: bool = False,
     ) -> Machine:
         """Remember that something came from a machine, and whose it is; its sessions are theirs from now on.
 
         A machine that is somebody's stays theirs: raises `TakenMachineError` if it is another person's.
-        Without `person`, nothing is said about that. Empty names leave those that are known.
+        Without `person`, nothing is said about that. Empty names leave those that are known; without `at_ns` it
+        came just now.
+
+        With `reassign` only its person changes, whosever it was, and to nobody without `person`. Raises
+        `KeyError` for a machine that is not known.
         """
 
     def list_machines(self, scope: Scope) -> list[Machine]:
         """Return machines by host, user and origin: for a viewer, theirs and those of sessions they see."""
 
-    def assign_machine(self, scope: Scope, origin: str, person: str | None) -> int:
-        """Say whose a machine is, whatever was said before, and return how many sessions are affected.
-
-        Raises `KeyError` for a machine that is not known.
-        """
-
-    def find_access(self, scope: Scope, key: str) -> SessionAccess | None:
-        """Return who may see a session; None if it is not there."""
-
-    def list_visible(self, scope: Scope, names: Collection[str]) -> set[str]:
-        """Return which of some sessions may be seen: by keys, or ids for those that only hooks told of."""
+    def list_access(self, scope: Scope, keys: Collection[str] | None = None) -> list[SessionAccess]:
+        """Return who may see sessions, all or those of some keys that are there, by key."""
 
     def set_visibility(
         self, scope: Scope, keys: Sequence[str], chosen: Visibility | None
@@ -113,3 +116,8 @@ class PeopleStore(Protocol):
 
         With `dry_run`, nothing is changed.
         """
+
+
+def find_access(store: PeopleStore, scope: Scope, key: str) -> SessionAccess | None:
+    """Return who may see a session; None if it is not there."""
+    return next(iter(store.list_access(scope, [key])), None)

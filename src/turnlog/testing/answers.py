@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.interface import KnownSession, Store, find_known, find_sessions, read_all
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.search.hits import Hit
 from turnlog.store.search.parsing import parse_query
@@ -76,7 +76,7 @@ class _Asking(Struct, frozen=True):
                 *(sort_sources(found) for found in store.list_known(scope)),
                 *(sort_sources(found) for key in keys if (found := find_known(store, scope, key))),
             ],
-            "find_sessions": [found for key in keys for found in store.find_sessions(scope, key)],
+            "find_sessions": [found for key in keys for found in find_sessions(store, scope, key)],
             "list_sessions": [
                 (order, found)
                 for order in SessionOrder
@@ -90,15 +90,14 @@ class _Asking(Struct, frozen=True):
             "list_facets": _list_facets(store, scope),
             "list_projects": [*store.list_projects(scope)],
             "search": [*sorted(store.search(scope, _ANYTHING, limit=_MANY).hits, key=_by_place)],
-            "list_changes": [*store.list_changes(scope)],
-            "find_feed": [seq for seq in (store.find_feed(scope).last,) if seq],
+            "read_feed": [*store.read_feed(scope, 0).entries, *filter(None, [store.read_feed(scope).last])],
         }
 
     def ask_usage(self) -> Answers:
         """Ask for what was used."""
         store, scope, usage = self.store, self.scope, self.store.read_usage(self.scope)
         return {
-            "find_answers": [*store.find_answers(scope, _ANSWERS)],
+            "find_answers": [*store.read_usage(scope).find_answers(_ANSWERS)],
             "read_usage": [
                 *merge_cells(usage.list_cells()),
                 *sorted(usage.list_answers(), key=lambda answer: answer.message),
@@ -133,7 +132,7 @@ class _Asking(Struct, frozen=True):
 def read_bytes(store: Store, scope: Scope, source: str, generation: int) -> bytes | None:
     """Return the bytes of a whole generation; None if there is none."""
     try:
-        data = b"".join(store.archive.read_all(scope, source, generation))
+        data = b"".join(read_all(store.archive, scope, source, generation))
     except KeyError:
         return None
     return data if data or generation in dict(store.archive.list_generations(scope, source)) else None

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, Store
+from turnlog.store.interface import KnownSession, KnownSource, Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.search.hits import Hit
@@ -64,7 +64,7 @@ class _Chapter:
             self.agent_types = {agent.id: agent.type for agent in records.list_agents()}
         machines = _Machines(store, scope)
         self.person, self.machine = machines.find_person(session.origin), machines.name(session.origin)
-        found = [each for each in store.find_sessions(scope, key) if each.key == key]
+        found = [each for each in find_sessions(store, scope, key) if each.key == key]
         self.stored: StoredSession | None = found[0] if found else None
 
     def list_agents(self, agent_id: str | None) -> tuple[str, ...]:
@@ -261,5 +261,5 @@ def _list_of_hooks(store: CaredStore, scope: Scope) -> Iterator[tuple[_Text, int
 
 
 def _list_sessions(store: Store, scope: Scope) -> list[StoredSession]:
-    found = [stored for known in store.list_known(scope) for stored in store.find_sessions(scope, known.key)]
+    found = [stored for known in store.list_known(scope) for stored in find_sessions(store, scope, known.key)]
     return sorted({each.key: each for each in found}.values(), key=lambda each: each.key, reverse=True)

@@ -20,6 +20,7 @@ from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
@@ -56,7 +57,7 @@ class Archive:
         return self.api.ask("POST", path, sent, data)
 
     def key_of(self, session: str) -> str:
-        [found] = self.store.find_sessions(LOCAL, session)
+        [found] = find_sessions(self.store, LOCAL, session)
         return found.key
 
     def transcript(self, session: str) -> Path:

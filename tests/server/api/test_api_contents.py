@@ -14,13 +14,14 @@ from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, 
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 
 
 def test_raw_lines_are_what_stands_in_the_file(api: Served, archive: CaredStore) -> None:
-    [stored] = archive.find_sessions(LOCAL, ODD)
+    [stored] = find_sessions(archive, LOCAL, ODD)
     file = Path(stored.path).read_bytes()
     found = b""
     for index in range(9):

@@ -18,6 +18,7 @@ from turnlog.server.views.lines import read_lines
 from turnlog.server.views.timeline import list_notes, view_timeline
 from turnlog.server.views.windows import Asked, ask_window, read_titles, view_window
 from turnlog.store.identity import LOCAL
+from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
@@ -127,7 +128,7 @@ def measure(place: Path, name: str, ask: Ask) -> tuple[int, int, int]:
     work = Work()
     with watched(work):
         store = open_store(place)  # which remembers nothing
-        [stored] = store.find_sessions(LOCAL, NAMES[name])
+        [stored] = find_sessions(store, LOCAL, NAMES[name])
         work.statements.clear()
         with store.open_session(LOCAL, stored.key, hooks=NAMES[name]) as session:
             ask(store, stored, session)

@@ -47,7 +47,7 @@ def deliver(store: CaredStore, *sessions: str) -> int:
             for session in sessions
         ],
     )
-    return store.find_feed(LOCAL).last
+    return store.read_feed(LOCAL).last
 
 
 def test_a_stream_begins_with_where_it_is(live: Served, kept: CaredStore) -> None:
@@ -56,7 +56,7 @@ def test_a_stream_begins_with_where_it_is(live: Served, kept: CaredStore) -> Non
         hello = client.read()
     assert (hello.name, hello.data["seq"]) == ("hello", hello.seq)
     assert hello.id is not None
-    assert hello.id.startswith(f"{kept.find_feed(LOCAL).epoch}:")
+    assert hello.id.startswith(f"{kept.read_feed(LOCAL).epoch}:")
     assert hello.seq <= seq  # the reader may not have come to it yet; then it is told
     assert b"content-type: text/event-stream" in client.head
     assert b"content-encoding" not in client.head
@@ -131,7 +131,7 @@ def test_a_client_that_was_away_is_told_what_it_missed(live: Served, kept: Cared
 
 @pytest.mark.parametrize("last", ["{other}:0", "{epoch}:999999999", "nonsense", "{epoch}:-1", ":"])
 def test_an_id_that_means_nothing_here_begins_anew(live: Served, kept: CaredStore, last: str) -> None:
-    with listening(live, last.format(epoch=kept.find_feed(LOCAL).epoch, other="0123456789abcdef")) as client:
+    with listening(live, last.format(epoch=kept.read_feed(LOCAL).epoch, other="0123456789abcdef")) as client:
         hello, reset = client.read(), client.read()
         assert (hello.name, reset.name, reset.data) == ("hello", "reset", {"seq": reset.seq})
         assert reset.id == hello.id
@@ -144,7 +144,7 @@ def test_who_was_away_for_too_long_begins_anew(live: Served, kept: CaredStore) -
     last = deliver(kept, *["much"] * (MOST_BEHIND + 1))
     with listening(live) as client:
         client.await_seq(last)
-    with listening(live, f"{kept.find_feed(LOCAL).epoch}:{first}") as client:
+    with listening(live, f"{kept.read_feed(LOCAL).epoch}:{first}") as client:
         assert [client.read().name for _ in range(2)] == ["hello", "reset"]
 
 
@@ -221,34 +221,31 @@ def test_only_who_may_ask_is_told(live: Served) -> None:
 
 def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> None:
     store = open_store(tmp_path / "turnlog.db")
-    asked: list[str] = []
+    asked: list[int | None] = []
     looks = threading.Semaphore(0)
-    seq = store.find_feed(LOCAL).last
+    seq = store.read_feed(LOCAL).last
 
     class Counting:
         def listen(self) -> None:
             return
 
-        def find_feed(self, scope: Scope) -> Feed:
+        def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
+            asked.append(after)
             looks.release()
-            return store.find_feed(scope)
-
-        def list_changes(self, *_: object, **__: object) -> list[object]:
-            asked.append("list_changes")
-            return []
+            return store.read_feed(scope, after, limit)
 
     reader = FeedReader(Counting(), seq, lambda _: None, lambda: 0.0)  # type: ignore[arg-type]
     statements: list[str] = []
     connection = store._ask().connection  # type: ignore[attr-defined]
     connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: statements.append(event["sql"]))
-    store.find_feed(LOCAL)
+    store.read_feed(LOCAL)
     connection.trace_v2(0, None)
     reader.start()
     for _ in range(5):
         looks.acquire()
     reader.stop()
     store.close()
-    assert asked == []
+    assert set(asked) == {None}
     assert len(statements) == 1
 
 

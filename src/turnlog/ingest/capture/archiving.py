@@ -15,7 +15,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.tenure import hold_lease
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, find_known
+from turnlog.store.interface import KnownSession, find_known, find_sessions
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
@@ -65,7 +65,7 @@ def _find_known(store: CaredStore, origin: str, sessions: Iterable[SessionFiles]
     """Return what is known of some sessions; all that is known, where one of them is new."""
     found: dict[str, KnownSession] = {}
     for files in sessions:
-        keys = [each.key for each in store.find_sessions(LOCAL, files.session_id)]
+        keys = [each.key for each in find_sessions(store, LOCAL, files.session_id)]
         known = [session for key in keys if (session := find_known(store, LOCAL, key)) is not None]
         wanted = identify(files.session_id, files.project_folder)
         if not any(identify(each.session_id, each.project_folder) == wanted for each in known):

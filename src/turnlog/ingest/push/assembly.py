@@ -106,7 +106,7 @@ def _build(
     if store is None:
         spooled = SpooledHooks(client, spool, origin=origin, machine=machine, exclusion=exclusion)
         return Collector(pusher, spooled, holder)
-    epoch = store.find_feed(LOCAL).epoch
+    epoch = store.read_feed(LOCAL).epoch
     stored = StoredHooks(
         client,
         spool,

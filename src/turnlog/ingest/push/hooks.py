@@ -150,7 +150,7 @@ class StoredHooks:
         with suppress(BusyStoreError):  # it stays in the spool until the next time
             import_spool(self._spool, self._store)
         sent = 0
-        while changes := self._store.list_changes(LOCAL, self._after, 1000):
+        while changes := self._store.read_feed(LOCAL, self._after, 1000).entries:
             told = (entry.session for entry in changes if entry.kind is ChangeKind.HOOK_DELIVERED)
             for session_id in dict.fromkeys(told):
                 sent += self._push(session_id)

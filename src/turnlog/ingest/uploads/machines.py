@@ -66,9 +66,7 @@ class KnownMachines:
             if person is not None:
                 self._check(origin, now)
             try:
-                self._store.note_machine(
-                    self._scope, origin, person=person, host=host, user=user, at_ns=time.time_ns()
-                )
+                self._store.save_machine(self._scope, origin, person=person, host=host, user=user)
             except TakenMachineError:
                 self._noted.pop(origin, None)
                 reason = "This machine belongs to another person; an admin can reassign it"

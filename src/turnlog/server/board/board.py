@@ -15,6 +15,7 @@ from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.shapes.board import BoardCard, BoardSpan, MissionControl, SpanInterval
 from turnlog.server.views.lists import name_session
 from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.interface import find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.queries.chapters import CallFilter
@@ -84,7 +85,7 @@ def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[Stored
     told: list[str] = []
     for session_id in (each for each in recent if each not in listed):
         # A session may write nothing for a day while its hooks still tell of it.
-        stored = [each for each in store.find_sessions(scope, session_id) if name_session(each) == session_id]
+        stored = [each for each in find_sessions(store, scope, session_id) if name_session(each) == session_id]
         kept += [each for each in stored[:1] if not each.marks.archived]
         told += [] if stored else [session_id]
     return kept, told

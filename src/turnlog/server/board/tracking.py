@@ -15,7 +15,7 @@ from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeEntry, ChangeKind
+from turnlog.store.interface import ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.states import Why
@@ -53,7 +53,7 @@ class StateTracker:
         names = {entry.session: entry.kind for entry in entries if entry.kind in _TELLING}
         told = [name for name, kind in names.items() if kind is ChangeKind.HOOK_DELIVERED]
         keys = [name for name, kind in names.items() if kind is not ChangeKind.HOOK_DELIVERED]
-        stored = [each for key in keys for each in self._store.find_sessions(LOCAL, key) if each.key == key]
+        stored = [each for key in keys for each in find_sessions(self._store, LOCAL, key) if each.key == key]
         for session_id, state, session in [*self._find_kept(stored), *self._find_told(told)]:
             self._compare(session_id, state, session)
 
@@ -111,7 +111,7 @@ class StateTracker:
     ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
         """Yield the states of sessions that hooks told of, whether or not there is a transcript."""
         for session_id in session_ids:
-            stored = self._store.find_sessions(LOCAL, session_id) if session_id else []
+            stored = find_sessions(self._store, LOCAL, session_id) if session_id else []
             named = [each for each in stored if name_session(each) == session_id]
             if named:
                 yield from self._find_kept(named if self._watch.has_people() else named[:1])

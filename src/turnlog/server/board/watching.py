@@ -150,11 +150,11 @@ class StateWatch:
 
     def _catch_up(self) -> None:
         """Take notice of what the feed tells since the last time."""
-        last = self._store.find_feed(LOCAL).last
+        last = self._store.read_feed(LOCAL).last
         if self._seq is None or last - self._seq > _MOST_BEHIND:
             self._folds.clear()
         elif last > self._seq:
-            for entry in self._store.list_changes(LOCAL, after=self._seq, limit=_MOST_BEHIND):
+            for entry in self._store.read_feed(LOCAL, after=self._seq, limit=_MOST_BEHIND).entries:
                 if entry.kind is ChangeKind.HOOK_DELIVERED:
                     self._folds.note(entry.session, entry.at_ns)
                 elif entry.kind in _REFOLDED:  # whose hooks count for it may be others now

@@ -19,6 +19,7 @@ from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.identity import LOCAL
 from turnlog.store.maintenance import CaredStore
+from turnlog.store.people import find_access
 
 __all__ = ["PREFIX", "LinkLayer"]
 
@@ -71,7 +72,7 @@ class LinkLayer:
     def _open(self, secret: str, client: str) -> Link:
         """Return a link that is good, having recorded that it is used; raises `RequestError`."""
         link = self._accounts.find_link(secret)
-        access = None if link is None else self._store.find_access(LOCAL, link.session)
+        access = None if link is None else find_access(self._store, LOCAL, link.session)
         if link is None or access is None:
             raise _refuse()
         caller = Caller(kind=CallerKind.LINK, link=link)

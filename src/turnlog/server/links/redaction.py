@@ -21,7 +21,7 @@ from turnlog.export.redaction.json_values import list_strings
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Link
 from turnlog.store.identity import LOCAL, Place, Scope, Viewer
-from turnlog.store.interface import KnownSource, find_known
+from turnlog.store.interface import KnownSource, find_known, find_sessions, read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
@@ -89,7 +89,7 @@ class LinkRedactor:
 
     def _learn(self) -> None:
         """Read what is new of the session."""
-        change = self._store.find_feed(self._scope).last
+        change = self._store.read_feed(self._scope).last
         if change == self._change:
             return
         known = find_known(self._store, self._scope, self._key)
@@ -128,10 +128,12 @@ class LinkRedactor:
         if done:
             place = Place(source.source, source.generation, done)
             return archive.read(self._scope, place, source.length - done)
-        return b"".join(archive.read_all(self._scope, source.source, source.generation))[: source.length]
+        return b"".join(read_all(archive, self._scope, source.source, source.generation))[: source.length]
 
     def _learn_deliveries(self) -> None:
-        sessions = [each for each in self._store.find_sessions(self._scope, self._key) if each.key == self._key]
+        sessions = [
+            each for each in find_sessions(self._store, self._scope, self._key) if each.key == self._key
+        ]
         for session_id in {sessions[0].row.session_id or "", name_session(sessions[0])} if sessions else ():
             first = max(0, self._deliveries - _OVERLAP)
             which = DeliveryFilter(session_id=session_id, count=_AT_ONCE, longest_context=0)

@@ -10,6 +10,7 @@ from turnlog.server.live.window import Window
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.maintenance import CaredStore
+from turnlog.store.people import find_access
 
 __all__ = ["Channel", "view_for"]
 
@@ -36,7 +37,7 @@ def view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[Chang
     """
     if entry.kind is not ChangeKind.SESSION_ACCESS or scope.viewer is None:
         return (entry,)
-    access = store.find_access(scope, entry.session)
+    access = find_access(store, scope, entry.session)
     if access is None:
         return (replace(entry, kind=ChangeKind.SESSION_FORGOTTEN),)
     if access.person is not None and access.person == scope.viewer.person:

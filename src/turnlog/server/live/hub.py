@@ -30,7 +30,7 @@ from turnlog.server.shapes.live import HelloEvent, ResetEvent
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeEntry
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.maintenance import CaredStore, is_visible
 
 __all__ = ["HEARTBEAT_SECONDS", "MOST_BEHIND", "LiveHub", "OnEntries"]
 
@@ -123,7 +123,7 @@ class LiveHub:
         """
         self._tell(self._everything, name, session, data)
         for channel in list(self._channels.values()):
-            if session in self._store.list_visible(channel.scope, [session]):
+            if is_visible(self._store, channel.scope, session):
                 self._tell(channel, name, session, data)
 
     async def open(
@@ -143,7 +143,7 @@ class LiveHub:
 
     def _begin(self) -> bool:
         try:
-            feed = self._store.find_feed(LOCAL)
+            feed = self._store.read_feed(LOCAL)
         except StoreError as error:
             logger.warning("the feed cannot be read: %s", error)
             return False
@@ -191,7 +191,7 @@ class LiveHub:
             return self._everything
         channel = self._channels.get(scope)
         if channel is None:
-            feed = await asyncio.to_thread(self._store.find_feed, scope)
+            feed = await asyncio.to_thread(self._store.read_feed, scope)
             channel = self._channels.setdefault(scope, Channel(scope, feed.last))
         channel.clients += 1
         try:  # the reader may have looked before it knew of this scope
@@ -222,7 +222,7 @@ class LiveHub:
 
     def _replay(self, scope: Scope, begin: EventId, current: EventId) -> bytes:
         """Return what a client missed, from the store."""
-        entries = self._store.list_changes(scope, after=begin.seq, limit=MOST_BEHIND + 1)
+        entries = self._store.read_feed(scope, after=begin.seq, limit=MOST_BEHIND + 1).entries
         missed = [entry for entry in entries if entry.seq <= current.seq]
         if len(missed) > MOST_BEHIND:
             return self._reset(current)
@@ -254,7 +254,7 @@ class LiveHub:
     def _fill(self, channel: Channel) -> None:
         """Put into a channel's window what is new for it; from any thread but the event loop's."""
         with channel.lock:
-            entries = self._store.list_changes(channel.scope, after=channel.read, limit=MOST_BEHIND)
+            entries = self._store.read_feed(channel.scope, after=channel.read, limit=MOST_BEHIND).entries
             if not entries:
                 return
             items, seq = self._encode(entries, channel.scope), entries[-1].seq

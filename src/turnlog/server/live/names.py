@@ -10,7 +10,7 @@ from turnlog.server.shapes.live import ChangeEvent
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.lists import name_session
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeEntry, ChangeKind, Store
+from turnlog.store.interface import ChangeEntry, ChangeKind, Store, find_sessions
 
 __all__ = ["SessionNames", "coalesce"]
 
@@ -33,7 +33,7 @@ class SessionNames:
             known = self._known.get(entry.session)
         if known is not None or entry.kind is ChangeKind.SESSION_FORGOTTEN:
             return known
-        stored = next((each for each in self._store.find_sessions(LOCAL, entry.session)), None)
+        stored = next((each for each in find_sessions(self._store, LOCAL, entry.session)), None)
         if stored is None:
             return None
         name = name_session(stored)

@@ -114,9 +114,9 @@ class FeedReader:
 
     def _look(self) -> bool:
         """Hand on what is new; tell whether there was anything."""
-        last, found = self._store.find_feed(LOCAL).last, False
+        last, found = self._store.read_feed(LOCAL).last, False
         while self._seq < last and not self._stopping.is_set():
-            entries = self._store.list_changes(LOCAL, after=self._seq, limit=_AT_ONCE)
+            entries = self._store.read_feed(LOCAL, after=self._seq, limit=_AT_ONCE).entries
             if not entries:
                 break
             self._on_changes(entries)

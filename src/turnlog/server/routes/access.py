@@ -20,7 +20,7 @@ from turnlog.server.shapes.access import AccessChange, AccessChanges, ChangedAcc
 from turnlog.server.views.sharing import view_access
 from turnlog.store.accounts.interface import Action, AuditEntry
 from turnlog.store.identity import Scope
-from turnlog.store.people import PeopleStore, SessionAccess, Visibility
+from turnlog.store.people import PeopleStore, SessionAccess, Visibility, find_access
 
 __all__ = ["HANDLERS", "change_access", "change_accesses", "get_access"]
 
@@ -76,7 +76,7 @@ def change_accesses(
 
 
 def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
-    found = store.find_access(visible, key)
+    found = find_access(store, visible, key)
     if found is None:
         raise NotFoundError("There is no such session")
     return found

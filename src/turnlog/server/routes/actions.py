@@ -81,7 +81,7 @@ def list_actions(
     actions with a known duration are listed. This also works for sessions known only from hooks.
     """
     heard = get_heard(store, visible, id, visit)
-    last_change = store.find_feed(visible).last
+    last_change = store.read_feed(visible).last
     check_unchanged(request, heard.key, heard.revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),

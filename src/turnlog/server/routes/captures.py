@@ -16,7 +16,7 @@ from turnlog.server.parameters import NamedSession, NamedSource
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.captures import CapturedFile, CapturedFiles
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import KnownSource, Store, find_known
+from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.transcripts.files.paths import path_text
 
 __all__ = ["HANDLERS", "get_capture", "list_captures"]
@@ -48,7 +48,7 @@ def get_capture(
     if known is None:
         raise NotFoundError("There is no such capture")
     check_unchanged(request, known.generation, known.length)
-    pieces = store.archive.read_all(visible, source, known.generation)
+    pieces = read_all(store.archive, visible, source, known.generation)
     return send_pieces(pieces, known.length, "application/x-ndjson")
 
 

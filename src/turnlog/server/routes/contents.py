@@ -18,7 +18,7 @@ from turnlog.server.security.callers import CallerKind
 from turnlog.server.sending import send_pieces
 from turnlog.server.views.images import find_picture
 from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSource, Store, find_known
+from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.transcripts.queries.bodies import decode_lines
 
 __all__ = ["HANDLERS", "get_image", "get_tool_result"]
@@ -75,7 +75,7 @@ def get_tool_result(
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
     check_unchanged(request, known.generation, known.length)
-    pieces = store.archive.read_all(visible, source, known.generation)
+    pieces = read_all(store.archive, visible, source, known.generation)
     return send_pieces(pieces, known.length, "text/plain")
 
 

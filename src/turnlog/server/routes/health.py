@@ -43,7 +43,7 @@ def get_ready(store: GivenStore, readiness: GivenReadiness) -> Response[ReadySta
 
 def _answers(store: Store) -> bool:
     try:
-        store.find_feed(LOCAL)
+        store.read_feed(LOCAL)
     except StoreError:
         return False
     return True

@@ -25,6 +25,7 @@ from turnlog.store.accounts.interface import Action, AuditEntry, Link
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
+from turnlog.store.people import find_access
 
 __all__ = ["HANDLERS", "create_link", "list_links", "preview_link", "revoke_link"]
 
@@ -114,7 +115,7 @@ def revoke_link(
     """Revoke a link: nobody can use it from now on, including those who are viewing it."""
     caller = visit.caller
     link = next((each for each in accounts.list_links() if each.id == id), None)
-    access = None if link is None else store.find_access(visible, link.session)
+    access = None if link is None else find_access(store, visible, link.session)
     person = None if access is None else access.person
     own = link is not None and (caller.is_admin or (link.created_by == caller.name and caller.name is not None))
     if link is None or not (own or may_change(caller, person)):

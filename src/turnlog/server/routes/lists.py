@@ -67,7 +67,7 @@ def list_projects(
     cursor: Cursor = 0,
 ) -> Projects:
     """List the folders in which Claude Code worked, each with the usage of its sessions."""
-    check_unchanged(request, store.find_feed(visible).last)
+    check_unchanged(request, store.read_feed(visible).last)
     found = store.list_projects(visible, text=text, order=sort)
     items = tuple(map(view_project, found[cursor : cursor + limit]))
     return Projects(items=items, total=len(found), next=find_next(cursor, items, len(found)))
@@ -94,7 +94,7 @@ def list_sessions(
     ] = False,
 ) -> SessionPage:
     """List sessions, newest first by default."""
-    last = store.find_feed(visible).last
+    last = store.read_feed(visible).last
     page = store.list_sessions(visible, asked, order=sort, limit=limit, cursor=cursor, grouped=grouped)
     items = tuple(map(view_session, page.sessions, watch.find_states(page.sessions)))
     # What a session does changes also with the time, and when its process ends.
@@ -107,7 +107,7 @@ def list_facets(
     request: Request[Any, Any, Any], store: GivenStore, visible: GivenScope, asked: GivenFilter
 ) -> SessionFacets:
     """List the models, branches and tags of sessions, most frequent first."""
-    check_unchanged(request, store.find_feed(visible).last)
+    check_unchanged(request, store.read_feed(visible).last)
     return view_facets(store.list_facets(visible, asked))
 
 
@@ -122,7 +122,7 @@ def get_session_detail(
 ) -> SessionDetail:
     """Return what is known of a session at a glance."""
     session = get_session(store, visible, id, visit)
-    last = store.find_feed(visible).last
+    last = store.read_feed(visible).last
     item = view_session(session, watch.find_state(session))
     if visit.caller.link is not None:  # strangers see what was said, and not by whom
         item = replace(item, person=None, machine="", series=None)

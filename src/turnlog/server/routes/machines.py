@@ -46,13 +46,13 @@ def assign_machine(
     found = {machine.origin: machine.person for machine in store.list_machines(visible)}
     if origin not in found:
         raise NotFoundError("There is no such machine")
-    before, sessions = found[origin], store.assign_machine(visible, origin, person)
+    before, now = found[origin], store.save_machine(visible, origin, person=person, reassign=True)
     machines.forget(origin)
     if before != person:
         told = f"{origin[:8]} from {before or 'nobody'} to {person or 'nobody'}"
         concerned = [name for name in (before, person) if name is not None]
         audit.record([build_entry(caller, Action.MACHINE_ASSIGNED, name, told) for name in concerned])
-    return Assigned(sessions=sessions)
+    return Assigned(sessions=0 if before == person else now.sessions)
 
 
 HANDLERS = (list_machines, assign_machine)

@@ -65,7 +65,7 @@ def list_messages(
     one message are in one window, even if there are more than `limit`.
     """
     session = get_session(store, visible, id, visit)
-    counted = store.find_usage_version(visible, session.key)
+    counted = store.read_usage(visible).find_version(session.key)
     check_unchanged(request, session.key, session.revision, counted)
     where = build_filter(lane, role, category, branch, active)
     asked = Asked(source, agent, around, before, after, limit)

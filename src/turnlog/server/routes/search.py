@@ -101,7 +101,7 @@ async def _notice_leaving(request: Request[Any, Any, Any], gone: threading.Event
 def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPage) -> _Owners:
     """Record and return whose sessions are about to be shown; of those only hooks told of, by whose hooks."""
     keys = dict.fromkeys(hit.session for hit in page.hits if hit.session is not None)
-    owners = {key: access for key in keys if (access := store.find_access(visible, key)) is not None}
+    owners = {access.key: access for access in store.list_access(visible, keys)}
     looks = [Look(key, owners[key].person if key in owners else None) for key in keys]
     visit.note(looks, Action.FOUND)
     for session_id in dict.fromkeys(hit.session_id for hit in page.hits if hit.session is None):

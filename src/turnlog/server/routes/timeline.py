@@ -62,7 +62,7 @@ def list_timeline(
     messages.
     """
     heard = get_heard(store, visible, id, visit)
-    check_unchanged(request, heard.key, heard.revision, store.find_feed(visible).last)
+    check_unchanged(request, heard.key, heard.revision, store.read_feed(visible).last)
     with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
         if heard.stored is None:
             items, omitted = view_timeline(session, None, (), (), above=True)

@@ -60,7 +60,7 @@ def get_usage(
         raise InvalidRequestError("Rows by tool cannot be divided further")
     now = datetime.now(UTC)
     if by is not Grouping.BLOCKS:  # the rate of the block that is running changes with the time
-        check_unchanged(request, store.find_feed(visible).last)
+        check_unchanged(request, store.read_feed(visible).last)
     query = UsageQuery(
         zone=zone,
         zone_name=timezone,

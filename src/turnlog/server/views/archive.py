@@ -26,7 +26,7 @@ from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import moment
 from turnlog.store.identity import Scope
-from turnlog.store.interface import count_files
+from turnlog.store.interface import count_files, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.maintenance import Backup, CaredStore, Tombstone
 from turnlog.store.opening import measure_store
@@ -112,7 +112,7 @@ def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> Enda
 
 
 def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
-    return next((each for each in store.find_sessions(scope, key) if each.key == key), None)
+    return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
 
 
 def _view_flawed(stored: StoredSession) -> FlawedSession:

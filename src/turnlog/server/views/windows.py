@@ -275,7 +275,7 @@ def _list_ids(chapter: Chapter, rows: Sequence[MessageRecord]) -> dict[int, str]
 def _find_answers(store: Store, scope: Scope, lines: Iterable[Line]) -> dict[str, Answer]:
     """Return what the answers in some lines used, by what they are known by."""
     ids = {name_answer(line) for line in lines}
-    found = store.find_answers(scope, [each for each in ids if each is not None])
+    found = store.read_usage(scope).find_answers([each for each in ids if each is not None])
     return {
         use.message_id: Answer(
             usage=MessageUsage(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import apsw
@@ -101,19 +101,10 @@ class SqliteArchive:
                         not start <= position < start + len(data)
                     ):  # mostly it is in the frame of the span before
                         start, data = self._load(connection, number, Place(source, generation, position))
-                    pieces.append(data[position - start : offset + length - start])
+                    pieces.append(memoryview(data)[position - start : offset + length - start])
                     position += len(pieces[-1])
                 found.append(b"".join(pieces))
             return found
-
-    def read_all(self, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
-        """Yield the bytes of a whole generation, piece by piece.
-
-        It is as long as it was when this was called, even if frames are sealed meanwhile.
-        """
-        with translate(self._path):
-            number, end = self._find_generation(self._connect(scope), scope, source, generation)
-        return self._read_pieces(scope, number, source, generation, end)
 
     def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
         """Return the generations of a source, each with its length."""
@@ -128,18 +119,6 @@ class SqliteArchive:
         for number, length in connection.execute(query, (scope.owner, source, generation)):
             return number, length
         raise KeyError(Place(source, generation, 0))
-
-    def _read_pieces(
-        self, scope: Scope, number: int, source: str, generation: int, end: int
-    ) -> Iterator[bytes]:
-        position = 0
-        while position < end:
-            connection = self._connect(scope)
-            with translate(self._path), reading(connection):
-                start, data = self._load(connection, number, Place(source, generation, position))
-            piece = data[position - start : end - start]
-            yield piece
-            position += len(piece)
 
     def _load(self, connection: apsw.Connection, generation: int, at: Place) -> tuple[int, bytes]:
         """Return the frame that holds a byte: where it begins, and its bytes."""

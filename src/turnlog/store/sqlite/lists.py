@@ -97,18 +97,6 @@ class Lists:
         connection.create_scalar_function("has_text_in_list", _has_text_in_list, 2, deterministic=True)
         connection.create_aggregate_function("sum_money", _MoneySum, 1)
 
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        """Return the sessions whose id or key begins with a prefix, newest first."""
-        where, values = _build_where(scope, SessionFilter(session=prefix, archived=None))
-        summary = "t.summary_length, CAST(t.summary AS BLOB)"
-        query = (
-            f"SELECT {summary}, {_STORED} {_LISTED} {_PLACES} WHERE {where} ORDER BY t.last_time DESC, e.key"
-        )
-        return [
-            self._unpack(row, summary=decompress(data, length))
-            for length, data, *row in self._connection.execute(query, values)
-        ]
-
     def list_sessions(
         self,
         scope: Scope,
@@ -117,8 +105,10 @@ class Lists:
         limit: int,
         cursor: str | None,
         grouped: bool,
+        summaries: bool,
     ) -> SessionPage:
         """Return a page of sessions."""
+        summary = "t.summary_length, CAST(t.summary AS BLOB)" if summaries else "NULL, NULL"
         where, values = _build_where(scope, asked)
         rank, direction = _RANKS[order]
         behind = "true"
@@ -143,14 +133,18 @@ class Lists:
             SELECT count(*) AS total, (SELECT count(*) FROM hidden) AS hidden {_LISTED} WHERE {where}
         )
         SELECT whole.total, whole.hidden, page.rank,
-            coalesce(firsts.sessions, 1), {_STORED}
+            coalesce(firsts.sessions, 1), {summary}, {_STORED}
         FROM whole LEFT JOIN page ON true LEFT JOIN firsts ON firsts.session = page.session
         LEFT JOIN summaries AS t ON t.session = page.session AND t.idx = 0
         LEFT JOIN sessions AS e ON e.id = page.session {_MARKS} {_ABSENT} {_ACCESS} {_PLACES}
         ORDER BY page.rank {direction} NULLS LAST, page.key
         """
         rows: list[Cells] = self._connection.execute(query, {**values, "limit": limit + 1}).fetchall()
-        found = [(row[2], self._unpack(row[4:], row[3])) for row in rows[:limit] if row[4] is not None]
+        found = [
+            (rank, self._unpack(row, alike, b"" if data is None else decompress(data, length)))
+            for _, _, rank, alike, length, data, *row in rows[:limit]
+            if row[0] is not None
+        ]
         more_follow = len(rows) > limit > 0
         last = Cursor(order, found[-1][0], found[-1][1].key) if more_follow else None
         total, hidden, *_ = rows[0]
@@ -195,7 +189,7 @@ class Lists:
             machines=count_facets(([unpack_text(origin)], found) for _, _, origin, found in whose),
         )
 
-    def _unpack(self, cells: Sequence[Any], alike: int = 1, summary: bytes = b"") -> StoredSession:
+    def _unpack(self, cells: Sequence[Any], alike: int, summary: bytes) -> StoredSession:
         key, revision, folder, path, present, absent, copied_from, origin, person, shared = cells[:_HEAD]
         marks, row = cells[_HEAD : _HEAD + len(MARK_COLUMNS)], cells[_HEAD + len(MARK_COLUMNS) :]
         return StoredSession(

@@ -23,14 +23,12 @@ from turnlog.store.visibility import NOBODYS, AccessState, RuleMatcher
 __all__ = [
     "add_machine",
     "assign_machine",
-    "find_access",
     "find_person",
     "list_access",
     "list_machines",
     "list_misjudged",
     "list_own",
     "list_rules",
-    "list_visible",
     "note_machine",
     "refresh_access",
     "set_rule",
@@ -123,19 +121,19 @@ def note_machine(
 
 def assign_machine(
     connection: apsw.Connection, scope: Scope, origin: str, person: str | None, affect: Affect
-) -> int:
-    """Say whose a machine is; return how many sessions are somebody else's by that."""
+) -> None:
+    """Say whose a machine is."""
     place = scope.owner, pack_text(origin)
     query = "SELECT person, host, user, first_ns, last_ns FROM machines WHERE owner = ? AND origin = ?"
     known = connection.execute(query, place).fetchone()
     if known is None:
         raise KeyError(origin)
     if known[0] == person:
-        return 0
+        return
     connection.execute(
         "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, person, *known[1:])
     )
-    return _hand_over(connection, scope.owner, origin, affect)
+    _hand_over(connection, scope.owner, origin, affect)
 
 
 def list_machines(connection: apsw.Connection, scope: Scope, origin: str | None = None) -> list[Machine]:
@@ -163,30 +161,16 @@ def list_machines(connection: apsw.Connection, scope: Scope, origin: str | None 
     return sorted(found, key=lambda machine: (machine.host, machine.user, machine.origin))
 
 
-def find_access(connection: apsw.Connection, scope: Scope, key: str) -> SessionAccess | None:
-    """Return who may see a session."""
-    for found in _list_sessions(connection, "e.owner = ? AND e.key = ?", scope.owner, key):
-        return found.kept.describe(found.key, found.origin)
-    return None
-
-
-def list_access(connection: apsw.Connection, scope: Scope) -> list[SessionAccess]:
-    """Return who may see sessions, of all."""
-    sessions = _list_sessions(connection, "e.owner = ?", scope.owner)
+def list_access(
+    connection: apsw.Connection, scope: Scope, keys: Collection[str] | None = None
+) -> list[SessionAccess]:
+    """Return who may see sessions, of all or of some, by key."""
+    where, values = "e.owner = ?", [scope.owner]
+    if keys is not None:
+        where += " AND e.key IN (SELECT value FROM json_each(?))"
+        values.append(json.encode([key for key in keys if isinstance(pack_text(key), str)]).decode())
+    sessions = _list_sessions(connection, where, *values)
     return [found.kept.describe(found.key, found.origin) for found in sessions]
-
-
-def list_visible(connection: apsw.Connection, scope: Scope, names: Collection[str]) -> set[str]:
-    """Return which names are those of sessions that may be seen, or of which hooks told something."""
-    query = """
-    SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM sessions WHERE owner = ?2 AND key = value)
-    OR EXISTS (
-        SELECT 1 FROM hook_deliveries INDEXED BY hook_deliveries_by_session
-        WHERE session_id = value AND owner = ?2 AND session_id <> ''
-    )
-    """
-    known = [name for name in set(names) if isinstance(pack_text(name), str)]
-    return {str(name) for (name,) in connection.execute(query, (json.encode(known).decode(), scope.owner))}
 
 
 def set_visibility(
@@ -267,18 +251,16 @@ def _list_differing(
     return [(each, now) for each, now in found if now != each.kept]
 
 
-def _hand_over(connection: apsw.Connection, owner: str, origin: str, affect: Affect) -> int:
+def _hand_over(connection: apsw.Connection, owner: str, origin: str, affect: Affect) -> None:
     """Give the sessions of a machine, and what is left of others, to its person."""
     rules, place = _load_rules(connection, owner), (owner, pack_text(origin))
     sessions = _list_sessions(connection, "e.owner = ? AND e.origin = ?", *place)
-    moved = [each for each in sessions if each.person != each.kept.person]
-    for found in moved:
+    for found in [each for each in sessions if each.person != each.kept.person]:
         now = rules.build_state(found.person, found.kept.chosen, found.project)
         _write(connection, found, now, affect)
         _tell(connection, found, now)
     query = "UPDATE tombstones SET person = ? WHERE owner = ? AND origin = ?"
     connection.execute(query, (find_person(connection, owner, origin), *place))
-    return len(moved)
 
 
 def _write(connection: apsw.Connection, found: _Session, now: AccessState, affect: Affect) -> None:

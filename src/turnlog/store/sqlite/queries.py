@@ -53,17 +53,17 @@ class Queries:
                 origin=machine,
             )
 
-    def list_changes(self, scope: Scope, after: int, limit: int) -> list[ChangeEntry]:
+    def list_changes(self, scope: Scope, after: int, limit: int) -> tuple[ChangeEntry, ...]:
         """Return entries of the feed."""
         query = """
         SELECT seq, kind, session, revision, at_ns FROM changes WHERE seq > ? AND owner = ? ORDER BY seq LIMIT ?
         """
-        return [
+        return tuple(
             ChangeEntry(seq=seq, kind=ChangeKind(kind), session=session, revision=revision, at_ns=at_ns)
             for seq, kind, session, revision, at_ns in self.connection.execute(
                 query, (after, scope.owner, limit)
             )
-        ]
+        )
 
     def find_feed(self, scope: Scope) -> Feed:
         """Return the name of the feed, and its last number."""

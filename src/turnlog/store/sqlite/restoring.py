@@ -114,9 +114,8 @@ def _carry_over(new: Path, memory: _Memory) -> int:
 
 def _carry_people_over(store: SqliteStore, memory: _Memory, rules: Sequence[ProjectRule]) -> None:
     for machine in memory.machines:
-        noted = {"host": machine.host, "user": machine.user}
-        store.note_machine(LOCAL, machine.origin, person=None, at_ns=machine.last_ns, **noted)
-        store.assign_machine(LOCAL, machine.origin, machine.person)
+        store.save_machine(LOCAL, machine.origin, host=machine.host, user=machine.user, at_ns=machine.last_ns)
+        store.save_machine(LOCAL, machine.origin, person=machine.person, reassign=True)
     for former in store.list_rules(LOCAL):
         if former not in rules:
             store.set_rule(LOCAL, former.pattern, None)

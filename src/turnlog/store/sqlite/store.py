@@ -7,16 +7,18 @@ when its query began. Writing is one thread's at a time.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
+from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch, TextFact
 from turnlog.store.identity import Scope
-from turnlog.store.interface import AnswerUse, ChangeEntry, Feed, KnownSession
+from turnlog.store.interface import Feed, KnownSession, Maintenance
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -25,7 +27,6 @@ from turnlog.store.lists import (
     SessionOrder,
     SessionPage,
     StoredProject,
-    StoredSession,
     sort_projects,
 )
 from turnlog.store.marks import MarkChange, MarkedSession
@@ -44,21 +45,19 @@ from turnlog.store.sqlite.connection import (
     translate_damage,
     writing,
 )
-from turnlog.store.sqlite.hooks import index_deliveries
 from turnlog.store.sqlite.marks import mark_sessions, undo_marks
 from turnlog.store.sqlite.migrations import check_current, open_migrated
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.schema import DROP_SEARCH_TABLES, SEARCH_TABLES
 from turnlog.store.sqlite.search import Searcher
 from turnlog.store.sqlite.seen import SeenConnection, Viewing
 from turnlog.store.sqlite.segments import SegmentCache, SqliteSession
 from turnlog.store.sqlite.texts import WordSums, check_texts
 from turnlog.store.sqlite.upkeep import Upkeep
-from turnlog.store.sqlite.usage import SqliteUsage, UsageKeeper, find_answers, find_usage_version
+from turnlog.store.sqlite.usage import SqliteUsage, UsageKeeper
 from turnlog.store.sqlite.values import Numbers
 from turnlog.store.sqlite.writing import write_batch
-from turnlog.store.usage.recounting import RecountedUsage, recount_answers
-from turnlog.store.usage.source import UsageSource
+from turnlog.store.usage.recounting import RecountedUsage
+from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.queries.actions import SessionActions
 
 
@@ -95,7 +94,7 @@ class SqliteStore(Upkeep):
         store = cls(path, options, open_migrated(path, options))
         with translate(path):
             if store._usage.is_outdated():
-                store.recount()
+                store.maintain(Maintenance.RECOUNT)
         return store
 
     @property
@@ -123,11 +122,6 @@ class SqliteStore(Upkeep):
         with translate(self._path):
             yield from self._ask(scope).list_known(scope, key, origin)
 
-    def find_sessions(self, scope: Scope, prefix: str) -> list[StoredSession]:
-        """Return the sessions whose id or key begins with a prefix."""
-        with translate(self._path):
-            return self._ask(scope).lists.find_sessions(scope, prefix)
-
     def list_sessions(
         self,
         scope: Scope,
@@ -137,10 +131,12 @@ class SqliteStore(Upkeep):
         limit: int = 100,
         cursor: str | None = None,
         grouped: bool = False,
+        summaries: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
         with translate(self._path):
-            return self._ask(scope).lists.list_sessions(scope, asked, order, limit, cursor, grouped)
+            lists = self._ask(scope).lists
+            return lists.list_sessions(scope, asked, order, limit, cursor, grouped, summaries)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
@@ -172,33 +168,19 @@ class SqliteStore(Upkeep):
             reader = SqliteSession(connection, self._archive, self._segments, scope, key, hooks)
             yield SessionActions(reader)
 
-    def read_usage(self, scope: Scope) -> UsageSource:
+    def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost."""
-        if _is_of_one(scope):
-            return RecountedUsage(self, scope)
-        return SqliteUsage(self._path, lambda: self._ask(scope).connection, self._segments, scope)
+        kept = SqliteUsage(self._path, lambda: self._ask(scope).connection, self._segments, scope)
+        return RecountedUsage(self, scope, version_of=kept.find_version) if _is_of_one(scope) else kept
 
-    def find_answers(self, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
-        """Return what answers used, those that are known, in the order of their ids."""
-        if _is_of_one(scope):
-            return recount_answers(self, scope, ids)
+    def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
+        """Return the name of the feed and how far it goes; with `after`, also the entries behind that one."""
         with translate(self._path):
-            return find_answers(self._ask(scope).connection, scope, ids)
-
-    def find_usage_version(self, scope: Scope, key: str) -> int:
-        """Return a number that changes when another session changes what is told of this one's answers."""
-        with translate(self._path):
-            return find_usage_version(self._ask(scope).connection, scope, key)
-
-    def list_changes(self, scope: Scope, after: int = 0, limit: int = 1000) -> list[ChangeEntry]:
-        """Return entries of the feed, each once and in order."""
-        with translate(self._path):
-            return self._ask(scope).list_changes(scope, after, limit)
-
-    def find_feed(self, scope: Scope) -> Feed:
-        """Return the name of the feed, and how far it goes."""
-        with translate(self._path):
-            return self._ask(scope).find_feed(scope)
+            queries = self._ask(scope)
+            if after is None:
+                return queries.find_feed(scope)
+            with reading(queries.connection):
+                return replace(queries.find_feed(scope), entries=queries.list_changes(scope, after, limit))
 
     def listen(self) -> None:
         """Return nothing: other processes that write to the file tell nobody."""
@@ -218,13 +200,6 @@ class SqliteStore(Upkeep):
         with translate(self._path):
             return self._find_searcher(scope).search(scope, query, order, limit, cursor, cancelled)
 
-    def clear_texts(self) -> None:
-        """Empty what is searched; what hooks delivered is there at once."""
-        with self._writing() as connection:
-            connection.execute(DROP_SEARCH_TABLES)
-            connection.execute(SEARCH_TABLES)
-            index_deliveries(connection)
-
     def check_texts(self, scope: Scope, source: str, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how what is searched of a generation differs from what it should be."""
         with translate(self._path):
@@ -235,13 +210,25 @@ class SqliteStore(Upkeep):
             with reading(connection):
                 return check_texts(connection, sums, scope, source, generation, texts)
 
-    def note_machine(
-        self, scope: Scope, origin: str, *, person: str | None, host: str, user: str, at_ns: int
+    def save_machine(
+        self,
+        scope: Scope,
+        origin: str,
+        *,
+        person: str | None = None,
+        host: str = "",
+        user: str = "",
+        at_ns: int | None = None,
+        reassign: bool = False,
     ) -> Machine:
         """Remember that something came from a machine, and whose it is; its sessions are theirs from now on."""
         with self._writing() as connection:
             affect = self._usage.affect
-            people.note_machine(connection, scope, origin, person, host, user, at_ns, affect)
+            if reassign:
+                people.assign_machine(connection, scope, origin, person, affect)
+            else:
+                at_ns = time.time_ns() if at_ns is None else at_ns
+                people.note_machine(connection, scope, origin, person, host, user, at_ns, affect)
             [machine] = people.list_machines(connection, Scope(scope.owner), origin)
         if scope.viewer is None:
             return machine
@@ -252,20 +239,10 @@ class SqliteStore(Upkeep):
         with translate(self._path):
             return people.list_machines(self._ask(scope).connection, scope)
 
-    def assign_machine(self, scope: Scope, origin: str, person: str | None) -> int:
-        """Say whose a machine is, whatever was said before, and return how many sessions are affected."""
-        with self._writing() as connection:
-            return people.assign_machine(connection, scope, origin, person, self._usage.affect)
-
-    def find_access(self, scope: Scope, key: str) -> SessionAccess | None:
-        """Return who may see a session; None if it is not there."""
+    def list_access(self, scope: Scope, keys: Collection[str] | None = None) -> list[SessionAccess]:
+        """Return who may see sessions, all or those of some keys that are there, by key."""
         with translate(self._path):
-            return people.find_access(self._ask(scope).connection, scope, key)
-
-    def list_visible(self, scope: Scope, names: Collection[str]) -> set[str]:
-        """Return which of some sessions may be seen: by keys, or ids for those that only hooks told of."""
-        with translate(self._path):
-            return people.list_visible(self._ask(scope).connection, scope, names)
+            return people.list_access(self._ask(scope).connection, scope, keys)
 
     def set_visibility(
         self, scope: Scope, keys: Sequence[str], chosen: Visibility | None

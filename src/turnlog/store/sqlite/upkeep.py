@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import assert_never
 
 import apsw
 from msgspec.structs import replace
 
 from turnlog.store.batch import Derived, TextFact
 from turnlog.store.identity import Scope
+from turnlog.store.interface import Maintenance
 from turnlog.store.maintenance import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.sqlite.archive import repair_frames
 from turnlog.store.sqlite.backup import list_backups, record_backup, write_backup
@@ -26,9 +28,15 @@ from turnlog.store.sqlite.forgetting import (
     pack_pages,
     rewrite_file,
 )
-from turnlog.store.sqlite.hooks import add_deliveries, count_deliveries, list_deliveries, list_hook_sessions
+from turnlog.store.sqlite.hooks import (
+    add_deliveries,
+    count_deliveries,
+    index_deliveries,
+    list_deliveries,
+    list_hook_sessions,
+)
 from turnlog.store.sqlite.queries import Queries
-from turnlog.store.sqlite.schema import renew_epoch
+from turnlog.store.sqlite.schema import DROP_SEARCH_TABLES, SEARCH_TABLES, renew_epoch
 from turnlog.store.sqlite.texts import settle
 from turnlog.store.sqlite.usage import UsageKeeper
 from turnlog.store.sqlite.values import Numbers
@@ -75,11 +83,6 @@ class Upkeep:
         with translate(self._path):
             return list_flaws(self._ask(scope).connection, scope)
 
-    def recount(self) -> None:
-        """Count all usage anew from what is known of answers, by the price list that is installed."""
-        with self._writing():
-            self._usage.recount()
-
     def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
         if dry_run:
@@ -108,16 +111,27 @@ class Upkeep:
         with translate(self._path):
             return list_tombstones(self._ask(scope).connection, scope)
 
-    def maintain(self, *, purge: bool = False) -> bool:
-        """Put what is searched in order, if much of it is new; with `purge`, write the file anew."""
-        is_new = False
-        if not purge:  # which needs no more than that nobody reads
-            with self._writing() as connection:
-                is_new = settle(connection)
-        with self._write_lock, translate(self._path):
-            if purge:
-                return rewrite_file(self._get_writer())
-            pack_pages(self._get_writer(), is_new=is_new)
+    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
+        """Do some work on the store as a whole; return False if its file is in use, and cannot be purged."""
+        match work:
+            case Maintenance.SETTLE:
+                with self._writing() as connection:
+                    is_new = settle(connection)
+                with self._write_lock, translate(self._path):
+                    pack_pages(self._get_writer(), is_new=is_new)
+            case Maintenance.PURGE:
+                with self._write_lock, translate(self._path):
+                    return rewrite_file(self._get_writer())
+            case Maintenance.CLEAR_TEXTS:
+                with self._writing() as connection:
+                    connection.execute(DROP_SEARCH_TABLES)
+                    connection.execute(SEARCH_TABLES)
+                    index_deliveries(connection)
+            case Maintenance.RECOUNT:
+                with self._writing():
+                    self._usage.recount()
+            case _:
+                assert_never(work)
         return True
 
     def bury(self, scope: Scope, tombstones: Sequence[Tombstone]) -> None:

@@ -24,13 +24,13 @@ from msgspec.structs import astuple
 from turnlog.instants import to_microseconds
 from turnlog.store.frames import decompress
 from turnlog.store.identity import Scope
-from turnlog.store.interface import AnswerUse
 from turnlog.store.sqlite.connection import reading, translate
 from turnlog.store.sqlite.segments import SegmentCache
 from turnlog.store.sqlite.values import Numbers, pack_text, unpack_text
 from turnlog.store.usage.cells import QUARTER, Home, UsageCell, join_terms
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
+from turnlog.store.usage.source import AnswerUse
 from turnlog.store.usage.stored import NO_SLOT, UsageGroup, build_answer, build_stored_cell, choose_reported
 from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
 from turnlog.transcripts.records import SightingRecord
@@ -146,6 +146,16 @@ class SqliteUsage:
         """Return how many files of lines there are."""
         [(count,)] = self._ask(_FILES, self._scope.owner)
         return int(count)
+
+    def find_answers(self, ids: Sequence[str]) -> list[AnswerUse]:
+        """Return what answers used, those that are known, in the order of their ids."""
+        with translate(self._path):
+            return find_answers(self._connect(), self._scope, ids)
+
+    def find_version(self, key: str) -> int:
+        """Return a number that changes when another session changes what is told of this one's answers."""
+        with translate(self._path):
+            return find_usage_version(self._connect(), self._scope, key)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -6,15 +6,18 @@ It says what any store should answer, checks what one has kept up, and counts by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from zlib import crc32
+
+from msgspec import json
 
 from turnlog.store.identity import Scope, SourceKind
-from turnlog.store.interface import AnswerUse, KnownSession, Store
+from turnlog.store.interface import KnownSession, Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.reported import read_reported
-from turnlog.store.usage.source import UsageSource
+from turnlog.store.usage.source import AnswerUse, UsageSource
 from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
@@ -22,16 +25,25 @@ from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["RecountedUsage", "list_differences", "recount_answers"]
+__all__ = ["RecountedUsage", "list_differences"]
 
 
 class RecountedUsage:
     """The usage of one owner's sessions, counted when it is asked for."""
 
-    def __init__(self, store: Store, scope: Scope, prices: Prices | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        prices: Prices | None = None,
+        *,
+        version_of: Callable[[str], int] | None = None,
+    ) -> None:
+        """Take a store; `version_of` is its own `find_version`, if it has one that costs less."""
         self._store = store
         self._scope = scope
         self._prices = Prices() if prices is None else prices
+        self._version_of = version_of
 
     def list_cells(self) -> list[UsageCell]:
         """Return a cell for each answer."""
@@ -65,7 +77,7 @@ class RecountedUsage:
         """Return what Claude Code itself says that sessions cost."""
         found: dict[str, ReportedCost] = {}
         for session in self._store.list_known(self._scope):
-            for stored in self._store.find_sessions(self._scope, session.key):
+            for stored in find_sessions(self._store, self._scope, session.key):
                 reported = read_reported(stored.row.summary)
                 if reported is not None:
                     known = found.get(reported.session, reported)
@@ -84,6 +96,31 @@ class RecountedUsage:
         known = self._store.list_known(self._scope)
         return sum(source.kind in kinds for session in known for source in session.sources)
 
+    def find_answers(self, ids: Sequence[str]) -> list[AnswerUse]:
+        """Return what answers used, those that are known, in the order of their ids."""
+        found = self.list_answers(set(ids))
+        found.sort(key=lambda each: (each.message, -each.cell.output, each.cell.home.key))
+        chosen = {each.message: each.cell for each in reversed(found)}
+        return [
+            AnswerUse(
+                message_id=message,
+                input=cell.input,
+                output=cell.output,
+                cache_read=cell.cache_read,
+                cache_write=cell.cache_write_5m + cell.cache_write_1h,
+                cost=None if cell.unpriced else cell.cost,
+            )
+            for message, cell in sorted(chosen.items())
+        ]
+
+    def find_version(self, key: str) -> int:
+        """Return a number that is another one as soon as a session's answers are."""
+        if self._version_of is not None:
+            return self._version_of(key)
+        with self._store.open_session(self._scope, key) as session:
+            ids = [each.message_id for chapter in session.chapters for each in chapter.list_sightings()]
+        return crc32(json.encode(self.find_answers(ids)))
+
     def _list_sightings(self) -> Iterator[tuple[str, SightingRecord]]:
         for session in self._store.list_known(self._scope):
             with self._store.open_session(self._scope, session.key) as records:
@@ -93,28 +130,10 @@ class RecountedUsage:
     def _list_homes(self) -> Iterator[tuple[str, Home]]:
         for session in self._store.list_known(self._scope):
             stored = [
-                each for each in self._store.find_sessions(self._scope, session.key) if each.key == session.key
+                each for each in find_sessions(self._store, self._scope, session.key) if each.key == session.key
             ]
             home = _build_home(session, stored[0] if stored else None)
             yield from ((source.source, home) for source in session.sources)
-
-
-def recount_answers(store: Store, scope: Scope, ids: Sequence[str]) -> list[AnswerUse]:
-    """Return what answers used, as `find_answers` does, counted when it is asked for."""
-    found = RecountedUsage(store, scope).list_answers(set(ids))
-    found.sort(key=lambda each: (each.message, -each.cell.output, each.cell.home.key))
-    chosen = {each.message: each.cell for each in reversed(found)}
-    return [
-        AnswerUse(
-            message_id=message,
-            input=cell.input,
-            output=cell.output,
-            cache_read=cell.cache_read,
-            cache_write=cell.cache_write_5m + cell.cache_write_1h,
-            cost=None if cell.unpriced else cell.cost,
-        )
-        for message, cell in sorted(chosen.items())
-    ]
 
 
 def _build_home(session: KnownSession, stored: StoredSession | None) -> Home:

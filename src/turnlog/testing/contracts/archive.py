@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import Store, find_known
+from turnlog.store.interface import Store, find_known, read_all
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, find_source, keep, read_records
@@ -38,6 +38,23 @@ class ArchiveContract(ContractBase):
                         length = min(length, len(data) - start)
                         assert _read(store, batch.key, start, length) == data[start : start + length]
             assert read_bytes(store, LOCAL, batch.key, 0) == data
+
+    def test_a_whole_generation_is_what_it_was_when_it_was_asked_for(self, tmp_path: Path) -> None:
+        """Even if the file grows on, or begins anew, before it is read."""
+        data = _make_large()
+        half = data.index(b"\n", len(data) // 2) + 1
+        with self.opened(tmp_path) as store:
+            batch = keep(store, {_TRANSCRIPT: data[:half]})
+            pieces = read_all(store.archive, LOCAL, batch.key, 0)
+            keep(store, {_TRANSCRIPT: data})
+            keep(store, {_TRANSCRIPT: b"anew\n"})
+            assert b"".join(pieces) == data[:half]
+            for source, generation in ((batch.key, 2), ("nowhere", 0)):
+                try:
+                    read_all(store.archive, LOCAL, source, generation)
+                except KeyError:
+                    continue
+                raise AssertionError("there is no such generation")
 
     def test_no_bytes_can_be_read_of_a_length_of_zero(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import KnownSession, KnownSource, Store, find_known
+from turnlog.store.interface import KnownSession, KnownSource, Store, find_known, find_sessions
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
 from turnlog.testing.memory_session import FileRecords, unpack_records
 from turnlog.testing.row_builders import list_usage, make_chapter
@@ -127,7 +127,7 @@ def expect_derived(store: Store, key: str, derived: Derived) -> None:
             ]
             assert [*file.heads] == [each.head for each in segments]
             assert read_file(file) == unpack_records(segments)
-    [found] = [found for found in store.find_sessions(LOCAL, key) if found.key == key]
+    [found] = [found for found in find_sessions(store, LOCAL, key) if found.key == key]
     assert found.row == derived.session
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import LOCAL, Scope, SourceKind
-from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.interface import KnownSession, Store, find_known, read_all
 from turnlog.store.lists import SessionFilter
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -98,7 +98,7 @@ class BatchContract(ContractBase):
                 assert [file.source for file in session.files] == [derived.chapters[0].source]
             records = read_records(store, batch.key)
             assert records == unpack_files(derived)[derived.chapters[0].source] != FileRecords()
-            assert b"".join(store.archive.read_all(LOCAL, batch.key, 0)) == captured
+            assert b"".join(read_all(store.archive, LOCAL, batch.key, 0)) == captured
             assert _list_begun(store, "session-1-main-10") == [batch.key]
             assert _list_begun(store, "session-1-main-0") == []
 
@@ -180,7 +180,7 @@ class BatchContract(ContractBase):
             with refused():
                 store.apply([replace(batch, sources=(transcript, replace(agent, generation=4)))])
             assert find_known(store, LOCAL, batch.key) is None
-            assert store.list_changes(LOCAL) == []
+            assert store.read_feed(LOCAL, 0).entries == ()
             assert read_records(store, batch.key) == FileRecords()
 
     def test_a_batch_that_does_not_follow_on_what_is_there_is_refused(self, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ class BatchContract(ContractBase):
             assert touched.checkpoint is not None
             checkpoint = replace(touched.checkpoint, modified_ns=99)
             touched = replace(touched, start=touched.length, frames=(), lines=0, checkpoint=checkpoint)
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             assert store.apply([replace(batch, sources=(touched,), derived=None)]) == seq
             assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).checkpoint == checkpoint
             assert read_bytes(store, LOCAL, batch.key, 0) == make_lines(2)

@@ -187,10 +187,10 @@ class ChapterContract(ContractBase):
             assert _know(store).derivation == 3
             store.apply([replace(_look(store, {}), derivation=9)])
             assert _know(store).derivation == 3, "nothing was derived"
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             store.apply([replace(batch, sources=(), derivation=4)])
             assert _know(store).derivation == 4
-            assert store.find_feed(LOCAL).last == seq, "no record is another one"
+            assert store.read_feed(LOCAL).last == seq, "no record is another one"
 
     def test_what_is_based_on_another_revision_is_refused(self, tmp_path: Path) -> None:
         """Two looks at once may read on in different files; their records are of neither's state."""

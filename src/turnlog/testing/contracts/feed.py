@@ -38,7 +38,7 @@ class FeedContract(ContractBase):
         with self.opened(tmp_path) as store:
             for files in ({_TRANSCRIPT: make_lines(2)}, {_TRANSCRIPT: make_lines(4)}, {}):
                 batch = keep(store, files)
-            entries = store.list_changes(LOCAL)
+            entries = store.read_feed(LOCAL, 0).entries
             assert [entry.kind for entry in entries] == [
                 ChangeKind.SESSION_ADDED,
                 ChangeKind.SESSION_CHANGED,
@@ -58,8 +58,8 @@ class FeedContract(ContractBase):
         ]
         with self.opened(tmp_path) as store:
             seq = store.apply(batches)
-            assert store.find_feed(LOCAL).last == seq
-            entries = store.list_changes(LOCAL)
+            assert store.read_feed(LOCAL).last == seq
+            entries = store.read_feed(LOCAL, 0).entries
             assert [entry.session for entry in entries] == [batch.key for batch in batches]
             assert entries[-1].seq == seq
 
@@ -71,32 +71,34 @@ class FeedContract(ContractBase):
         for count in range(1, 7):
             with self.reopened(tmp_path) as store:
                 keep(store, {_TRANSCRIPT: make_lines(count)})
-                seq = store.find_feed(LOCAL).last
+                seq = store.read_feed(LOCAL).last
                 while last != seq:
-                    [entry] = store.list_changes(LOCAL, after=last, limit=1)
+                    [entry] = store.read_feed(LOCAL, after=last, limit=1).entries
                     assert entry.seq > last
                     last = entry.seq
                     seen.append(last)
                     revisions.append(entry.revision)
-                assert store.list_changes(LOCAL, after=last) == []
+                assert store.read_feed(LOCAL, after=last).entries == ()
         assert seen == sorted(set(seen))
         assert revisions == [*range(revisions[0], revisions[0] + 6)]
         with self.reopened(tmp_path) as store:
-            assert [entry.seq for entry in store.list_changes(LOCAL)] == seen
-            assert [entry.seq for entry in store.list_changes(LOCAL, after=seen[2], limit=2)] == seen[3:5]
-            assert store.find_feed(LOCAL).last == last
+            assert [entry.seq for entry in store.read_feed(LOCAL, 0).entries] == seen
+            assert [entry.seq for entry in store.read_feed(LOCAL, after=seen[2], limit=2).entries] == seen[3:5]
+            assert store.read_feed(LOCAL).entries == ()
+            assert store.read_feed(LOCAL, last).epoch == store.read_feed(LOCAL).epoch
+            assert store.read_feed(LOCAL).last == store.read_feed(LOCAL, after=seen[2], limit=2).last == last
 
     def test_the_feed_keeps_its_name_and_no_other_has_it(self, tmp_path: Path) -> None:
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
         with self.opened(tmp_path / "one") as store, self.opened(tmp_path / "two") as other:
-            epoch = store.find_feed(LOCAL).epoch
+            epoch = store.read_feed(LOCAL).epoch
             assert epoch
-            assert other.find_feed(LOCAL).epoch != epoch
+            assert other.read_feed(LOCAL).epoch != epoch
             keep(store, {_TRANSCRIPT: make_lines(2)})
-            assert store.find_feed(LOCAL).epoch == epoch
+            assert store.read_feed(LOCAL).epoch == epoch
         with self.reopened(tmp_path / "one") as store:
-            assert store.find_feed(LOCAL).epoch == epoch
+            assert store.read_feed(LOCAL).epoch == epoch
 
     def test_what_was_acknowledged_survives_reopening(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind, find_known
+from turnlog.store.interface import ChangeKind, Maintenance, find_known
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import keep
@@ -44,7 +44,7 @@ class ForgetContract(CareBase):
             assert (forgotten.sessions, forgotten.files, forgotten.deliveries) == (1, 2, 0)
             assert forgotten.bytes == sum(map(len, _FILES.values()))
             left = collect_answers(store, LOCAL, known)
-            assert [name for name, found in left.items() if found] == ["list_changes", "find_feed"]
+            assert [name for name, found in left.items() if found] == ["read_feed"]
             assert read_bytes(store, LOCAL, batch.key, 0) is None
             assert store.list_flaws(LOCAL) == []
         with self.cared_again(tmp_path) as store:
@@ -75,9 +75,9 @@ class ForgetContract(CareBase):
     def test_it_is_told_in_the_feed_under_a_new_revision(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
             key = keep(store, _FILES).key
-            before = store.list_changes(LOCAL)[-1]
+            before = store.read_feed(LOCAL, 0).entries[-1]
             store.forget(LOCAL, [key])
-            last = store.list_changes(LOCAL)[-1]
+            last = store.read_feed(LOCAL, 0).entries[-1]
             assert (last.kind, last.session) == (ChangeKind.SESSION_FORGOTTEN, key)
             assert (last.seq, last.revision) > (before.seq, before.revision)
 
@@ -89,11 +89,11 @@ class ForgetContract(CareBase):
                 {**_FILES, _TRANSCRIPT: make_lines(6)}, known=find_known(store, LOCAL, batch.key)
             )
             store.forget(LOCAL, [batch.key])
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             for again in (batch, later):
                 store.apply([again])
                 assert list(store.list_known(LOCAL)) == []
-                assert store.find_feed(LOCAL).last == seq
+                assert store.read_feed(LOCAL).last == seq
 
     def test_a_tombstone_says_what_was_forgotten(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
@@ -148,5 +148,5 @@ class ForgetContract(CareBase):
         with self.cared(tmp_path) as store:
             keep(store, _FILES)
             before = collect_answers(store, LOCAL)
-            assert store.maintain(purge=True)
+            assert store.maintain(Maintenance.PURGE)
             assert collect_answers(store, LOCAL) == before

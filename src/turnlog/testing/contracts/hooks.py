@@ -61,15 +61,15 @@ class HookContract(CareBase):
         again = replace(first, received_ns=2)
         with self.cared(tmp_path) as store:
             assert store.add_deliveries(LOCAL, [first, again, _make("Stop", 3)]) == 2
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             assert store.add_deliveries(LOCAL, [again]) == 0
-            assert store.find_feed(LOCAL).last == seq
+            assert store.read_feed(LOCAL).last == seq
             assert [each.received_ns for each in store.list_deliveries(LOCAL)] == [1, 3]
 
     def test_each_new_delivery_is_in_the_feed(self, tmp_path: Path) -> None:
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 5), _make("PreToolUse", 4)])
-            entries = store.list_changes(LOCAL)
+            entries = store.read_feed(LOCAL, 0).entries
             assert [(each.kind, each.session, each.at_ns) for each in entries] == [
                 (ChangeKind.HOOK_DELIVERED, "session-1", 5),
                 (ChangeKind.HOOK_DELIVERED, "session-1", 4),
@@ -219,7 +219,7 @@ class HookContract(CareBase):
         with self.cared(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1)])
             assert store.list_deliveries(_OTHER) == store.list_deliveries(_OTHER, _SESSION) == []
-            assert store.list_changes(_OTHER) == []
+            assert store.read_feed(_OTHER, 0).entries == ()
 
     def test_what_a_forgotten_session_was_told_is_forgotten_and_not_taken_again(self, tmp_path: Path) -> None:
         other = replace(_make("Stop", 1), session_id="session-2", delivery_id="other")

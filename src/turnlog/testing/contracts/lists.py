@@ -10,7 +10,7 @@ from pathlib import Path
 from turnlog.errors import CursorError
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Store
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, ProjectOrder, SessionFilter, SessionOrder, StoredSession
 from turnlog.store.marks import MarkChange
 from turnlog.testing.builders import make_key, make_line
@@ -157,12 +157,12 @@ class ListContract(ContractBase):
             keep(store, {"b.jsonl": make_line(session_id="b")}, session_id="b")
             keep(store, agent, session_id="a")
             assert _ids(store, SessionFilter(only_here=True)) == ""
-            [stored] = store.find_sessions(LOCAL, make_key("a"))
+            [stored] = find_sessions(store, LOCAL, make_key("a"))
             assert (stored.present, stored.only_here) == (False, False)
             keep(store, {}, session_id="a")
             assert _ids(store, SessionFilter(only_here=True)) == "a"
             assert _ids(store, SessionFilter(only_here=False)) == "b"
-            assert [stored.only_here for stored in store.find_sessions(LOCAL, make_key("a"))] == [True]
+            assert [stored.only_here for stored in find_sessions(store, LOCAL, make_key("a"))] == [True]
             assert [project.only_here for project in store.list_projects(LOCAL)] == [1]
             keep(store, {"a.jsonl": make_line(session_id="a")}, session_id="a")
             assert _ids(store, SessionFilter(only_here=True)) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnlog.errors import MarkError
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind, Store, find_known
+from turnlog.store.interface import ChangeKind, Store, find_known, find_sessions
 from turnlog.store.marks import MOST_TAGS, MarkChange, MarkedSession, Marks
 from turnlog.testing.builders import make_key, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
@@ -37,7 +37,7 @@ class MarkContract(ContractBase):
             expected = Marks(name="Tea", tags=("a", "c"), starred=True, note="two\nlines")
             assert find_marks(store, LOCAL, key) == expected
             assert [stored.marks for stored in store.list_sessions(LOCAL).sessions] == [expected]
-            assert [stored.marks for stored in store.find_sessions(LOCAL, key)] == [expected]
+            assert [stored.marks for stored in find_sessions(store, LOCAL, key)] == [expected]
             assert store.list_facets(LOCAL).tags == (("a", 1), ("c", 1))
 
     def test_an_empty_name_or_note_takes_it_away(self, tmp_path: Path) -> None:
@@ -50,13 +50,13 @@ class MarkContract(ContractBase):
     def test_only_what_differs_is_told_and_is_in_the_feed(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             one, two = _fill(store, 2)
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             change = MarkChange(starred=True)
             first = store.mark(LOCAL, [one, one, "nobody"], change)
             assert first == [MarkedSession(key=one, before=Marks(), after=Marks(starred=True))]
             assert [each.key for each in store.mark(LOCAL, [one, two], change)] == [two]
             assert store.mark(LOCAL, [one, two], change) == []
-            told = store.list_changes(LOCAL, after=seq)
+            told = store.read_feed(LOCAL, after=seq).entries
             assert [(each.kind, each.session) for each in told] == [
                 (ChangeKind.SESSION_MARKED, one),
                 (ChangeKind.SESSION_MARKED, two),
@@ -96,22 +96,22 @@ class MarkContract(ContractBase):
         with self.opened(tmp_path) as store:
             [key] = _fill(store, 1)
             store.mark(LOCAL, [key], MarkChange(name="Tea"))
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             assert store.mark(_OTHER, [key], MarkChange(name="Coffee")) == []
             assert store.undo_mark(_OTHER) == []
             assert find_marks(store, LOCAL, key) == Marks(name="Tea")
-            assert (store.find_feed(LOCAL).last, store.find_feed(_OTHER).last) == (seq, 0)
+            assert (store.read_feed(LOCAL).last, store.read_feed(_OTHER).last) == (seq, 0)
 
     def test_of_a_change_that_one_session_cannot_have_nothing_is_written(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
             one, two = _fill(store, 2)
             store.mark(LOCAL, [two], MarkChange(tags=tuple(f"t{number}" for number in range(MOST_TAGS))))
-            seq = store.find_feed(LOCAL).last
+            seq = store.read_feed(LOCAL).last
             try:
                 store.mark(LOCAL, [one, two], MarkChange(tags=("more",)))
             except MarkError:
                 assert find_marks(store, LOCAL, one) == Marks()
-                assert store.find_feed(LOCAL).last == seq
+                assert store.read_feed(LOCAL).last == seq
             else:
                 raise AssertionError("the store took too many tags")
 
@@ -126,4 +126,4 @@ def _fill(store: Store, count: int) -> list[str]:
 
 def find_marks(store: Store, scope: Scope, key: str) -> Marks:
     """Return what is said about a session; of one that is not there, nothing is."""
-    return next((found.marks for found in store.find_sessions(scope, key) if found.key == key), Marks())
+    return next((found.marks for found in find_sessions(store, scope, key) if found.key == key), Marks())

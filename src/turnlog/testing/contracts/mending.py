@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind, find_known
+from turnlog.store.interface import ChangeKind, find_known, read_all
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import (
@@ -50,7 +50,7 @@ class MendContract(CareBase):
             known = find_known(store, LOCAL, batch.key)
             assert known is not None
             assert (known.revision, find_source(known, _TRANSCRIPT).lines) == (2, 6)
-            last = store.list_changes(LOCAL)[-1]
+            last = store.read_feed(LOCAL, 0).entries[-1]
             assert (last.kind, last.session, last.revision) == (ChangeKind.SESSION_CHANGED, batch.key, 2)
 
     def test_records_and_counts_are_replaced_by_those_that_are_given(self, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ class MendContract(CareBase):
         self.spoil_bytes(tmp_path, batch.key)
         with self.cared_again(tmp_path) as store:
             try:
-                list(store.archive.read_all(LOCAL, batch.key, 0))
+                list(read_all(store.archive, LOCAL, batch.key, 0))
             except ArchiveError:
                 pass
             else:
@@ -151,4 +151,4 @@ class MendContract(CareBase):
             assert store.repair_bytes(_OTHER, batch.key, 0, find) == 0
             assert store.repair_bytes(LOCAL, batch.key, 0, find) > 0
             assert store.repair_bytes(LOCAL, batch.key, 0, find) == 0
-            assert b"".join(store.archive.read_all(LOCAL, batch.key, 0)) == data
+            assert b"".join(read_all(store.archive, LOCAL, batch.key, 0)) == data

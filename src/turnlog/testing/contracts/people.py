@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import time_ns
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind, Store, count_files, find_known
 from turnlog.store.lists import SessionFilter
 from turnlog.store.marks import MarkChange, Marks
-from turnlog.store.people import Machine, ProjectRule, Visibility
+from turnlog.store.people import Machine, ProjectRule, Visibility, find_access
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
@@ -46,7 +47,7 @@ def keep_of(
 ) -> str:
     """Keep a session of a person's machine, which is called after them; return its key."""
     origin = f"machine-of-{person}"
-    store.note_machine(LOCAL, origin, person=person, host=f"host-{person}", user="user", at_ns=7)
+    store.save_machine(LOCAL, origin, person=person, host=f"host-{person}", user="user", at_ns=7)
     files = {f"{name}.jsonl": make_lines(count, session_id=name)}
     batch = make_batch(files, session_id=name, origin=origin, project_folder=folder)
     if series is not None:
@@ -61,13 +62,19 @@ def _ask_all(store: Store, scope: Scope, keys: Sequence[str]) -> Answers:
     """Ask everything within a scope, about sessions that are there, seen or not; numbers of the feed aside."""
     known = [found for key in keys if (found := find_known(store, LOCAL, key)) is not None]
     answers = collect_answers(store, scope, known)
-    changes = store.list_changes(scope)
-    answers["list_changes"] = [(each.kind, each.session, each.revision) for each in changes]
-    answers["find_feed"] = [bool(answers["find_feed"])]
+    feed = store.read_feed(scope, 0)
+    changes = [(each.kind, each.session, each.revision) for each in feed.entries]
+    answers["read_feed"] = [*changes, bool(feed.last)]
     answers["list_facets"] = [store.list_facets(scope)]
-    answers["find_answers"] = [*store.find_answers(scope, [f"msg-{name}-main-1" for name in ("one", "two")])]
+    ids = [f"msg-{name}-main-1" for name in ("one", "two")]
+    answers["find_answers"] = [*store.read_usage(scope).find_answers(ids)]
     answers["count_files"] = [count_files(store, scope)]
     return answers
+
+
+def _list_keys(store: Store, scope: Scope, keys: Sequence[str] | None) -> list[str]:
+    """Return the sessions of which a store says who may see them."""
+    return [each.key for each in store.list_access(scope, keys)]
 
 
 class PeopleContract(ContractBase):
@@ -134,25 +141,25 @@ class PeopleContract(ContractBase):
     def test_sessions_are_private_until_their_person_or_a_rule_says_otherwise(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:
             key = keep_of(store, "ada", "one")
-            access = store.find_access(ADA, key)
+            access = find_access(store, ADA, key)
             assert access is not None
             assert (access.origin, access.person, access.chosen, access.rule, access.visibility) == (
                 "machine-of-ada", "ada", None, None, _PRIVATE,
             )  # fmt: skip
-            assert store.find_access(BOB, key) is store.find_access(LOCAL, "nothing") is None
+            assert find_access(store, BOB, key) is find_access(store, LOCAL, "nothing") is None
             assert store.set_visibility(BOB, [key], _TEAM) == []
             assert store.set_rule(LOCAL, "*/-work-project", _TEAM) == 1
-            found = store.find_access(BOB, key)
+            found = find_access(store, BOB, key)
             assert found is not None
             assert (found.rule, found.visibility) == ("*/-work-project", _TEAM)
             [changed] = store.set_visibility(ADA, [key, key, "nothing"], _PRIVATE)
             assert (changed.chosen, changed.rule, changed.visibility) == (_PRIVATE, "*/-work-project", _PRIVATE)
             assert store.set_visibility(ADA, [key], _PRIVATE) == []
-            assert store.find_access(BOB, key) is None
+            assert find_access(store, BOB, key) is None
             [changed] = store.set_visibility(ADA, [key], None)
             assert (changed.chosen, changed.visibility) == (None, _TEAM)
         with closing(self.reopen(tmp_path)) as store:
-            assert store.find_access(BOB, key) == changed
+            assert find_access(store, BOB, key) == changed
 
     def test_of_several_rules_the_longest_counts(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:
@@ -180,7 +187,7 @@ class PeopleContract(ContractBase):
                 == 2
             )
             assert store.set_rule(LOCAL, "WEBSITE", _TEAM) == store.set_rule(LOCAL, "nothing", None) == 0
-            found = store.find_access(LOCAL, site)
+            found = find_access(store, LOCAL, site)
             assert found is not None
             assert found.rule == "websit*e"
 
@@ -190,15 +197,15 @@ class PeopleContract(ContractBase):
             [unknown] = store.list_machines(LOCAL)
             assert (unknown.origin, unknown.person, unknown.host, unknown.sessions) == ("m", None, "", 1)
             assert store.list_sessions(ADA).sessions == ()
-            noted = store.note_machine(LOCAL, "m", person="ada", host="h", user="u", at_ns=1 << 61)
+            noted = store.save_machine(LOCAL, "m", person="ada", host="h", user="u", at_ns=1 << 61)
             assert (noted.person, noted.host, noted.user, noted.sessions) == ("ada", "h", "u", 1)
             assert (noted.first_ns, noted.last_ns) == (unknown.first_ns, 1 << 61)
             assert [each.key for each in store.list_sessions(ADA).sessions] == [key]
-            again = store.note_machine(LOCAL, "m", person=None, host="", user="v", at_ns=9)
+            again = store.save_machine(LOCAL, "m", person=None, host="", user="v", at_ns=9)
             assert (again.person, again.host, again.user, again.first_ns) == ("ada", "h", "v", 9)
             assert again.last_ns == 1 << 61
             try:
-                store.note_machine(LOCAL, "m", person="bob", host="x", user="", at_ns=1)
+                store.save_machine(LOCAL, "m", person="bob", host="x", user="", at_ns=1)
             except TakenMachineError:
                 pass
             else:
@@ -206,13 +213,29 @@ class PeopleContract(ContractBase):
             assert store.list_machines(LOCAL) == store.list_machines(ADA) == [again]
             assert store.list_machines(BOB) == []
 
+    def test_without_a_time_a_machine_came_just_now(self, tmp_path: Path) -> None:
+        with self.peopled(tmp_path) as store:
+            before = time_ns()
+            noted = store.save_machine(LOCAL, "m")
+            assert (noted.person, noted.host, noted.user, noted.sessions) == (None, "", "", 0)
+            assert before <= noted.first_ns == noted.last_ns <= time_ns()
+
     def test_a_machine_can_be_assigned_to_somebody_else(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:
             key = keep_of(store, "ada", "one")
-            store.note_machine(LOCAL, "other", person=None, host="a", user="", at_ns=3)
-            assert store.assign_machine(LOCAL, "other", "bob") == 0
-            assert store.assign_machine(LOCAL, "machine-of-ada", "bob") == 1
-            assert store.assign_machine(LOCAL, "machine-of-ada", "bob") == 0
+            store.save_machine(LOCAL, "other", person=None, host="a", user="", at_ns=3)
+            assert store.save_machine(LOCAL, "other", person="bob", reassign=True) == Machine(
+                origin="other", person="bob", host="a", first_ns=3, last_ns=3
+            )
+            [before] = [each for each in store.list_machines(LOCAL) if each.person == "ada"]
+            assigned = replace(before, person="bob")
+            assert store.save_machine(LOCAL, "machine-of-ada", person="bob", reassign=True) == assigned
+            last = store.read_feed(LOCAL).last
+            again = store.save_machine(
+                LOCAL, "machine-of-ada", person="bob", host="x", user="y", at_ns=1, reassign=True
+            )
+            assert (again, again.sessions) == (assigned, 1)
+            assert store.read_feed(LOCAL).last == last
             assert store.list_sessions(ADA).sessions == ()
             [stored] = store.list_sessions(BOB).sessions
             assert (stored.key, stored.person, stored.origin, stored.visibility) == (
@@ -221,12 +244,12 @@ class PeopleContract(ContractBase):
             assert [(each.origin, each.sessions) for each in store.list_machines(BOB)] == [
                 ("other", 0), ("machine-of-ada", 1),
             ]  # fmt: skip
-            assert store.assign_machine(LOCAL, "machine-of-ada", None) == 1
+            assert store.save_machine(LOCAL, "machine-of-ada", reassign=True) == replace(before, person=None)
             assert store.list_machines(BOB) == [
                 Machine(origin="other", person="bob", host="a", first_ns=3, last_ns=3)
             ]
             try:
-                store.assign_machine(LOCAL, "nothing", "ada")
+                store.save_machine(LOCAL, "nothing", person="ada", reassign=True)
             except KeyError:
                 return
             raise AssertionError("a machine that is not known was assigned")
@@ -253,8 +276,11 @@ class PeopleContract(ContractBase):
             assert facets.machines == (("machine-of-None", 1), ("machine-of-ada", 1), ("machine-of-bob", 1))
             assert store.list_facets(EVE).persons == (("bob", 1),)
             assert store.list_facets(EVE).machines == (("machine-of-bob", 1),)
-            assert store.list_visible(ADA, [one, two, three, "nothing"]) == {one, two}
-            assert store.list_visible(LOCAL, [one, three, "nothing"]) == {one, three}
+            assert _list_keys(store, ADA, [one, two, three, "nothing", one]) == sorted([one, two])
+            assert _list_keys(store, LOCAL, [three, one, "nothing"]) == sorted([one, three])
+            assert _list_keys(store, LOCAL, []) == []
+            assert _list_keys(store, ADA, None) == sorted([one, two])
+            assert _list_keys(store, LOCAL, None) == sorted([one, two, three])
 
     def test_a_group_counts_what_its_viewer_sees_of_one_person(self, tmp_path: Path) -> None:
         with self.peopled(tmp_path) as store:
@@ -281,18 +307,18 @@ class PeopleContract(ContractBase):
             keep_of(store, "bob", "two")
 
             def told(scope: Scope, after: int) -> list[tuple[ChangeKind, str]]:
-                return [(each.kind, each.session) for each in store.list_changes(scope, after)]
+                return [(each.kind, each.session) for each in store.read_feed(scope, after).entries]
 
             change = ChangeKind.SESSION_ACCESS, key
             for share in (_TEAM, _PRIVATE):
-                after = store.find_feed(LOCAL).last
+                after = store.read_feed(LOCAL).last
                 store.set_visibility(ADA, [key], share)
                 assert told(ADA, after) == told(BOB, after) == told(LOCAL, after) == [change]
                 assert told(link_to(key), after) == [change]
                 assert told(_ADAS_MACHINE, after) == [change]
-            assert ChangeKind.SESSION_ADDED not in [each.kind for each in store.list_changes(EVE)]
-            after = store.find_feed(LOCAL).last
-            store.assign_machine(LOCAL, "machine-of-ada", "bob")
+            assert ChangeKind.SESSION_ADDED not in [each.kind for each in store.read_feed(EVE, 0).entries]
+            after = store.read_feed(LOCAL).last
+            store.save_machine(LOCAL, "machine-of-ada", person="bob", reassign=True)
             assert told(ADA, after) == told(BOB, after) == [change]
             assert told(EVE, after) == told(_STRANGER, after) == []
 
@@ -318,7 +344,7 @@ class PeopleContract(ContractBase):
         """And nobody's totals depend on what they may not see: a fork of it may be private."""
         with self.peopled(tmp_path) as store:
             for person, name in (("ada", "one"), ("ada", "two"), ("bob", "three")):
-                store.note_machine(LOCAL, person, person=person, host="", user="", at_ns=1)
+                store.save_machine(LOCAL, person, person=person, host="", user="", at_ns=1)
                 line = make_line(1, type="assistant", session_id=name, message_id="shared-answer")
                 keep(store, {f"{name}.jsonl": line}, session_id=name, origin=person)
             one, two = make_key("one", origin="ada"), make_key("two", origin="ada")
@@ -328,7 +354,7 @@ class PeopleContract(ContractBase):
                 answers = store.read_usage(scope).list_answers()
                 cells = store.read_usage(scope).list_cells()
                 assert sum(cell.messages for cell in cells) == len(answers)
-                assert len(store.find_answers(scope, ["shared-answer"])) == bool(answers)
+                assert len(store.read_usage(scope).find_answers(["shared-answer"])) == bool(answers)
                 return sorted((each.cell.home.person, each.cell.home.key) for each in answers)
 
             first = min(one, two)
@@ -342,6 +368,6 @@ class PeopleContract(ContractBase):
             assert count(ADA) == [("ada", first)]
             store.set_visibility(ADA, [first], _TEAM)
             assert count(BOB) == count(LOCAL) == [("ada", first), ("bob", three)]
-            store.assign_machine(LOCAL, "bob", "ada")
+            store.save_machine(LOCAL, "bob", person="ada", reassign=True)
             assert count(LOCAL) == count(EVE) + ([] if min(one, two, three) == first else [("ada", three)])
             assert len(count(LOCAL)) == len(count(ADA)) == 1

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind, find_known
 from turnlog.store.lists import SessionFilter
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.maintenance import CaredStore, is_visible
 from turnlog.store.people import Visibility
 from turnlog.store.search.hits import SearchOrder
 from turnlog.store.search.parsing import parse_query
@@ -46,7 +46,7 @@ class PeopledCareContract(CareBase):
             store.set_visibility(ADA, [key], Visibility.TEAM)
             self._expect(store, EVE, key, [own])
             self._expect(store, BOB, key, [own, claimed])
-            store.assign_machine(LOCAL, "machine-of-ada", "eve")
+            store.save_machine(LOCAL, "machine-of-ada", person="eve", reassign=True)
             self._expect(store, ADA, key, [own])
             self._expect(store, EVE, key, [own, alone])
 
@@ -69,13 +69,14 @@ class PeopledCareContract(CareBase):
         found = {each.id for each in store.list_deliveries(scope, own)}
         assert (store.count_deliveries(scope), store.count_deliveries(scope, "one")) == (len(seen), len(of_one))
         assert {*store.list_hook_sessions(scope, 0)} == {each.session_id for each in seen}
-        changes = store.list_changes(scope)
+        changes = store.read_feed(scope, 0).entries
         hooks = [each.session for each in changes if each.kind is ChangeKind.HOOK_DELIVERED]
         assert hooks == [each.session_id for each in seen]
         for order in SearchOrder:
             hits = store.search(scope, _TELLING, order=order).hits
             assert {each.delivery_id for each in hits} == {each.delivery_id for each in seen}
-        assert store.list_visible(scope, ["one", "three"]) == {each.session_id for each in seen}
+        visible = {each for each in ("one", "three", "four", "") if is_visible(store, scope, each)}
+        assert visible == {each.session_id for each in seen}
         with store.open_session(scope, key, hooks="one") as session:
             hooks_at = session.list_hooks_at(numbers)
             assert [each.id for each in hooks_at] == sorted(found)
@@ -126,23 +127,23 @@ class PeopledCareContract(CareBase):
                 == store.forget(EVE, [one, two]).sessions
                 == 0
             )
-            after = store.find_feed(LOCAL).last
+            after = store.read_feed(LOCAL).last
             assert store.forget(ADA, [two, one]).sessions == 1
             assert [each.key for each in store.list_known(LOCAL)] == [two]
             gone = [(ChangeKind.SESSION_FORGOTTEN, one)]
             for scope in (ADA, BOB, EVE, link_to(one)):
-                assert [(each.kind, each.session) for each in store.list_changes(scope, after)] == gone
+                assert [(each.kind, each.session) for each in store.read_feed(scope, after).entries] == gone
             store.set_visibility(BOB, [two], Visibility.PRIVATE)
-            after = store.find_feed(LOCAL).last
+            after = store.read_feed(LOCAL).last
             store.forget(LOCAL, [two])
-            assert store.list_changes(ADA, after) == []
-            assert [each.session for each in store.list_changes(BOB, after)] == [two]
+            assert store.read_feed(ADA, after).entries == ()
+            assert [each.session for each in store.read_feed(BOB, after).entries] == [two]
             [first] = store.list_tombstones(ADA)
             assert (first.key, first.person, first.origin) == (one, "ada", "machine-of-ada")
             assert [each.key for each in store.list_tombstones(BOB)] == [two]
             assert store.list_tombstones(EVE) == store.list_tombstones(link_to(one)) == []
             assert len(store.list_tombstones(LOCAL)) == 2
-            store.assign_machine(LOCAL, "machine-of-bob", "eve")
+            store.save_machine(LOCAL, "machine-of-bob", person="eve", reassign=True)
             assert [each.key for each in store.list_tombstones(EVE)] == [two]
             assert store.delete_tombstones(ADA, [two]) == store.delete_tombstones(link_to(two), [two]) == 0
             assert store.delete_tombstones(EVE, [two]) == 1

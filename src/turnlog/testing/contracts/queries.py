@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Archive, FileCounts, Knows, Store, count_files, find_known
+from turnlog.store.interface import Archive, FileCounts, Knows, Store, count_files, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange
 from turnlog.testing.answers import collect_answers
@@ -24,6 +24,7 @@ __all__ = ["QueryContract"]
 
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
+_MADE_OF_QUERIES = ("find_answers", "find_sessions", "read_all")
 _NO_FILES = FileCounts(sessions=0, only_here=0, files=0, bytes=0, lines=0)
 
 
@@ -40,7 +41,7 @@ class QueryContract(ContractBase):
                 )  # fmt: skip
                 assert session.list_actions() == []
             assert count_files(store, LOCAL) == _NO_FILES
-            assert store.find_feed(LOCAL).last == store.apply([]) == 0
+            assert store.read_feed(LOCAL).last == store.apply([]) == 0
 
     def test_all_sessions_are_known_by_their_keys(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -119,8 +120,28 @@ class QueryContract(ContractBase):
                 (two[1:], set()),
                 ("\U0010ffff", set()),
             ):
-                found = [session.key for session in store.find_sessions(LOCAL, prefix)]
+                found = [session.key for session in find_sessions(store, LOCAL, prefix)]
                 assert sorted(found) == sorted(expected), prefix
+
+    def test_all_sessions_that_begin_alike_are_found_with_their_summaries(self, tmp_path: Path) -> None:
+        """However many they are, and those that were put away as well."""
+        with self.opened(tmp_path) as store:
+            names = [f"s-{number:03}" for number in range(102)]
+            rows = [make_session_row(name, last_time=TIME + at) for at, name in enumerate(names)]
+            batches = [
+                make_batch({f"{name}.jsonl": make_line(session_id=name)}, session_id=name) for name in names
+            ]
+            store.apply(
+                [replace(each, derived=Derived(session=row)) for each, row in zip(batches, rows, strict=True)]
+            )
+            store.mark(LOCAL, [batches[7].key], MarkChange(archived=True))
+            found = find_sessions(store, LOCAL, "s-")
+            assert [each.row for each in found] == rows[::-1]
+            assert all(row.summary for row in rows)
+            page = store.list_sessions(LOCAL, SessionFilter(archived=None), limit=3)
+            assert [each.row for each in page.sessions] == [replace(row, summary=b"") for row in rows[:98:-1]]
+            page = store.list_sessions(LOCAL, SessionFilter(archived=None), limit=3, summaries=True)
+            assert page.sessions == tuple(found[:3])
 
     def test_files_are_counted(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -136,23 +157,23 @@ class QueryContract(ContractBase):
         with self.opened(tmp_path) as store:
             key = keep(store, {_TRANSCRIPT: make_lines(40)}).key
             ids = [each.message_id for each in read_records(store, key).sightings]
-            found = store.find_answers(LOCAL, [*ids[:3], "nobody", ids[0]])
+            found = store.read_usage(LOCAL).find_answers([*ids[:3], "nobody", ids[0]])
             assert [answer.message_id for answer in found] == sorted(ids[:3])
             counted = {answer.message: answer.cell for answer in store.read_usage(LOCAL).list_answers()}
             for answer in found:
                 cell = counted[answer.message_id]
                 assert (answer.input, answer.output) == (cell.input, cell.output)
-            assert store.find_answers(_OTHER, ids) == []
-            version = store.find_usage_version(LOCAL, key)
+            assert store.read_usage(_OTHER).find_answers(ids) == []
+            version = store.read_usage(LOCAL).find_version(key)
             keep(store, {"other.jsonl": make_lines(3, first=90, session_id="other")}, session_id="other")
-            assert store.find_answers(LOCAL, ids[:3]) == found[:3]
-            assert store.find_usage_version(LOCAL, key) == version
+            assert store.read_usage(LOCAL).find_answers(ids[:3]) == found[:3]
+            assert store.read_usage(LOCAL).find_version(key) == version
 
     def test_every_query_is_asked_by_these_contracts(self, tmp_path: Path) -> None:
         """So that a query that is added later cannot be left out of the next contract."""
         with self.opened(tmp_path) as store:
             queries = [name for part in (Knows, Store, Archive) for name in _list_queries(part)]
-            assert sorted(queries) == sorted(collect_answers(store, LOCAL))
+            assert sorted([*queries, *_MADE_OF_QUERIES]) == sorted(collect_answers(store, LOCAL))
 
     def test_another_owner_sees_nothing_in_any_query(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:
@@ -172,8 +193,8 @@ class QueryContract(ContractBase):
             for scope, count in ((LOCAL, 4), (_OTHER, 2)):
                 [session] = store.list_sessions(scope).sessions
                 assert len(read_records(store, session.key, scope=scope).messages) == count
-                assert [found.key for found in store.find_sessions(scope, "session-1")] == [session.key]
-                assert [entry.session for entry in store.list_changes(scope)] == [session.key]
+                assert [found.key for found in find_sessions(store, scope, "session-1")] == [session.key]
+                assert [entry.session for entry in store.read_feed(scope, 0).entries] == [session.key]
                 assert len([*store.read_usage(scope).list_answers()]) == count // 2
                 assert count_files(store, scope).lines == count
 
@@ -190,13 +211,12 @@ class QueryContract(ContractBase):
 
 
 def _list_queries(protocol: type) -> list[str]:
-    """Return what is asked of a part of a store, but for numbers that mean nothing by themselves."""
+    """Return what is asked of a part of a store."""
     asked = {name: each for name, each in vars(protocol).items() if callable(each)}
     return [
         name
         for name, each in asked.items()
         if name.startswith(("find_", "list_", "open_", "read", "search"))
-        and name != "find_usage_version"
         and "scope" in signature(each).parameters
     ]
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import find_known
+from turnlog.store.interface import find_known, find_sessions
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
@@ -67,7 +67,7 @@ class ValueContract(ContractBase):
                 store.apply([replace(batch, derived=derived)])
                 listed = store.list_sessions(LOCAL, SessionFilter(project=text)).sessions
                 assert [each.row for each in listed] == [replace(session, summary=b"")]
-                assert [each.row for each in store.find_sessions(LOCAL, batch.key)] == [session]
+                assert [each.row for each in find_sessions(store, LOCAL, batch.key)] == [session]
             assert read_records(store, batch.key) == records
 
     def test_odd_texts_survive_in_what_is_known_of_files(self, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ class ValueContract(ContractBase):
             with store.open_session(LOCAL, batch.key) as opened:
                 assert opened.main is None
                 assert [agent.id for agent in opened.list_agents()] == ["a1"]
-            assert [found.key for found in store.find_sessions(LOCAL, "session-1")] == [batch.key]
+            assert [found.key for found in find_sessions(store, LOCAL, "session-1")] == [batch.key]
             keep(store, {_TRANSCRIPT: make_lines(2), agent: make_lines(2, agent_id="a1")})
             [session] = store.list_sessions(LOCAL).sessions
             assert session.present

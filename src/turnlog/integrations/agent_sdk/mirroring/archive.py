@@ -20,7 +20,7 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
     insert_remarks,
 )
 from turnlog.store.identity import LOCAL, Place, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, Store, find_known
+from turnlog.store.interface import KnownSession, KnownSource, Store, find_known, find_sessions
 from turnlog.transcripts.files.captures import CaptureKind, split_capture
 
 __all__ = ["ArchivedSessions"]
@@ -38,7 +38,7 @@ class ArchivedSessions:
 
     def find(self, project: str, session_id: str) -> KnownSession | None:
         """Return a session; of several with one id, the one that is told in this project's folder."""
-        keys = [each.key for each in self._store.find_sessions(LOCAL, session_id)]
+        keys = [each.key for each in find_sessions(self._store, LOCAL, session_id)]
         named = (session for key in keys if (session := find_known(self._store, LOCAL, key)) is not None)
         found = (each for each in named if each.session_id == session_id and _is_in(each, project))
         others = (each for each in self.list_project(project) if each.session_id == session_id)
