@@ -8,9 +8,8 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
-from turnlog.ingest.turn_rows import money
 from turnlog.store.rows import SessionHead, SessionRow
-from turnlog.transcripts.segment_builder import bounded, microseconds
+from turnlog.transcripts.segment_builder import bounded, microseconds, money
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.summary.fold import Summary
 

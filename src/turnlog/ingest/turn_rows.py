@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import Decimal
 
 from turnlog.transcripts.conversation.turn_tally import Share, TurnTally
-from turnlog.transcripts.conversation.turns import find_last_time, measure_turn
+from turnlog.transcripts.conversation.turns import find_last_time
 from turnlog.transcripts.records import TurnRecord
-from turnlog.transcripts.segment_builder import bounded, microseconds
+from turnlog.transcripts.segment_builder import build_turn
 from turnlog.transcripts.session import Session
 
-__all__ = ["TurnBuilder", "money"]
+__all__ = ["TurnBuilder"]
 
 _MOST = 4
 """How many turns are held open: what comes belongs to the last, as a rule."""
@@ -84,29 +83,16 @@ class TurnBuilder:
 
     def _build(self, number: int, tally: TurnTally) -> TurnRecord:
         division = self._session.division
-        prompt = self._session.conversation.live_messages[division.turns[number][0]]
-        ended = tally.ended
-        duration = measure_turn(division.durations.get(number), prompt.time, ended)
-        bill = tally.bill
-        tokens = bill.totals.tokens
-        unpriced = sum(totals.messages for totals in bill.unpriced.values())
-        return TurnRecord(
-            index=number,
-            prompt=prompt.index,
-            last=division.turns[number][-1],
+        members = division.turns[number]
+        return build_turn(
+            number,
+            self._session.conversation.live_messages[members[0]],
+            members[-1],
             messages=tally.messages,
             calls=tally.calls,
             agents=tally.agents,
             files_changed=tally.files_changed,
-            started=microseconds(prompt.time),
-            ended=microseconds(ended),
-            duration_ms=None if duration is None else round(duration.total_seconds() * 1000),
-            input_tokens=bounded(tokens.prompt),
-            output_tokens=bounded(tokens.output),
-            cost=None if unpriced and unpriced == bill.totals.messages else money(bill.cost),
+            ended=tally.ended,
+            told=division.durations.get(number),
+            bill=tally.bill,
         )
-
-
-def money(amount: Decimal) -> str:
-    """Return dollars, digit for digit."""
-    return format(amount, "f")

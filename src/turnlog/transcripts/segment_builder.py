@@ -10,7 +10,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
@@ -25,6 +26,7 @@ from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
+from turnlog.transcripts.conversation.turns import measure_turn
 from turnlog.transcripts.records import (
     AgentRecord,
     CallRecord,
@@ -32,6 +34,7 @@ from turnlog.transcripts.records import (
     LineRecord,
     MessageRecord,
     SightingRecord,
+    TurnRecord,
 )
 from turnlog.transcripts.segments import (
     SEGMENT,
@@ -42,6 +45,7 @@ from turnlog.transcripts.segments import (
     pack_segment,
 )
 from turnlog.transcripts.summary.fold import type_name
+from turnlog.transcripts.usage.ledger import Bill
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Sighting
 
@@ -370,6 +374,39 @@ def build_agent(
     )
 
 
+def build_turn(
+    index: int,
+    prompt: Message,
+    last: int,
+    *,
+    messages: int,
+    calls: int,
+    agents: int,
+    files_changed: int,
+    ended: datetime | None,
+    told: timedelta | None,
+    bill: Bill,
+) -> TurnRecord:
+    """Return the record of a turn; `told` is how long it took as the program says."""
+    took = measure_turn(told, prompt.time, ended)
+    unpriced = sum(totals.messages for totals in bill.unpriced.values())
+    return TurnRecord(
+        index=index,
+        prompt=prompt.index,
+        last=last,
+        messages=messages,
+        calls=calls,
+        agents=agents,
+        files_changed=files_changed,
+        started=microseconds(prompt.time),
+        ended=microseconds(ended),
+        duration_ms=None if took is None else round(took.total_seconds() * 1000),
+        input_tokens=bounded(bill.totals.tokens.prompt),
+        output_tokens=bounded(bill.totals.tokens.output),
+        cost=None if unpriced and unpriced == bill.totals.messages else money(bill.cost),
+    )
+
+
 def build_sighting(seen: Sighting) -> SightingRecord:
     """Return what a file says about the usage of an answer, as it is kept."""
     tokens, terms, behalf = seen.tokens, seen.terms, seen.attribution
@@ -411,6 +448,11 @@ def microseconds(moment: datetime | None) -> int | None:
 def bounded(count: int) -> int:
     """Return a count that any engine can keep; one that is beyond all reason becomes the largest."""
     return max(-_MOST, min(count, _MOST))
+
+
+def money(amount: Decimal) -> str:
+    """Return dollars, digit for digit."""
+    return format(amount, "f")
 
 
 def _build_line(line: Line, number: int, placement: Placement | None) -> LineRecord:

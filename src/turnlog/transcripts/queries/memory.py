@@ -11,7 +11,6 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.conversation.conversation import Conversation
@@ -21,7 +20,7 @@ from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.bodies import DecodedChapter
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts
 from turnlog.transcripts.records import AgentRecord, TurnRecord
-from turnlog.transcripts.segment_builder import SegmentBuilder, bounded, build_agent, pack_lines
+from turnlog.transcripts.segment_builder import SegmentBuilder, build_agent, build_turn, pack_lines
 from turnlog.transcripts.segments import (
     AGENTS,
     TURNS,
@@ -180,20 +179,15 @@ def _begin(
 
 
 def _build_turn(turn: Turn) -> TurnRecord:
-    bill, took = turn.bill, turn.duration
-    unpriced = sum(totals.messages for totals in bill.unpriced.values())
-    return TurnRecord(
-        index=turn.index,
-        prompt=turn.prompt.index,
-        last=turn.messages[-1].index,
+    return build_turn(
+        turn.index,
+        turn.prompt,
+        turn.messages[-1].index,
         messages=len(turn.messages),
         calls=len(turn.calls),
         agents=len(turn.agents),
         files_changed=sum(file.changed for file in turn.files),
-        started=None if turn.started is None else to_microseconds(turn.started),
-        ended=None if turn.ended is None else to_microseconds(turn.ended),
-        duration_ms=None if took is None else round(took.total_seconds() * 1000),
-        input_tokens=bounded(bill.totals.tokens.prompt),
-        output_tokens=bounded(bill.totals.tokens.output),
-        cost=None if unpriced and unpriced == bill.totals.messages else format(bill.cost, "f"),
+        ended=turn.ended,
+        told=turn.told_duration,
+        bill=turn.bill,
     )
