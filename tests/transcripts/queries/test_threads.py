@@ -11,9 +11,15 @@ import pytest
 import turnlog
 from golden import DATA
 from turnlog.export.conversation import build_pieces
+from turnlog.messages import Line
+from turnlog.messages.metadata import QueueOperation
 from turnlog.testing.builders import make_lines
 from turnlog.testing.memory_session import MemorySession
-from turnlog.transcripts import Session, build_total, list_dumped
+from turnlog.transcripts import Conversation, Session, build_total, list_dumped
+from turnlog.transcripts.actions.telling import REPORTED, report_of
+from turnlog.transcripts.conversation.placements import Fate
+from turnlog.transcripts.conversation.prompt_queue import PromptQueue
+from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.memory import query
@@ -39,6 +45,27 @@ def session(request: pytest.FixtureRequest) -> Session:
     return turnlog.read(request.param)
 
 
+def list_notes(conversation: Conversation) -> dict[int, list[Line]]:
+    """Return the lines that are no message but report something, by the message that they stand below.
+
+    Not so those about a queued prompt that is shown itself.
+    """
+    shown = {message.prompt.text.strip() for message in conversation.messages if message.prompt is not None}
+    queue = PromptQueue()
+    notes: dict[int, list[Line]] = {}
+    above = -1
+    placed = zip(conversation.lines, conversation.placements, strict=True)
+    for number, (line, placement) in enumerate(placed):
+        entry = line.entry
+        if type(entry) is QueueOperation and read_prompt(queue.add(number, entry)).text.strip() in shown:
+            continue
+        if placement.message is not None:
+            above = max(above, placement.message)
+        elif type(entry) in REPORTED and placement.fate is Fate.STATE and report_of(entry):
+            notes.setdefault(above, []).append(line)
+    return notes
+
+
 def test_the_transcript_is_the_conversation(session: Session) -> None:
     thread = open_main(query(session))
     said = [(each.id, each.text, each.thinking, each.agent_id, len(each.calls)) for each in thread.read()]
@@ -47,7 +74,7 @@ def test_the_transcript_is_the_conversation(session: Session) -> None:
     ]
     assert thread.compactions == session.compactions
     notes = {at: thread.read_notes(at) for at in thread.notes}
-    assert {at: lines for at, lines in notes.items() if lines} == session.conversation.notes
+    assert {at: lines for at, lines in notes.items() if lines} == list_notes(session.conversation)
 
 
 def test_the_tree_is_that_of_the_messages(session: Session) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.messages.metadata import QueueOperation
-from turnlog.transcripts.actions.telling import REPORTED, report_of
 from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
@@ -19,11 +17,9 @@ from turnlog.transcripts.conversation.compactions import Compaction, build_compa
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.lineage import LineageBuilder
 from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Fate, Placement
-from turnlog.transcripts.conversation.prompt_queue import PromptQueue
+from turnlog.transcripts.conversation.placements import Placement
 from turnlog.transcripts.conversation.timeline import Stretch, TimelineBuilder
 from turnlog.transcripts.conversation.tree import Tree, TreeBuilder
-from turnlog.transcripts.lines.prompts import read_prompt
 
 __all__ = ["Conversation", "Growth"]
 
@@ -91,27 +87,6 @@ class Conversation:
     def compactions(self) -> tuple[Compaction, ...]:
         """Where the conversation was made shorter."""
         return build_compactions(self.messages)
-
-    @property
-    def notes(self) -> dict[int, list[Line]]:
-        """Lines that are no message but report something, by the message that they stand below; -1 is none.
-
-        That is what happened to the queue, snapshots of files, and how long turns took. What happened to a
-        queued prompt that is shown itself is left out: nothing is told twice.
-        """
-        shown = {message.prompt.text.strip() for message in self.messages if message.prompt is not None}
-        queue = PromptQueue()
-        notes: dict[int, list[Line]] = {}
-        above = -1
-        for number, (line, placement) in enumerate(zip(self.lines, self.placements, strict=True)):
-            entry = line.entry
-            if type(entry) is QueueOperation and read_prompt(queue.add(number, entry)).text.strip() in shown:
-                continue
-            if placement.message is not None:
-                above = max(above, placement.message)
-            elif type(entry) in REPORTED and placement.fate is Fate.STATE and report_of(entry):
-                notes.setdefault(above, []).append(line)
-        return notes
 
     @property
     def live_lines(self) -> Sequence[Line]:
