@@ -7,5 +7,5 @@ prefix=${2:?"where to: deploy/install.sh WHEEL PREFIX"}
 versions=$(cd "$(dirname "$0")/.." && pwd)/requirements/dev.txt
 "${PYTHON:-python3}" -m venv "$prefix"
 "$prefix/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$versions" \
-    "turnlog[oidc,mcp] @ file://$(cd "$(dirname "$wheel")" && pwd)/$(basename "$wheel")"
+    "turnlog[postgres,oidc,mcp] @ file://$(cd "$(dirname "$wheel")" && pwd)/$(basename "$wheel")"
 "$prefix/bin/turnlog" --version

@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
 from turnlog.store.accounts.interface import UserRole
-from turnlog.store.places import STORE_SETTING, StorePlace, explain_refusal
+from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find_home"]
@@ -117,6 +118,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     home: Path = Path()
     """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
+    store: ServerPlace | None = None
+    """The database server that has the archive (`TURNLOG_STORE`); None for a file in `home`."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -144,7 +147,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> StorePlace:
         """Where the archive is."""
-        return self.home / _FILE
+        return self.home / _FILE if self.store is None else replace(self.store, home=self.home)
 
     @property
     def captured_dir(self) -> Path:
@@ -159,13 +162,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
         """Read the settings; raises `ConfigError` for a file or an address that says anything wrong."""
-        if env.get(STORE_SETTING):
-            raise ConfigError(explain_refusal(env[STORE_SETTING]), STORE_SETTING)
         home = find_home(env)
         file = _read_file(home / "config.toml")
         oidc = _oidc(env, file)
         return cls(
             home=home,
+            store=_store(env, home),
             exclude=file.sync.exclude,
             notifications=file.notifications,
             redact_words=file.redaction.words,
@@ -183,6 +185,13 @@ def find_home(env: Mapping[str, str]) -> Path:
     """Return where turnlog keeps its own data."""
     given = env.get("TURNLOG_HOME")
     return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
+
+
+def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:
+    try:
+        return find_place(env, home)
+    except ValueError as error:
+        raise ConfigError(str(error), STORE_SETTING) from error
 
 
 def _public_url(env: Mapping[str, str], file: _File) -> str | None:

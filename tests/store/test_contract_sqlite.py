@@ -7,16 +7,16 @@ from pathlib import Path
 import apsw
 
 from turnlog.store.maintenance import CaredStore
-from turnlog.store.sqlite.store import SqliteStore
+from turnlog.store.opening import open_store
 from turnlog.testing.store_contract import CaredStoreContract
 
 
 class TestContract(CaredStoreContract):
     def make_store(self, tmp_path: Path) -> CaredStore:
-        return SqliteStore.open(tmp_path / "turnlog.db")
+        return open_store(tmp_path / "turnlog.db")
 
     def reopen(self, tmp_path: Path) -> CaredStore:
-        return SqliteStore.open(tmp_path / "turnlog.db")
+        return open_store(tmp_path / "turnlog.db")
 
     def spoil_records(self, tmp_path: Path, key: str) -> None:
         tamper(

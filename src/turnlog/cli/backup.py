@@ -43,8 +43,9 @@ Examples:
 def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
     """Copy the archive into one file, even while it is in use.
 
-    A team's accounts are copied, too, to FILE.accounts next to it. The copy is checked before it gets its
-    name. `turnlog restore --from` replaces the archive with it.
+    A team's accounts are copied, too, to FILE.accounts next to it; for an archive on PostgreSQL, they are in
+    the same file. The copy is checked before it gets its name. `turnlog restore --from` replaces the archive
+    with it.
     """
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
@@ -56,7 +57,8 @@ def command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
         open_for(settings, writing=True, existing=True) as store,
         waiting("Copying") as progress,
     ):
-        back_up_accounts(settings.place, file, force=force)
+        if isinstance(settings.place, Path):
+            back_up_accounts(settings.place, file, force=force)
         backup = store.back_up(file, force=force, on_progress=progress)
     document = BackupDocument(
         path=path_text(backup.path),

@@ -20,14 +20,14 @@ from turnlog.cli.service import find_service
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.origin import peek_origin
+from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.identity import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
-from turnlog.store.places import StorePlace, is_made
+from turnlog.store.places import StorePlace, home_of, is_made
 from turnlog.transcripts.files.locate import list_config_dirs
 
 __all__ = ["Finding", "State", "check_up"]
@@ -105,7 +105,7 @@ def _check_store(place: StorePlace) -> Iterator[Finding]:
     if not is_made(place):
         yield Finding(State.WARN, "store", "nothing is archived yet; run `turnlog sync`")
         return
-    yield _check_mode("store", place)
+    yield _check_mode("store", place) if isinstance(place, Path) else Finding(State.OK, "store", f"{place}")
     try:
         damage = check_quickly(place)
     except StoreError as error:
@@ -121,14 +121,16 @@ def _check_accounts(place: StorePlace) -> Iterator[Finding]:
     try:
         accounts = open_accounts(place, create=False)
     except StoreError as error:
-        yield Finding(State.FAIL, "accounts", path_text(str(error)))
+        if isinstance(place, Path):  # of a server, the store has told
+            yield Finding(State.FAIL, "accounts", path_text(str(error)))
         return
     with closing(accounts):
         users = [user for user in accounts.list_users() if user.disabled_ns is None]
     if not users:
         yield Finding(State.OK, "accounts", "none: the archive belongs to one person")
         return
-    yield _check_mode("accounts", find_file(place))
+    if isinstance(place, Path):
+        yield _check_mode("accounts", find_file(place))
     admins = sum(user.role is UserRole.ADMIN for user in users)
     yield Finding(State.OK, "accounts", f"{len(users):,} active, {admins:,} of them admins")
 
@@ -139,7 +141,7 @@ def _check_space(settings: Settings) -> Iterator[Finding]:
     if there is None:
         return
     free = shutil.disk_usage(there).free
-    size = place.stat().st_size if place.exists() else 0
+    size = place.stat().st_size if isinstance(place, Path) and place.exists() else 0
     said = f"{free / 1e9:,.1f} GB free on the archive's disk"
     if free < _LEAST:
         yield Finding(State.FAIL, "space", said)
@@ -184,7 +186,7 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
 
 def _check_writer(place: StorePlace) -> Finding:
     try:
-        holder = find_holder(place) if is_made(place) else None
+        holder = find_holder(place, find_origin(home_of(place))) if is_made(place) else None
     except (StoreError, OSError):
         holder = None
     if holder is None:

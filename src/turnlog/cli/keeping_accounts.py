@@ -1,6 +1,6 @@
 """The accounts that commands work on, and recording what they change.
 
-Commands act on the store itself, as its operator: whoever has the files.
+Commands act on the store itself, as its operator: whoever has the files, or the database's address.
 """
 
 from __future__ import annotations

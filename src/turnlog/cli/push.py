@@ -91,6 +91,7 @@ def command(
     rate = None if limit_rate is None else parse_rate(limit_rate)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     origin = find_origin(settings.home)
+    place = settings.place
     token = _find_token(token_file)
     client = PushClient(
         server, token, origin, Pace(rate), find_token=lambda: _find_new_token(token_file) or token
@@ -100,7 +101,7 @@ def command(
         open_collector(
             client,
             settings.home,
-            settings.place,
+            place if isinstance(place, Path) else None,
             settings.session_dirs,
             origin=origin,
             exclusion=Exclusion(settings.exclude),

@@ -50,7 +50,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
     except StoreError:
         return True  # of an older version: opening it for writing brings it up
     with closing(opened) as store:
-        if find_holder(place) is not None:
+        if find_holder(place, find_origin(settings.home)) is not None:
             return False
         return has_news(
             sessions,

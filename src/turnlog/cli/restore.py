@@ -94,7 +94,7 @@ def command(
 def _replace(settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool, as_json: bool) -> None:
     require_file(backup)
     place = settings.place
-    check_backup(backup)
+    check_backup(place, backup)
     document = RestoreDocument(store=path_text(str(place)), kept=None, forgotten=0, done=False)
     if not dry_run:
         confirm(

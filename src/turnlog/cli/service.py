@@ -23,11 +23,12 @@ from turnlog.ingest.launchd import Launchd
 from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
 from turnlog.ingest.systemd import Systemd
+from turnlog.store.places import STORE_SETTING
 
 __all__ = ["ServiceDocument", "command", "find_service"]
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
-_PASSED_ON = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
+_PASSED_ON = (STORE_SETTING, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
 """What else of the environment decides what is archived, and where to."""
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from turnlog.errors import BusyStoreError, StoreError
+from turnlog.ingest.origin import find_origin
 from turnlog.store.leases import Lease
 from turnlog.store.opening import open_lease
-from turnlog.store.places import StorePlace
+from turnlog.store.places import StorePlace, home_of
 
 __all__ = ["hold_lease"]
 
@@ -25,7 +26,7 @@ def hold_lease(
 
     Raises `BusyStoreError`, which names the holder, if another process has it.
     """
-    with open_lease(place, seconds=seconds) as lease:
+    with open_lease(place, find_origin(home_of(place)), seconds=seconds) as lease:
         if not lease.take(wait_seconds):
             raise BusyStoreError(f"{_describe(lease.find_holder())} is already keeping {place} up to date")
         done = threading.Event()

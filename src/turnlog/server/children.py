@@ -12,14 +12,16 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 import msgspec
 from msgspec import Struct
 
-from turnlog.store.places import StorePlace
+from turnlog.store import places
+from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
 
-__all__ = ["end_child", "give_way", "open_input", "start_child", "tell"]
+__all__ = ["end_child", "find_place", "give_way", "open_input", "start_child", "tell"]
 
 _POLITENESS = 10
 """Requests come first."""
@@ -27,15 +29,24 @@ _POLITENESS = 10
 
 def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Run a module beside the server, for the store at a place."""
+    given = {name: value for name, value in env.items() if name != STORE_SETTING}
+    if isinstance(place, ServerPlace):
+        given[STORE_SETTING] = place.address  # it may hold a password, and everybody sees arguments
+    where = place.home if isinstance(place, ServerPlace) else place
     # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
     # the folder that we happen to be in, where somebody may have put modules of their own.
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, os.fspath(place)],
+        [sys.executable, "-P", "-m", module, os.fspath(where)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=dict(env),
+        env=given,
         start_new_session=True,
     )
+
+
+def find_place(argument: str) -> StorePlace:
+    """Return, as a child, the place that it was started for."""
+    return places.find_place(os.environ, Path(argument)) or Path(argument)
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:

@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
@@ -21,7 +20,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
-from turnlog.server.children import give_way, open_input, tell
+from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
@@ -112,4 +111,4 @@ def _report(followed: Followed) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(find_place(sys.argv[1])))

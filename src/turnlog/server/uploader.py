@@ -13,14 +13,13 @@ import struct
 import sys
 import threading
 from contextlib import closing
-from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.uploads.taking import Given, UploadTaker
-from turnlog.server.children import give_way, open_input
+from turnlog.server.children import find_place, give_way, open_input
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace
 
@@ -123,4 +122,4 @@ def write_message(stream: IO[bytes], number: int, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(find_place(sys.argv[1])))

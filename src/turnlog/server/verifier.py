@@ -7,14 +7,13 @@ import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.server.children import give_way, open_input, tell
+from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.shapes.archive import Finding
 from turnlog.server.views.limits import head_of, sayable
 from turnlog.store.identity import LOCAL
@@ -91,4 +90,4 @@ def _view(found: Disagreement) -> Finding:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(find_place(sys.argv[1])))

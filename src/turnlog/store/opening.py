@@ -1,71 +1,77 @@
-"""Opening a store, and all else that is done to one as a whole."""
+"""Opening a store, whichever engine it is on, and all else that is done to one as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.accounts.file_copies import check_copy, restore_accounts
+from turnlog.store.catalogue.engine import Engine
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine, find_in_copy, find_writer
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
 from turnlog.store.maintenance import Backup, CaredStore, Restored
-from turnlog.store.places import StorePlace
-from turnlog.store.sqlite import lease, restoring
-from turnlog.store.sqlite.backup import find_holding
-from turnlog.store.sqlite.checking import check_pages
-from turnlog.store.sqlite.connection import Options, flush_log, open_to_read, translate
-from turnlog.store.sqlite.migrations import check_current
-from turnlog.store.sqlite.store import SqliteStore
+from turnlog.store.places import ServerPlace, StorePlace
 
-__all__ = [
-    "check_backup",
-    "check_quickly",
-    "find_holder",
-    "find_in_backup",
-    "flush_store",
-    "measure_store",
-    "open_lease",
-    "open_store",
-    "restore_store",
-]
+_DUMP = b"PGDMP"
+"""How copies begin that `pg_dump` makes."""
 
 
 def open_store(place: StorePlace, *, read_only: bool = False) -> CaredStore:
     """Open the store at a place, and make it if it is not there; raises `StoreError`."""
-    return SqliteStore.open(place, read_only=read_only)
+    engine = _find_engine(place, read_only=read_only)
+    try:
+        return CatalogueStore(engine)
+    except BaseException:
+        engine.database.close()
+        raise
 
 
-def open_lease(place: StorePlace, *, seconds: float = 30.0) -> Lease:
-    """Return the right to keep a store up to date, which is yet to be taken; raises `StoreError`."""
-    return lease.Lease(place, seconds=seconds)
+def open_lease(place: StorePlace, machine: str, *, seconds: float = 30.0) -> Lease:
+    """Return the right to keep the store at a place up to date, which is yet to be taken; raises `StoreError`.
+
+    A file has one writer. On a server, each machine's sessions have one.
+    """
+    return _find_engine(place).open_lease(_name_lease(place, machine), seconds)
 
 
-def find_holder(place: StorePlace) -> str | None:
+def find_holder(place: StorePlace, machine: str) -> str | None:
     """Return who has that right, without writing anything; None if nobody does."""
-    return lease.find_holder(place)
+    if isinstance(place, ServerPlace):
+        found: str | None = _load_server(place).find_writer(place.address, _name_lease(place, machine))
+        return found
+    return find_writer(place, _name_lease(place, machine))
 
 
 def measure_store(place: StorePlace) -> int:
-    """Return how many bytes the store at a place takes, with what was not yet moved into its file."""
-    paths = [Path(f"{place}{end}") for end in ("", "-wal")]
-    return sum(path.stat().st_size for path in paths if path.exists())
+    """Return how many bytes the store at a place takes."""
+    engine = _find_engine(place, read_only=True)
+    try:
+        return engine.measure()
+    finally:
+        engine.database.close()
 
 
 def check_quickly(place: StorePlace) -> list[str]:
     """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
-    check_current(place, Options())
-    with closing(open_to_read(place, Options())) as connection, translate(place):
-        return check_pages(connection, quick=True)
+    engine = _find_engine(place, read_only=True)
+    try:
+        return engine.check_quickly()
+    finally:
+        engine.database.close()
 
 
-def check_backup(source: Path) -> None:
-    """Raise `StoreError` for a file that is no sound backup of a store."""
-    restoring.check_backup(source)
-    check_copy(source)
+def check_backup(place: StorePlace, source: Path) -> None:
+    """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
+    _find_engine(place).check_backup(source)
+    if not isinstance(place, ServerPlace):
+        check_copy(source)
 
 
 def restore_store(place: StorePlace, source: Path) -> Restored:
@@ -73,19 +79,48 @@ def restore_store(place: StorePlace, source: Path) -> Restored:
 
     Accounts are restored along, as far as they are not newer than the backup.
     """
+    if isinstance(place, ServerPlace):
+        return _find_engine(place).restore(source)
     check_copy(source)
-    restored = restoring.restore_store(place, source)
+    restored = _find_engine(place).restore(source)
     return replace(restored, accounts=restore_accounts(place, source))
 
 
 def flush_store(place: StorePlace) -> None:
     """Make what was written outlast a loss of power."""
-    flush_log(place)
+    _find_engine(place).flush()
 
 
 def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str] | None:
     """Return which of some sessions a backup has; None if it is not there, or cannot be read."""
+    path = Path(backup.path)
     try:
-        return find_holding(Path(backup.path), scope, keys)
-    except (StoreError, OSError):
+        with path.open("rb") as file:
+            is_dump = file.read(len(_DUMP)) == _DUMP
+        if is_dump:
+            found: set[str] = import_module("turnlog.store.catalogue.postgres_engine").find_in_copy(path, scope, keys)
+            return found
+        return find_in_copy(path, scope, keys)
+    except (StoreError, OSError, ValueError, ModuleNotFoundError):
         return None
+
+
+def _find_engine(place: StorePlace, *, read_only: bool = False) -> Engine:
+    if not isinstance(place, ServerPlace):
+        return SqliteEngine(place, read_only=read_only)
+    engine: Engine = _load_server(place).PostgresEngine(place.address, read_only=read_only)
+    return engine
+
+
+def _load_server(place: ServerPlace) -> Any:
+    """Return the module of the engine, which is loaded when it is asked for: its driver is optional."""
+    try:
+        return import_module("turnlog.store.catalogue.postgres_engine")
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[postgres]'"
+        ) from error
+
+
+def _name_lease(place: StorePlace, machine: str) -> str:
+    return f"machine {machine}" if isinstance(place, ServerPlace) else "writer"

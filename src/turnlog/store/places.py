@@ -1,38 +1,44 @@
-"""Where things are kept: a store in a file, small tables in one beside it or on a PostgreSQL server.
+"""Where a store is: in a file of its own, or on a database server that an address names.
 
-The folder of a store's file also has what belongs to the machine: tokens, hook deliveries that wait, its name.
+Whichever it is, there is a folder on this machine for what belongs to the machine: tokens, hook deliveries that
+wait, its name. For a store in a file it is the folder of that file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-__all__ = ["STORE_SETTING", "ServerPlace", "StorePlace", "explain_refusal", "home_of", "is_made"]
+__all__ = [
+    "STORE_SETTING",
+    "ServerPlace",
+    "StorePlace",
+    "find_place",
+    "home_of",
+    "is_made",
+    "parse_address",
+]
 
 STORE_SETTING = "TURNLOG_STORE"
-"""The name in the environment for the address of a store that is not in a file."""
-_FORMER = {
-    "postgresql": "PostgreSQL",
-    "postgres": "PostgreSQL",
-    "clickhouse": "ClickHouse",
-    "clickhouses": "ClickHouse",
-    "chdb": "ClickHouse",
-}
-"""Engines that earlier versions had, by the schemes of their addresses."""
+"""The name in the environment that says on which server a store is."""
 
+ACCOUNTS_SCHEMA = "turnlog_accounts"
+"""Where a server has the accounts."""
 
-StorePlace = Path
-"""The path of a store's file."""
+_SCHEMES = "postgresql", "postgres"
+_REMOVED = {"clickhouse": "ClickHouse", "clickhouses": "ClickHouse", "chdb": "ClickHouse"}
+"""Engines that earlier versions had, likewise."""
 
 
 class ServerPlace(Struct, frozen=True):
-    """A database on a PostgreSQL server."""
+    """A store on a database server."""
 
     address: str
-    """As the driver takes it; it may hold a password, and is not shown."""
+    """As the engine's driver takes it; it may hold a password, and is not shown."""
+    home: Path
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""
@@ -41,26 +47,40 @@ class ServerPlace(Struct, frozen=True):
         return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
 
 
+StorePlace = Path | ServerPlace
+"""A path is that of a store's own file."""
+
+
 def home_of(place: StorePlace) -> Path:
     """Return the folder for what belongs to this machine."""
-    return place.parent
+    return place.home if isinstance(place, ServerPlace) else place.parent
 
 
 def is_made(place: StorePlace) -> bool:
-    """Tell whether there is a store."""
-    return place.exists()
+    """Tell whether there is a store: a file is there or not, and a server is asked when it is opened."""
+    return isinstance(place, ServerPlace) or place.exists()
 
 
-def explain_refusal(address: str) -> str:
-    """Return why no store can be at an address, which is not repeated: it may hold a password."""
+def parse_address(address: str, home: Path) -> ServerPlace:
+    """Return the place that an address names; raises `ValueError`, which does not repeat the address."""
     try:
-        engine = _FORMER.get(urlsplit(address).scheme)
-    except ValueError:
-        engine = None
-    if engine is None:
-        return "Expected no address: this version keeps archives in SQLite only, in the folder TURNLOG_HOME"
-    wait = ", or wait for the version that has PostgreSQL again" if engine == "PostgreSQL" else ""
-    return (
-        f"This version keeps archives in SQLite only, not in {engine}: write the files out with the last one "
-        f"that has it (`turnlog export --raw`), and `turnlog sync` them here{wait}; docs/archive.md says how"
-    )
+        scheme = urlsplit(address).scheme
+    except ValueError as error:
+        raise ValueError("Expected the address of a database server, got something else") from error
+    if scheme in _REMOVED:
+        raise ValueError(
+            f"This version keeps no archives in {_REMOVED[scheme]}: write the files out with the last one that "
+            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/archive.md says how"
+        )
+    if scheme not in _SCHEMES:
+        known = " or ".join(f"{name}://…" for name in _SCHEMES)
+        raise ValueError(
+            f"Expected an address such as {known}, got {f'one of {scheme}' if scheme else 'no address'}"
+        )
+    return ServerPlace(address, home)
+
+
+def find_place(env: Mapping[str, str], home: Path) -> ServerPlace | None:
+    """Return the place on a server that the environment names, None if it names none; raises `ValueError`."""
+    address = env.get(STORE_SETTING)
+    return parse_address(address, home) if address else None

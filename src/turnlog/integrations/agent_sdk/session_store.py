@@ -41,12 +41,12 @@ class TurnlogSessionStore(SessionStore):
     """Keeps and gives back the SDK's sessions, with all optional methods."""
 
     def __init__(self, home: str | os.PathLike[str] | None = None, *, settings: Settings | None = None) -> None:
-        """Use the archive that the environment names (`TURNLOG_HOME`), or that in `home`.
+        """Use the archive that the environment names (`TURNLOG_HOME`, `TURNLOG_STORE`), or that in `home`.
 
         Raises `ConfigError` for settings that say anything wrong.
         """
         given = settings or Settings.from_env()
-        self._mirror = Mirror(given if home is None else replace(given, home=Path(home)))
+        self._mirror = Mirror(given if home is None else replace(given, home=Path(home), store=None))
         self._lock = Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:

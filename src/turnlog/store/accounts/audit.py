@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from turnlog.store.accounts.interface import EVERYTHING, Action, AuditEntry, AuditFilter
 from turnlog.store.accounts.keeping import Keeping
-from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
+from turnlog.store.catalogue.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Audit"]
 
 _COLUMNS = "id, at_ns, who, action, link, session, person, detail"
 _LAST = 2**63 - 1
-_ADD = f"INSERT INTO @audit ({_COLUMNS.removeprefix('id, ')}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADD = f"INSERT INTO audit ({_COLUMNS.removeprefix('id, ')}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 class Audit(Keeping):
@@ -27,7 +27,7 @@ class Audit(Keeping):
                 execute(_ADD, (entry.at_ns, pack_text(entry.who), entry.action.value, *map(pack_text, texts)))
 
         if entries:
-            self._database.write(work)
+            self._write(work)
 
     def list_audit(
         self, asked: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 100
@@ -37,9 +37,9 @@ class Audit(Keeping):
         if before is not None:
             conditions.append(("id < ?", (min(before, _LAST),)))
         where = f" WHERE {' AND '.join(text for text, _ in conditions)}" if conditions else ""
-        query = f"SELECT {_COLUMNS} FROM @audit{where} ORDER BY id DESC LIMIT ?"
+        query = f"SELECT {_COLUMNS} FROM audit{where} ORDER BY id DESC LIMIT ?"
         values = (*(value for _, values in conditions for value in values), min(max(limit, 0), _LAST))
-        return [_build(row) for row in self._database.read(lambda execute: execute(query, values))]
+        return [_build(row) for row in self._read(lambda execute: execute(query, values))]
 
 
 def _build_conditions(asked: AuditFilter) -> Iterator[tuple[str, tuple[object, ...]]]:

@@ -10,9 +10,8 @@ from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS
-from turnlog.store.places import StorePlace
-from turnlog.store.sqlite.checking import check_pages
-from turnlog.store.sqlite.connection import open_to_read, translate
+from turnlog.store.catalogue.sqlite import check_pages, open_to_read, translating
+from turnlog.store.places import ServerPlace, StorePlace
 
 __all__ = ["check_accounts"]
 
@@ -20,7 +19,8 @@ __all__ = ["check_accounts"]
 def check_accounts(place: StorePlace) -> list[str]:
     """Return what is wrong with the accounts of the store at a place, in words; nothing is changed."""
     try:
-        return _check_file(find_file(place)) or _check_rows(place)
+        found = [] if isinstance(place, ServerPlace) else _check_file(find_file(place))
+        return found or _check_rows(place)
     except StoreError as error:
         return [str(error)]
 
@@ -28,7 +28,7 @@ def check_accounts(place: StorePlace) -> list[str]:
 def _check_file(file: Path) -> list[str]:
     if not file.exists():
         return []
-    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translate(file):
+    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translating(file):
         return [f"{file}: {each}" for each in check_pages(connection)]
 
 

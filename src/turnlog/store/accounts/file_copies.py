@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing
 from pathlib import Path
 
-import apsw
-
-from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.errors import NewerStoreError, StoreError
 from turnlog.store.accounts.carrying import CarriedAccounts, carry_over
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
-from turnlog.store.portable.sqlite_database import SqliteDatabase, bind
-from turnlog.store.sqlite.backup import copy_database
-from turnlog.store.sqlite.backup import write_backup as copy_file
-from turnlog.store.sqlite.checking import check_pages
-from turnlog.store.sqlite.connection import open_to_read, translate, writing
+from turnlog.store.catalogue.database import Execute
+from turnlog.store.catalogue.sqlite import (
+    SqliteConnection,
+    SqliteDatabase,
+    check_pages,
+    copy_database,
+    open_to_read,
+    set_aside,
+    translating,
+    write_copy,
+)
 
 __all__ = ["back_up_accounts", "check_copy", "find_copy", "find_file", "restore_accounts"]
 
@@ -45,8 +48,8 @@ def back_up_accounts(place: Path, target: Path, *, force: bool) -> None:
     if not file.exists():
         copy.unlink(missing_ok=True)
         return
-    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translate(file):
-        copy_file(connection, copy, force=force)
+    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translating(file):
+        write_copy(connection, copy, force=force)
 
 
 def check_copy(source: Path) -> None:
@@ -54,10 +57,10 @@ def check_copy(source: Path) -> None:
     copy = find_copy(source)
     if not copy.exists():
         return
-    with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translate(copy):
+    with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translating(copy):
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").fetchall():
             raise StoreError(f"{copy} has no accounts of turnlog")
-        ACCOUNT_STEPS.check_known(bind(connection), str(copy))
+        ACCOUNT_STEPS.check_known(SqliteConnection(copy, connection), str(copy))
         found = check_pages(connection)
     if found:
         raise StoreError(f"{copy} is damaged: {found[0]}")
@@ -70,12 +73,12 @@ def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
         return None
     new = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
-        with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translate(file):
+        with closing(open_to_read(copy, ACCOUNT_OPTIONS, traceless=True)) as connection, translating(file):
             copy_database(connection, new)
         carried = _bring_up(new, file)
         if file.exists():
-            _set_aside(file)
-        with translate(file):
+            set_aside(file)
+        with translating(file):
             os.replace(new, file)
     finally:
         for ending in ("", "-wal", "-shm"):
@@ -86,33 +89,16 @@ def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
 def _bring_up(new: Path, file: Path) -> CarriedAccounts:
     """Bring a copy up to what is known now; to nothing more if that is missing, or too damaged to tell."""
     restored, present = (SqliteDatabase(each, ACCOUNT_STEPS, ACCOUNT_OPTIONS) for each in (new, file))
+
+    def carry(now: Execute | None) -> CarriedAccounts:
+        return restored.write(lambda connection: carry_over(connection.execute, now))
+
     try:
-        return present.read(lambda now: restored.write(lambda execute: carry_over(execute, now)))
+        return present.read(lambda connection: carry(connection.execute))
     except NewerStoreError:
         raise
     except StoreError:
-        return restored.write(lambda execute: carry_over(execute, None))
+        return carry(None)
     finally:
         present.close()
         restored.close()
-
-
-def _set_aside(file: Path) -> None:
-    """Give the file another name, as one without a log."""
-    kept = file.with_name(f"{file.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
-    if kept.exists():
-        raise StoreError(f"{kept} already exists; nothing was overwritten")
-    try:
-        with closing(apsw.Connection(os.fspath(file), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            connection.set_busy_timeout(2000)
-            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
-            with writing(connection):
-                pass
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise BusyStoreError(
-            f"The accounts in {file} are in use by another process; stop that first"
-        ) from error
-    except apsw.Error:
-        pass  # they are damaged, which may be why others are wanted
-    with translate(file):
-        os.replace(file, kept)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from turnlog.errors import AccountError
 from turnlog.store.accounts.wording import is_name
-from turnlog.store.portable.database import Execute, PortableDatabase
+from turnlog.store.catalogue.database import Database, Execute
 
 __all__ = ["Clock", "Keeping", "check_instant", "require_user", "take_turn"]
 
+T = TypeVar("T")
 Clock = Callable[[], int]
 """The time, in nanoseconds since 1970."""
 _MOMENT_SECONDS = 0.5
@@ -21,7 +23,7 @@ _LAST_INSTANT = 2**63 - 1
 class Keeping:
     """The database, and who asks it."""
 
-    def __init__(self, database: PortableDatabase, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._has_users: tuple[bool, float] | None = None
@@ -33,7 +35,7 @@ class Keeping:
         # Users are never removed, so who has some has some for good.
         if known is not None and (known[0] or _is_fresh(known[1])):
             return known[0]
-        found = bool(self._database.read(lambda execute: execute("SELECT 1 FROM @users LIMIT 1")))
+        found = bool(self._read(lambda execute: execute("SELECT 1 FROM users LIMIT 1")))
         self._has_users = (found, time.monotonic())
         return found
 
@@ -43,13 +45,22 @@ class Keeping:
         if known is not None and _is_fresh(known[1]):
             return known[0]
         asked = time.monotonic()
-        [(version,)] = self._database.read(lambda execute: execute("SELECT version FROM @state"))
+        [(version,)] = self._read(lambda execute: execute("SELECT version FROM state"))
         self._version = (int(version), asked)
         return int(version)
 
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
+
+    def _read(self, work: Callable[[Execute], T]) -> T:
+        return self._database.read(lambda connection: work(connection.execute))
+
+    def _write(self, work: Callable[[Execute], T], *, is_repeatable: bool = False) -> T:
+        return self._database.write(lambda connection: work(connection.execute), is_repeatable=is_repeatable)
+
+    def _try_write(self, work: Callable[[Execute], object]) -> None:
+        self._database.try_write(lambda connection: work(connection.execute))
 
     def _forget_moment(self) -> None:
         """Ask again: something was just changed."""
@@ -61,12 +72,12 @@ def take_turn(execute: Execute, *, ends: bool) -> None:
 
     It comes first in a transaction, so that what is read behind it stays true until its end.
     """
-    execute("UPDATE @state SET version = version + ?", (int(ends),))
+    execute("UPDATE state SET version = version + ?", (int(ends),))
 
 
 def require_user(execute: Execute, name: str) -> str:
     """Return the name of a user who may come in; raises `AccountError` if there is none."""
-    found = execute("SELECT disabled_ns FROM @users WHERE name = ?", (name,)) if is_name(name) else []
+    found = execute("SELECT disabled_ns FROM users WHERE name = ?", (name,)) if is_name(name) else []
     if not found:
         raise AccountError(f"There is no user {name if name.isprintable() else ascii(name)}")
     if found[0][0] is not None:

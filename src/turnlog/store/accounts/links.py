@@ -10,7 +10,7 @@ from turnlog.store.accounts.credentials import LINK, digest_secret, has_form, ma
 from turnlog.store.accounts.interface import Link
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.wording import is_name
-from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
+from turnlog.store.catalogue.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Links"]
 
@@ -43,23 +43,23 @@ class Links(Keeping):
             if created_by is not None:
                 require_user(execute, created_by)
             execute(
-                "INSERT INTO @links VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, 0, NULL)",
+                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, 0, NULL)",
                 (*cells, self._clock(), expires_ns, json.dumps(list(words)).encode()),
             )
             return _get(execute, id)
 
-        return self._database.write(work), secret
+        return self._write(work), secret
 
     def find_link(self, secret: str) -> Link | None:
         """Return the link of a secret."""
         if not has_form(secret, LINK):
             return None
         query = (
-            f"SELECT {_COLUMNS} FROM @links AS l LEFT JOIN @users AS u ON u.name = l.created_by "
+            f"SELECT {_COLUMNS} FROM links AS l LEFT JOIN users AS u ON u.name = l.created_by "
             "WHERE l.digest = ? AND l.revoked_ns IS NULL AND l.expires_ns > ? AND u.disabled_ns IS NULL"
         )
         values = (digest_secret(secret), self._clock())
-        rows = self._database.read(lambda execute: execute(query, values))
+        rows = self._read(lambda execute: execute(query, values))
         return _build(rows[0]) if rows else None
 
     def note_opened(self, id: str) -> None:
@@ -67,9 +67,9 @@ class Links(Keeping):
 
         def work(execute: Execute) -> None:
             _get(execute, id)
-            execute("UPDATE @links SET opened = opened + 1, opened_ns = ? WHERE id = ?", (self._clock(), id))
+            execute("UPDATE links SET opened = opened + 1, opened_ns = ? WHERE id = ?", (self._clock(), id))
 
-        self._database.write(work)
+        self._write(work)
 
     def list_links(self, *, created_by: str | None = None, session: str | None = None) -> list[Link]:
         """Return links, the newest first."""
@@ -78,8 +78,8 @@ class Links(Keeping):
         conditions = {"l.created_by = ?": created_by, "l.session = ?": pack_text(session)}
         given = {condition: value for condition, value in conditions.items() if value is not None}
         where = f" WHERE {' AND '.join(given)}" if given else ""
-        query = f"SELECT {_COLUMNS} FROM @links AS l{where} ORDER BY l.created_ns DESC, l.id"
-        rows = self._database.read(lambda execute: execute(query, tuple(given.values())))
+        query = f"SELECT {_COLUMNS} FROM links AS l{where} ORDER BY l.created_ns DESC, l.id"
+        rows = self._read(lambda execute: execute(query, tuple(given.values())))
         return [_build(row) for row in rows]
 
     def revoke_link(self, id: str) -> Link:
@@ -88,16 +88,16 @@ class Links(Keeping):
         def work(execute: Execute) -> Link:
             take_turn(execute, ends=True)
             _get(execute, id)
-            execute("UPDATE @links SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id))
+            execute("UPDATE links SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id))
             return _get(execute, id)
 
-        link = self._database.write(work, is_repeatable=True)
+        link = self._write(work, is_repeatable=True)
         self._forget_moment()
         return link
 
     def revoke_links(self, sessions: Sequence[str]) -> int:
         """Make all links of some sessions worthless."""
-        query = "UPDATE @links SET revoked_ns = ? WHERE session = ? AND revoked_ns IS NULL RETURNING expires_ns"
+        query = "UPDATE links SET revoked_ns = ? WHERE session = ? AND revoked_ns IS NULL RETURNING expires_ns"
 
         def work(execute: Execute) -> int:
             take_turn(execute, ends=True)
@@ -105,15 +105,15 @@ class Links(Keeping):
             ended = [row for session in set(sessions) for row in execute(query, (now, pack_text(session)))]
             return sum(expires_ns > now for (expires_ns,) in ended)
 
-        if not self._database.read(lambda execute: execute("SELECT 1 FROM @links LIMIT 1")):
+        if not self._read(lambda execute: execute("SELECT 1 FROM links LIMIT 1")):
             return 0  # most archives have none, and need no file for them
-        count = self._database.write(work)
+        count = self._write(work)
         self._forget_moment()
         return count
 
 
 def _get(execute: Execute, id: str) -> Link:
-    rows = execute(f"SELECT {_COLUMNS} FROM @links AS l WHERE l.id = ?", (id,)) if id.isalnum() else []
+    rows = execute(f"SELECT {_COLUMNS} FROM links AS l WHERE l.id = ?", (id,)) if id.isalnum() else []
     if not rows:
         raise AccountError(f"There is no link {id if id.isprintable() else ascii(id)}")
     return _build(rows[0])

@@ -6,7 +6,7 @@ from turnlog.store.accounts.credentials import COOKIE, digest_secret, has_form, 
 from turnlog.store.accounts.interface import PendingLogin, User
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.users import USER_COLUMNS, build_user
-from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
+from turnlog.store.catalogue.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Logins"]
 
@@ -26,11 +26,11 @@ class Logins(Keeping):
         def work(execute: Execute) -> None:
             take_turn(execute, ends=False)
             require_user(execute, user)
-            execute("DELETE FROM @cookies WHERE expires_ns <= ?", (now,))
+            execute("DELETE FROM cookies WHERE expires_ns <= ?", (now,))
             values = (digest_secret(secret), user, now, expires_ns, token)
-            execute("INSERT INTO @cookies VALUES (?, ?, ?, ?, ?)", values)
+            execute("INSERT INTO cookies VALUES (?, ?, ?, ?, ?)", values)
 
-        self._database.write(work)
+        self._write(work)
         return secret
 
     def find_by_session(self, secret: str) -> User | None:
@@ -39,16 +39,16 @@ class Logins(Keeping):
             return None
         now = self._clock()
         query = (
-            f"SELECT {USER_COLUMNS} FROM @cookies AS c JOIN @users AS u ON u.name = c.name "
+            f"SELECT {USER_COLUMNS} FROM cookies AS c JOIN users AS u ON u.name = c.name "
             "WHERE c.digest = ? AND c.expires_ns > ? AND u.disabled_ns IS NULL"
         )
-        rows = self._database.read(lambda execute: execute(query, (digest_secret(secret), now)))
+        rows = self._read(lambda execute: execute(query, (digest_secret(secret), now)))
         if not rows:
             return None
         user = build_user(rows[0])
         if user.seen_ns is None or abs(now - user.seen_ns) >= _MINUTE_NS:
-            self._database.try_write(
-                lambda execute: execute("UPDATE @users SET seen_ns = ? WHERE name = ?", (now, user.name))
+            self._try_write(
+                lambda execute: execute("UPDATE users SET seen_ns = ? WHERE name = ?", (now, user.name))
             )
         return user
 
@@ -57,9 +57,9 @@ class Logins(Keeping):
 
         def work(execute: Execute) -> None:
             take_turn(execute, ends=True)
-            execute("DELETE FROM @cookies WHERE digest = ?", (digest_secret(secret),))
+            execute("DELETE FROM cookies WHERE digest = ?", (digest_secret(secret),))
 
-        self._database.write(work, is_repeatable=True)
+        self._write(work, is_repeatable=True)
         self._forget_moment()
 
     def keep_login(self, login: PendingLogin) -> None:
@@ -68,23 +68,23 @@ class Logins(Keeping):
         texts = (login.state, login.nonce, login.verifier, login.next)
 
         def work(execute: Execute) -> None:
-            execute("DELETE FROM @logins WHERE expires_ns <= ?", (self._clock(),))
+            execute("DELETE FROM logins WHERE expires_ns <= ?", (self._clock(),))
             execute(
-                "DELETE FROM @logins WHERE digest IN "
-                "(SELECT digest FROM @logins ORDER BY expires_ns DESC LIMIT ? OFFSET ?)",
+                "DELETE FROM logins WHERE digest IN "
+                "(SELECT digest FROM logins ORDER BY expires_ns DESC LIMIT ? OFFSET ?)",
                 (_MOST_PENDING, _MOST_PENDING - 1),
             )
             execute(
-                "INSERT INTO @logins VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO logins VALUES (?, ?, ?, ?, ?, ?)",
                 (digest_secret(login.state), *map(pack_text, texts), expires_ns),
             )
 
-        self._database.write(work)
+        self._write(work)
 
     def take_login(self, state: str) -> PendingLogin | None:
         """Return a login that is to be confirmed, once."""
-        query = "DELETE FROM @logins WHERE digest = ? RETURNING state, nonce, verifier, next, expires_ns"
-        rows = self._database.write(lambda execute: execute(query, (digest_secret(state),)))
+        query = "DELETE FROM logins WHERE digest = ? RETURNING state, nonce, verifier, next, expires_ns"
+        rows = self._write(lambda execute: execute(query, (digest_secret(state),)))
         return _build(rows[0]) if rows and rows[0][-1] > self._clock() else None
 
 

@@ -16,13 +16,11 @@ from turnlog.store.accounts.logins import Logins
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
 from turnlog.store.accounts.tokens import Tokens
 from turnlog.store.accounts.users import Users
-from turnlog.store.places import ServerPlace, StorePlace
-from turnlog.store.portable.database import PortableDatabase
-from turnlog.store.portable.sqlite_database import SqliteDatabase
+from turnlog.store.catalogue.database import Database
+from turnlog.store.catalogue.sqlite import SqliteDatabase
+from turnlog.store.places import ACCOUNTS_SCHEMA, ServerPlace, StorePlace
 
 __all__ = ["StoredAccounts", "open_accounts"]
-
-_SCHEMA = "turnlog_accounts"
 
 
 class StoredAccounts(Users, Tokens, Logins, Links, Audit):
@@ -30,7 +28,7 @@ class StoredAccounts(Users, Tokens, Logins, Links, Audit):
 
 
 def open_accounts(
-    place: StorePlace | ServerPlace, *, create: bool = True, clock: Clock = time.time_ns
+    place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns
 ) -> Accounts:
     """Open the accounts of the store at a place, or those on a server.
 
@@ -50,14 +48,14 @@ def open_accounts(
     return accounts
 
 
-def _find_database(place: StorePlace | ServerPlace) -> PortableDatabase:
+def _find_database(place: StorePlace) -> Database:
     if not isinstance(place, ServerPlace):
         return SqliteDatabase(find_file(place), ACCOUNT_STEPS, ACCOUNT_OPTIONS)
     try:
         # Loaded when it is asked for: the driver is optional.
-        module = import_module("turnlog.store.portable.postgres_database")
+        module = import_module("turnlog.store.catalogue.postgres")
     except ModuleNotFoundError as error:
         raise StoreError(
             f"{place} needs {error.name}, which is not installed: pip install 'turnlog[postgres]'"
         ) from error
-    return cast(PortableDatabase, module.PostgresDatabase(place.address, _SCHEMA, ACCOUNT_STEPS))
+    return cast(Database, module.PostgresDatabase(place.address, ACCOUNTS_SCHEMA, ACCOUNT_STEPS))

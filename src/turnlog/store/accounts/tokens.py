@@ -10,7 +10,7 @@ from turnlog.store.accounts.interface import Token, TokenKind, User, UserRole
 from turnlog.store.accounts.keeping import Keeping, check_instant, require_user, take_turn
 from turnlog.store.accounts.users import USER_COLUMNS, build_user
 from turnlog.store.accounts.wording import check_label, is_name
-from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
+from turnlog.store.catalogue.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["Tokens"]
 
@@ -20,7 +20,7 @@ _COLUMNS = (
 _WIDTH = 10
 _PREFIXES = {TokenKind.PERSONAL: PERSONAL, TokenKind.MACHINE: MACHINE}
 _MINUTE_NS = 60 * 10**9
-_WITH_USER = f"SELECT {_COLUMNS}, {USER_COLUMNS} FROM @tokens AS t JOIN @users AS u ON u.name = t.name"
+_WITH_USER = f"SELECT {_COLUMNS}, {USER_COLUMNS} FROM tokens AS t JOIN users AS u ON u.name = t.name"
 
 
 class Tokens(Keeping):
@@ -37,29 +37,29 @@ class Tokens(Keeping):
         def work(execute: Execute) -> Token:
             take_turn(execute, ends=False)
             require_user(execute, user)
-            [(role,)] = execute("SELECT role FROM @users WHERE name = ?", (user,))
+            [(role,)] = execute("SELECT role FROM users WHERE name = ?", (user,))
             if kind is TokenKind.MACHINE and role == UserRole.VIEWER:
                 raise AccountError(
                     f"{user} is a viewer and has no sessions, so a machine token would be useless"
                 )
             execute(
-                "INSERT INTO @tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
                 (id, digest_secret(secret), kind.value, user, pack_text(label), self._clock(), expires_ns),
             )
             return _get(execute, id)
 
-        return self._database.write(work), secret
+        return self._write(work), secret
 
     def find_by_token(self, secret: str, *, origin: str | None = None) -> tuple[User, Token] | None:
         """Return whom a secret lets in."""
         if not has_form(secret, PERSONAL, MACHINE):
             return None
         digest = digest_secret(secret)
-        rows = self._database.read(lambda execute: execute(f"{_WITH_USER} WHERE t.digest = ?", (digest,)))
+        rows = self._read(lambda execute: execute(f"{_WITH_USER} WHERE t.digest = ?", (digest,)))
         found = self._find_good(rows, digest)
         if found is not None and found[1].kind is TokenKind.MACHINE and origin is not None:
             if found[1].origin is None:
-                rows = self._database.write(lambda execute: _bind(execute, digest, origin), is_repeatable=True)
+                rows = self._write(lambda execute: _bind(execute, digest, origin), is_repeatable=True)
                 found = self._find_good(rows, digest)
             if found is None or found[1].origin != origin:
                 return None
@@ -72,8 +72,8 @@ class Tokens(Keeping):
         where, values = ("", ()) if user is None else (" WHERE t.name = ?", (user,))
         if user is not None and not is_name(user):
             return []
-        query = f"SELECT {_COLUMNS} FROM @tokens AS t{where} ORDER BY t.created_ns DESC, t.id"
-        return [_build(row) for row in self._database.read(lambda execute: execute(query, values))]
+        query = f"SELECT {_COLUMNS} FROM tokens AS t{where} ORDER BY t.created_ns DESC, t.id"
+        return [_build(row) for row in self._read(lambda execute: execute(query, values))]
 
     def revoke_token(self, id: str) -> Token:
         """Make a token worthless from now on, and the cookies that it opened."""
@@ -81,13 +81,13 @@ class Tokens(Keeping):
         def work(execute: Execute) -> Token:
             take_turn(execute, ends=True)
             _get(execute, id)
-            execute("DELETE FROM @cookies WHERE token = ?", (id,))
+            execute("DELETE FROM cookies WHERE token = ?", (id,))
             execute(
-                "UPDATE @tokens SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id)
+                "UPDATE tokens SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id)
             )
             return _get(execute, id)
 
-        token = self._database.write(work, is_repeatable=True)
+        token = self._write(work, is_repeatable=True)
         self._forget_moment()
         return token
 
@@ -114,20 +114,20 @@ class Tokens(Keeping):
             return
 
         def work(execute: Execute) -> None:
-            execute("UPDATE @tokens SET used_ns = ? WHERE id = ?", (now, token.id))
-            execute("UPDATE @users SET seen_ns = ? WHERE name = ?", (now, user.name))
+            execute("UPDATE tokens SET used_ns = ? WHERE id = ?", (now, token.id))
+            execute("UPDATE users SET seen_ns = ? WHERE name = ?", (now, user.name))
 
-        self._database.try_write(work)
+        self._try_write(work)
 
 
 def _bind(execute: Execute, digest: str, origin: str) -> list[Row]:
     """Bind a token to a machine, unless it is bound, and return it as it is then."""
-    execute("UPDATE @tokens SET origin = ? WHERE digest = ? AND origin IS NULL", (pack_text(origin), digest))
+    execute("UPDATE tokens SET origin = ? WHERE digest = ? AND origin IS NULL", (pack_text(origin), digest))
     return execute(f"{_WITH_USER} WHERE t.digest = ?", (digest,))
 
 
 def _get(execute: Execute, id: str) -> Token:
-    rows = execute(f"SELECT {_COLUMNS} FROM @tokens AS t WHERE t.id = ?", (id,)) if id.isalnum() else []
+    rows = execute(f"SELECT {_COLUMNS} FROM tokens AS t WHERE t.id = ?", (id,)) if id.isalnum() else []
     if not rows:
         raise AccountError(f"There is no token {id if id.isprintable() else ascii(id)}")
     return _build(rows[0])

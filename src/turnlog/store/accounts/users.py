@@ -8,7 +8,7 @@ from turnlog.errors import AccountError
 from turnlog.store.accounts.interface import Identity, User, UserRole
 from turnlog.store.accounts.keeping import Keeping, take_turn
 from turnlog.store.accounts.wording import check_email, check_label, check_name, fold_email, is_name
-from turnlog.store.portable.database import Execute, Row, pack_text, unpack_text
+from turnlog.store.catalogue.database import Execute, Row, pack_text, unpack_text
 
 __all__ = ["USER_COLUMNS", "Users", "build_user"]
 
@@ -42,18 +42,18 @@ class Users(Keeping):
             take_turn(execute, ends=False)
             if _find(execute, name) is not None:
                 raise AccountError(f"There is already a user {name}")
-            if role is not UserRole.ADMIN and not execute("SELECT 1 FROM @users LIMIT 1"):
+            if role is not UserRole.ADMIN and not execute("SELECT 1 FROM users LIMIT 1"):
                 raise AccountError(
                     f"The first user must be an admin, not a {role.value}: somebody has to add the others"
                 )
             _check_free(execute, email, name)
             execute(
-                "INSERT INTO @users VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
+                "INSERT INTO users VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
                 (name, role.value, pack_text(full_name), *_email_cells(email), self._clock()),
             )
             return _get(execute, name)
 
-        user = self._database.write(work)
+        user = self._write(work)
         self._forget_moment()
         return user
 
@@ -70,13 +70,13 @@ class Users(Keeping):
             if role is not None:
                 if role is not UserRole.ADMIN:
                     _check_admins(execute, name)
-                execute("UPDATE @users SET role = ? WHERE name = ?", (role.value, name))
+                execute("UPDATE users SET role = ? WHERE name = ?", (role.value, name))
             if full_name is not None:
-                execute("UPDATE @users SET full_name = ? WHERE name = ?", (pack_text(full_name), name))
+                execute("UPDATE users SET full_name = ? WHERE name = ?", (pack_text(full_name), name))
             if email is not None:
                 _check_free(execute, email, name)
                 execute(
-                    "UPDATE @users SET email = ?, email_key = ? WHERE name = ?", (*_email_cells(email), name)
+                    "UPDATE users SET email = ?, email_key = ? WHERE name = ?", (*_email_cells(email), name)
                 )
             return _get(execute, name)
 
@@ -90,13 +90,13 @@ class Users(Keeping):
             if _get(execute, name).disabled_ns is None:
                 _check_admins(execute, name)
                 now = self._clock()
-                execute("UPDATE @users SET disabled_ns = ? WHERE name = ?", (now, name))
+                execute("UPDATE users SET disabled_ns = ? WHERE name = ?", (now, name))
                 for table, column in (("@tokens", "name"), ("@links", "created_by")):
                     execute(
                         f"UPDATE {table} SET revoked_ns = ? WHERE {column} = ? AND revoked_ns IS NULL",
                         (now, name),
                     )
-                execute("DELETE FROM @cookies WHERE name = ?", (name,))
+                execute("DELETE FROM cookies WHERE name = ?", (name,))
             return _get(execute, name)
 
         return self._change(work)
@@ -107,18 +107,18 @@ class Users(Keeping):
         def work(execute: Execute) -> User:
             take_turn(execute, ends=False)
             _get(execute, name)
-            execute("UPDATE @users SET disabled_ns = NULL WHERE name = ?", (name,))
+            execute("UPDATE users SET disabled_ns = NULL WHERE name = ?", (name,))
             return _get(execute, name)
 
         return self._change(work)
 
     def find_user(self, name: str) -> User | None:
         """Return a user."""
-        return self._database.read(lambda execute: _find(execute, name))
+        return self._read(lambda execute: _find(execute, name))
 
     def list_users(self) -> list[User]:
         """Return all users, by name."""
-        rows = self._database.read(lambda execute: execute(f"SELECT {USER_COLUMNS} FROM @users AS u"))
+        rows = self._read(lambda execute: execute(f"SELECT {USER_COLUMNS} FROM users AS u"))
         return sorted(map(build_user, rows), key=lambda user: user.name)
 
     def bind_identity(self, name: str, identity: Identity) -> None:
@@ -128,36 +128,36 @@ class Users(Keeping):
         def work(execute: Execute) -> None:
             take_turn(execute, ends=False)
             _get(execute, name)
-            found = execute("SELECT name FROM @identities WHERE issuer = ? AND subject = ?", cells)
+            found = execute("SELECT name FROM identities WHERE issuer = ? AND subject = ?", cells)
             if found and found[0][0] != name:
                 raise AccountError("That login belongs to another user")
             if not found:
                 # An address may be given to somebody else; who came first stays who they are.
-                if execute("SELECT 1 FROM @identities WHERE issuer = ? AND name = ?", (cells[0], name)):
+                if execute("SELECT 1 FROM identities WHERE issuer = ? AND name = ?", (cells[0], name)):
                     raise AccountError(f"{name} is somebody else at that provider")
-                execute("INSERT INTO @identities VALUES (?, ?, ?)", (*cells, name))
+                execute("INSERT INTO identities VALUES (?, ?, ?)", (*cells, name))
 
-        self._database.write(work, is_repeatable=True)
+        self._write(work, is_repeatable=True)
 
     def find_identified(self, identity: Identity) -> User | None:
         """Return the user who is known at a provider by this."""
         query = (
-            f"SELECT {USER_COLUMNS} FROM @identities AS i JOIN @users AS u ON u.name = i.name "
+            f"SELECT {USER_COLUMNS} FROM identities AS i JOIN users AS u ON u.name = i.name "
             "WHERE i.issuer = ? AND i.subject = ?"
         )
         cells = (pack_text(identity.issuer), pack_text(identity.subject))
-        rows = self._database.read(lambda execute: execute(query, cells))
+        rows = self._read(lambda execute: execute(query, cells))
         return build_user(rows[0]) if rows else None
 
     def find_by_email(self, email: str) -> User | None:
         """Return the user with an address."""
         key = pack_text(fold_email(email))
-        query = f"SELECT {USER_COLUMNS} FROM @users AS u WHERE u.email_key = ?"
-        rows = self._database.read(lambda execute: execute(query, (key,)))
+        query = f"SELECT {USER_COLUMNS} FROM users AS u WHERE u.email_key = ?"
+        rows = self._read(lambda execute: execute(query, (key,)))
         return build_user(rows[0]) if rows else None
 
     def _change(self, work: Callable[[Execute], User]) -> User:
-        user = self._database.write(work, is_repeatable=True)
+        user = self._write(work, is_repeatable=True)
         self._forget_moment()
         return user
 
@@ -165,7 +165,7 @@ class Users(Keeping):
 def _find(execute: Execute, name: str) -> User | None:
     if not is_name(name):
         return None
-    rows = execute(f"SELECT {USER_COLUMNS} FROM @users AS u WHERE u.name = ?", (name,))
+    rows = execute(f"SELECT {USER_COLUMNS} FROM users AS u WHERE u.name = ?", (name,))
     return build_user(rows[0]) if rows else None
 
 
@@ -181,13 +181,13 @@ def _check_free(execute: Execute, email: str, name: str) -> None:
     key = pack_text(fold_email(email))
     if key is None:
         return
-    for (other,) in execute("SELECT name FROM @users WHERE email_key = ? AND name <> ?", (key, name)):
+    for (other,) in execute("SELECT name FROM users WHERE email_key = ? AND name <> ?", (key, name)):
         raise AccountError(f"That e-mail address belongs to {other}")
 
 
 def _check_admins(execute: Execute, name: str) -> None:
     """Raise `AccountError` if nobody but this user is an admin who can come in."""
-    admins = execute("SELECT name FROM @users WHERE role = ? AND disabled_ns IS NULL", (UserRole.ADMIN.value,))
+    admins = execute("SELECT name FROM users WHERE role = ? AND disabled_ns IS NULL", (UserRole.ADMIN.value,))
     if admins == [(name,)]:
         raise AccountError(f"{name} is the only admin who can log in; make somebody else an admin first")
 

@@ -142,6 +142,9 @@ class TextRows(Protocol):
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""
 
+    def is_seen(self, proposal: Proposed) -> bool:
+        """Tell whether a text may be seen; of a file the index was told before."""
+
     def load_delivery(self, number: int) -> HookDelivery | None:
         """Return a hook delivery with its payload."""
 

@@ -1,0 +1,278 @@
+"""The bytes of files: compressed frames by generation and start, opened when they are asked for.
+
+A live file grows by a line or two at a time. Its newest bytes are in the row of its generation, which each line
+writes, until they are too many. Then they join its tail: frames that are merged like the digits of a binary
+counter, so that there are few of them and no byte is compressed more than a few times. When the tail is larger
+than a full frame, all of it but the rest is sealed. Damaged frames are kept as they are, and do not keep a file
+from growing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from turnlog.errors import ArchiveError
+from turnlog.store.batch import Frame
+from turnlog.store.catalogue.database import Connection, Database
+from turnlog.store.frames import FRAME_SIZE, cut_frames, decompress, make_frame, open_frame
+from turnlog.store.identity import Place, Scope
+
+_KEPT = 32
+"""How many open frames stay in memory: at most 16 MiB."""
+_RATIO = 3
+"""How many times larger a frame may be than what it is merged with: the more, the better frames are compressed,
+and the more often."""
+_NEWEST = 1500
+"""Compressed bytes: what is larger is no part of the generation's row."""
+
+_GENERATION = """
+SELECT g.id, g.length FROM sources AS s JOIN generations AS g ON g.source = s.id
+WHERE s.owner = ? AND s.source = ? AND g.generation = ?
+"""
+_NEWEST_FRAME = """(
+    SELECT id AS generation, tail_start AS start, length - tail_start AS length, tail_digest AS digest,
+        tail AS data
+    FROM generations WHERE tail IS NOT NULL
+)"""
+_TABLES = ("frames", "tail_frames", _NEWEST_FRAME)
+# The frame that holds a byte is the last that begins at or before it.
+_FIND = """
+SELECT start, length, digest FROM {table} AS f WHERE generation = ? AND start <= ? ORDER BY start DESC LIMIT 1
+"""
+# A damaged cell may call itself text.
+_LOAD = "SELECT CAST(data AS @@bytes) FROM {table} AS f WHERE generation = ? AND start = ?"
+_REPAIR = {
+    "frames": "UPDATE frames SET data = ? WHERE generation = ? AND start = ?",
+    "tail_frames": "UPDATE tail_frames SET data = ? WHERE generation = ? AND start = ?",
+    _NEWEST_FRAME: "UPDATE generations SET tail = ? WHERE id = ? AND tail_start = ?",
+}
+
+
+class _Found(Struct, frozen=True, gc=False):
+    """Where a frame is."""
+
+    table: str
+    start: int
+    length: int
+    digest: bytes
+
+
+class CatalogueArchive:
+    """Bytes by source, generation and range."""
+
+    def __init__(self, database: Database, *, is_checked: bool = True) -> None:
+        """Compare bytes with their digests, if they are to be `is_checked`.
+
+        That takes longer than all else that is done to show a hit of a search, and whoever reads the message
+        itself does it.
+        """
+        self._database = database
+        self._open_frame = open_frame if is_checked else _open_unchecked
+        self._open: OrderedDict[tuple[int, int, bytes], bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read(self, scope: Scope, at: Place, length: int) -> bytes:
+        """Return bytes; raises `KeyError` for what is not there, `ArchiveError` for what is damaged."""
+        spans = [(at.offset, length)]
+        [data] = self._database.read(
+            lambda connection: self.read_spans(connection, scope, at.source, at.generation, spans), scope
+        )
+        return data
+
+    def list_generations(self, scope: Scope, source: str) -> list[tuple[int, int]]:
+        """Return the generations of a source, each with its length."""
+        query = """
+        SELECT g.generation, g.length FROM sources AS s JOIN generations AS g ON g.source = s.id
+        WHERE s.owner = ? AND s.source = ? ORDER BY g.generation
+        """
+        rows = self._database.read(
+            lambda connection: connection.execute(query, (scope.owner, source)), scope
+        )
+        return [(generation, length) for generation, length in rows]
+
+    def read_spans(
+        self,
+        connection: Connection,
+        scope: Scope,
+        source: str,
+        generation: int,
+        spans: Sequence[tuple[int, int]],
+    ) -> list[bytes]:
+        """Return bytes by offset and length, as `read` does; the file is looked up once."""
+        rows = connection.execute(_GENERATION, (scope.owner, source, generation))
+        if not rows:
+            raise KeyError(Place(source, generation, 0))
+        [(number, end)] = rows
+        start, data = 0, b""
+        found = []
+        for offset, length in spans:
+            if offset < 0 or length < 0 or offset + length > end:
+                raise KeyError(Place(source, generation, offset))
+            pieces, position = [], offset
+            while position < offset + length:
+                # Mostly it is in the frame of the span before.
+                if not start <= position < start + len(data):
+                    start, data = self._load(connection, number, Place(source, generation, position))
+                pieces.append(data[position - start : offset + length - start])
+                position += len(pieces[-1])
+            found.append(b"".join(pieces))
+        return found
+
+    def _load(self, connection: Connection, generation: int, at: Place) -> tuple[int, bytes]:
+        """Return the frame that holds a byte: where it begins, and its bytes."""
+        found = _find_frame(connection, generation, at.offset)
+        if found is None:
+            raise ArchiveError("A frame is missing", at.source, at.generation, at.offset)
+        key = generation, found.start, found.digest
+        with self._lock:
+            data = self._open.get(key)
+            if data is not None:
+                self._open.move_to_end(key)
+                return found.start, data
+        [(cell,)] = connection.execute(_LOAD.format(table=found.table), (generation, found.start))
+        try:
+            data = self._open_frame(Frame(found.start, found.length, cell, found.digest))
+        except ValueError as error:
+            raise ArchiveError(str(error), at.source, at.generation, found.start) from None
+        with self._lock:
+            self._open[key] = data
+            while len(self._open) > _KEPT:
+                self._open.popitem(last=False)
+        return found.start, data
+
+
+def _find_frame(connection: Connection, generation: int, position: int) -> _Found | None:
+    for table in _TABLES:
+        for start, length, digest in connection.execute(_FIND.format(table=table), (generation, position)):
+            if position < start + length:
+                return _Found(table, start, length, digest)
+    return None
+
+
+def _open_unchecked(frame: Frame) -> bytes:
+    return decompress(frame.data, frame.length)
+
+
+class TailWriter:
+    """Writes the bytes of one generation behind those that it has."""
+
+    def __init__(self, connection: Connection, generation: int, sealed: int, newest: Frame | None) -> None:
+        self._connection = connection
+        self._generation = generation
+        self.sealed = sealed
+        """Up to where the frames are of full size."""
+        self.newest = newest
+        """What the generation's row has of it."""
+
+    def append(self, frames: Sequence[Frame], sealed: int, *, is_live: bool) -> None:
+        """Add frames, of which those before `sealed` are of full size; a live file is about to grow on."""
+        if not frames:
+            return
+        full = [frame for frame in frames if frame.start + frame.length <= sealed]
+        rest = frames[len(full) :]
+        if self.newest is not None:
+            if full:
+                self._insert("tail_frames", [self.newest])
+            else:
+                rest = _merge((self.newest, *rest))
+            self.newest = None
+        if full:
+            self._seal_tail(full[0].start)
+            self._insert("frames", full)
+            self.sealed = _end(full)
+        if rest and _end(rest) - self.sealed > FRAME_SIZE:
+            self._seal_all(rest)
+        elif is_live and len(rest) == 1 and len(rest[0].data) <= _NEWEST:
+            [self.newest] = rest
+        elif rest:
+            self._extend_tail(rest)
+
+    def _seal_tail(self, end: int) -> None:
+        if self.sealed < end:
+            tail = self._take_tail(self.sealed)
+            data = _open_all(tail)
+            self._insert("frames", tail if data is None else cut_frames(data, self.sealed))
+
+    def _seal_all(self, rest: Sequence[Frame]) -> None:
+        tail = self._take_tail(self.sealed)
+        data = _open_all((*tail, *rest))
+        if data is None:
+            full, last = tail, list(rest)
+        else:
+            *full, final = cut_frames(data, self.sealed)
+            last = [final]
+        self._insert("frames", full)
+        self._insert("tail_frames", last)
+        self.sealed = last[0].start
+
+    def _extend_tail(self, rest: Sequence[Frame]) -> None:
+        """Add frames to the tail, merged with those at its end that are hardly larger."""
+        start, size = rest[0].start, sum(frame.length for frame in rest)
+        query = "SELECT start, length FROM tail_frames WHERE generation = ? ORDER BY start DESC"
+        for before, length in self._connection.execute(query, (self._generation,)):
+            if length > _RATIO * size:
+                break
+            start, size = before, size + length
+        self._insert("tail_frames", _merge((*self._take_tail(start), *rest)))
+
+    def _take_tail(self, start: int) -> list[Frame]:
+        """Remove the frames of the tail from `start` on, and return them."""
+        where = "FROM tail_frames WHERE generation = ? AND start >= ?"
+        query = f"SELECT start, length, CAST(data AS @@bytes), digest {where} ORDER BY start"
+        frames = [Frame(*row) for row in self._connection.execute(query, (self._generation, start))]
+        if frames:
+            self._connection.execute(f"DELETE {where}", (self._generation, start))
+        return frames
+
+    def _insert(self, table: str, frames: Iterable[Frame]) -> None:
+        self._connection.change_many(
+            f"INSERT INTO {table} (generation, start, length, digest, data) VALUES (?, ?, ?, ?, ?)",
+            ((self._generation, frame.start, frame.length, frame.digest, frame.data) for frame in frames),
+        )
+
+
+def _merge(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """Return one frame of all bytes; if any is damaged, the frames as they are."""
+    data = _open_all(frames) if len(frames) > 1 else None
+    return frames if data is None else (make_frame(data, frames[0].start),)
+
+
+def _end(frames: Sequence[Frame]) -> int:
+    return frames[-1].start + frames[-1].length
+
+
+def _open_all(frames: Iterable[Frame]) -> bytes | None:
+    """Return the bytes of frames; None if any is damaged."""
+    try:
+        return b"".join(map(open_frame, frames))
+    except ValueError:
+        return None
+
+
+def repair_frames(
+    connection: Connection,
+    scope: Scope,
+    source: str,
+    generation: int,
+    find: Callable[[int, int], bytes | None],
+) -> int:
+    """Replace frames that cannot be opened by what `find` has of them, if its digest is the same."""
+    repaired = 0
+    rows = connection.execute(_GENERATION, (scope.owner, source, generation))
+    for number, _ in rows:
+        for table in _TABLES:
+            query = f"""
+            SELECT start, length, CAST(data AS @@bytes), digest FROM {table} AS f WHERE generation = ? ORDER BY start
+            """
+            for frame in (Frame(*cells) for cells in connection.execute(query, (number,))):
+                if _open_all([frame]) is not None:
+                    continue
+                data = find(frame.start, frame.length)
+                if data is not None and (new := make_frame(data, frame.start)).digest == frame.digest:
+                    connection.execute(_REPAIR[table], (new.data, number, frame.start))
+                    repaired += 1
+    return repaired

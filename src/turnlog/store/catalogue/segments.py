@@ -1,0 +1,290 @@
+"""Segments and outlines as rows, and all that is kept of one session, read through one connection.
+
+Heads of segments are in a table of their own, so that a session of any length is found one's way in without
+reading segments. The last segment of a file, which each new line changes, is kept as it was some lines ago,
+with a patch beside its head: an append writes one page of heads, and a segment only when the patch is long.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+
+from msgspec import DecodeError
+from msgspec.structs import astuple, replace
+
+from turnlog.errors import StoreError
+from turnlog.store.batch import ChapterBatch, OutlineBatch
+from turnlog.store.catalogue.archive import CatalogueArchive
+from turnlog.store.catalogue.database import MOST, Connection, pack_text, same_text, unpack_text
+from turnlog.store.catalogue.hooks import list_deliveries
+from turnlog.store.identity import Scope, SourceKind
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.segments import (
+    SEGMENT,
+    PackedSegment,
+    Segment,
+    SegmentHead,
+    pack_patch,
+    unpack_segment,
+)
+
+_HEAD = "number, lines, message, messages, call, calls, events, hooks, sightings, start, reached, problems"
+"""As `SegmentHead` has it."""
+_SET = ", ".join(f"{name} = excluded.{name}" for name in (*_HEAD.split(", ")[1:], "stamp", "patch"))
+_LONGEST_PATCH = 800
+"""Bytes; a longer one would need a page of its own."""
+_KEPT = 256
+"""How many segments stay unpacked: some 50 MB, if all of their sections were looked at."""
+_LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
+"""The kinds of files that have segments."""
+# A damaged cell may call itself text.
+_LOAD = """
+SELECT CAST(d.packed AS @@bytes), CAST(g.patch AS @@bytes) FROM segments AS g
+JOIN segment_data AS d ON d.source = g.source AND d.number = g.number WHERE g.source = ? AND g.number = ?
+"""
+
+
+def write_segments(connection: Connection, sources: dict[str, int], batch: ChapterBatch) -> bool:
+    """Replace the segments of a file that differ; return whether any does.
+
+    Raises `StoreError` if it is no file of the session, or segments would be missing.
+    """
+    source = sources.get(batch.source)
+    if source is None:
+        raise StoreError(f"Expected segments of files of the session, found some of {batch.source}")
+    changed = delete_segments(connection, source, batch.count)
+    if batch.segments:
+        last = connection.execute("SELECT coalesce(max(seq), 0) FROM changes")
+        for segment in batch.segments:
+            changed = _write_segment(connection, source, segment, last[0][0] + 1) or changed
+    query = "SELECT count(*) FROM segments WHERE source = ?"
+    _check_count(connection, query, (source,), batch.count, f"segments of {batch.source}")
+    return changed
+
+
+def delete_segments(connection: Connection, source: int, first: int = 0) -> bool:
+    """Delete the segments of a file from a number on; return whether there were any."""
+    if not connection.change("DELETE FROM segments WHERE source = ? AND number >= ?", (source, first)):
+        return False
+    connection.execute("DELETE FROM segment_data WHERE source = ? AND number >= ?", (source, first))
+    return True
+
+
+def _write_segment(connection: Connection, source: int, segment: PackedSegment, stamp: int) -> bool:
+    head, place = astuple(segment.head), (source, segment.head.number)
+    known = connection.execute(
+        f"SELECT g.patch, CAST(d.packed AS @@bytes), {', '.join(f'g.{name}' for name in _HEAD.split(', '))} "
+        "FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number "
+        "WHERE g.source = ? AND g.number = ?",
+        place,
+    )
+    patch = None
+    if known:
+        [(former, base, *known_head)] = known
+        if segment.head.lines < SEGMENT and segment.data != base:
+            patch = _find_patch(segment.data, base)
+        # The head counts too: a segment without messages is the same bytes, however many are before it.
+        is_base = segment.data == base or patch is not None
+        if is_base and (patch, *head) == (former, *known_head):
+            return False
+        if not is_base:
+            query = "UPDATE segment_data SET packed = ? WHERE source = ? AND number = ?"
+            connection.execute(query, (segment.data, *place))
+    else:
+        connection.execute("INSERT INTO segment_data VALUES (?, ?, ?)", (*place, segment.data))
+    connection.execute(
+        f"INSERT INTO segments (source, {_HEAD}, patch, stamp) VALUES ({', '.join('?' * 15)}) "
+        f"ON CONFLICT (source, number) DO UPDATE SET {_SET}",
+        (source, *head, patch, stamp),
+    )
+    return True
+
+
+def _find_patch(data: bytes, base: bytes) -> bytes | None:
+    """Return what makes a segment of an earlier state; None if that is long, or the earlier one is damaged."""
+    try:
+        patch = pack_patch(data, base)
+    except DecodeError:
+        return None
+    return patch if len(patch) <= _LONGEST_PATCH else None
+
+
+def write_outline(connection: Connection, session: int, batch: OutlineBatch) -> bool:
+    """Replace the parts of a session's turns or agents that differ; return whether any does."""
+    values = session, batch.kind
+    query = "DELETE FROM outlines WHERE session = ? AND kind = ? AND number >= ?"
+    changed = bool(connection.change(query, (*values, batch.count)))
+    for number, data in batch.parts:
+        query = """
+        INSERT INTO outlines VALUES (?, ?, ?, ?)
+        ON CONFLICT (session, kind, number) DO UPDATE SET data = excluded.data WHERE outlines.data <> excluded.data
+        """
+        changed = bool(connection.change(query, (*values, number, data))) or changed
+    query = "SELECT count(*) FROM outlines WHERE session = ? AND kind = ?"
+    _check_count(connection, query, values, batch.count, f"parts of {batch.kind}")
+    return changed
+
+
+def _check_count(
+    connection: Connection, query: str, values: tuple[object, ...], expected: int, what: str
+) -> None:
+    """Expect no gaps: segments and parts are found by their numbers."""
+    [(count,)] = connection.execute(query, values)
+    if count != expected:
+        raise StoreError(f"Expected {expected} {what}, there would be {count}")
+
+
+SegmentKey = tuple[int, int, int]
+"""Source, number and stamp."""
+
+
+class SegmentCache:
+    """Segments that were unpacked lately."""
+
+    def __init__(self) -> None:
+        self._segments: OrderedDict[SegmentKey, Segment] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def load(self, connection: Connection, key: SegmentKey) -> Segment:
+        """Return a segment, in the transaction in which its stamp was read."""
+        with self._lock:
+            found = self._segments.get(key)
+            if found is not None:
+                self._segments.move_to_end(key)
+                return found
+        rows = connection.execute(_LOAD, key[:2])
+        if not rows:
+            raise DecodeError("The records of a segment are missing")
+        found = unpack_segment(*rows[0])
+        with self._lock:
+            self._segments[key] = found
+            while len(self._segments) > _KEPT:
+                self._segments.popitem(last=False)
+        return found
+
+    def clear(self) -> None:
+        """Forget all of them: some may have been rolled back."""
+        with self._lock:
+            self._segments.clear()
+
+
+class SourceReader:
+    """Reads the segments of files whose numbers are known."""
+
+    def __init__(self, connection: Connection, cache: SegmentCache) -> None:
+        self._connection = connection
+        self._cache = cache
+        self.sources: dict[str, int] = {}
+        self._stamps: dict[str, list[int]] = {}
+
+    def list_heads(self, source: str) -> list[SegmentHead]:
+        """Return the heads of a file's segments, in order."""
+        query = f"SELECT stamp, {_HEAD} FROM segments WHERE source = ? ORDER BY number"
+        rows = self._connection.execute(query, (self.sources[source],))
+        self._stamps[source] = [row[0] for row in rows]
+        return [SegmentHead(*row[1:]) for row in rows]
+
+    def load_segment(self, source: str, number: int) -> Segment:
+        """Return a segment; raises `KeyError` for one that is not there."""
+        try:
+            key = self.sources[source], number, self._stamps[source][number]
+        except IndexError:
+            raise KeyError(number) from None
+        return self._cache.load(self._connection, key)
+
+    def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return no bytes: whoever reads segments alone has no archive."""
+        raise KeyError(source)
+
+
+class CatalogueSession(SourceReader):
+    """All that is kept of one session, within a transaction of its connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        archive: CatalogueArchive,
+        cache: SegmentCache,
+        scope: Scope,
+        key: str,
+        hooks: str | None,
+    ) -> None:
+        super().__init__(connection, cache)
+        self._archive = archive
+        self._scope = scope
+        self._key = key
+        self._hooks = hooks
+        rows = connection.execute(
+            "SELECT id FROM sessions WHERE owner = ? AND key IN @@texts(?)", (scope.owner, [key])
+        )
+        self._session = next((int(number) for (number,) in rows), None)
+
+    def list_chapters(self) -> list[ChapterFacts]:
+        """Return its files of lines: the transcript's first, then by source.
+
+        Of several transcripts, that one counts which was read: the others have no segments.
+        """
+        query = """
+        SELECT s.id, s.source, s.kind, s.agent_id, g.generation, s.path,
+            EXISTS (SELECT 1 FROM segments WHERE source = s.id)
+        FROM sources AS s JOIN generations AS g ON g.id = s.newest
+        WHERE s.session = ? AND s.kind IN @@texts(?) ORDER BY s.source
+        """
+        rows = self._connection.execute(query, (self._session, [str(kind) for kind in _LINES]))
+        mains = [(not row[6], row[1] != self._key, row[1]) for row in rows if row[2] == SourceKind.TRANSCRIPT]
+        main = min(mains)[2] if mains else None
+        found = []
+        for number, source, kind, agent_id, generation, path, _ in rows:
+            self.sources[source] = number
+            found.append(
+                ChapterFacts(
+                    source=source,
+                    generation=generation,
+                    is_main=source == main,
+                    is_conversation=kind != SourceKind.JOURNAL,
+                    agent_id=unpack_text(agent_id),
+                    path=unpack_text(path),
+                )
+            )
+        return sorted(found, key=lambda facts: not facts.is_main)
+
+    def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return bytes of a file, by offset and length."""
+        return self._archive.read_spans(self._connection, self._scope, source, generation, spans)
+
+    def count_outline(self, kind: str) -> int:
+        """Return how many parts there are of turns or agents."""
+        query = "SELECT count(*) FROM outlines WHERE session = ? AND kind = ?"
+        [(count,)] = self._connection.execute(query, (self._session, kind))
+        return int(count)
+
+    def load_outline(self, kind: str, numbers: range) -> list[bytes]:
+        """Return parts of turns or agents, packed."""
+        query = """
+        SELECT CAST(data AS @@bytes) FROM outlines WHERE session = ? AND kind = ? AND number >= ? AND number < ?
+        ORDER BY number
+        """
+        values = self._session, kind, min(numbers.start, MOST), min(numbers.stop, MOST)
+        return [data for (data,) in self._connection.execute(query, values)]
+
+    def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
+        """Return hook events, without their payloads."""
+        if self._hooks is None:
+            return []
+        own = replace(which, session_id=self._hooks, events_only=True, payloads=False)
+        return list_deliveries(self._connection, self._scope, own)
+
+    def find_last_hook(self, names: Collection[str]) -> int | None:
+        """Return when the last of some events came."""
+        if self._hooks is None:
+            return None
+        query = f"""
+        SELECT max(received_ns) FROM hook_deliveries
+        WHERE owner = :owner AND {same_text("session_id", ":session")} AND event_name IN @@blobs(:names)
+        """
+        values = {"owner": self._scope.owner, "session": pack_text(self._hooks)}
+        [(last,)] = self._connection.execute(query, {**values, "names": list(map(pack_text, names))})
+        return None if last is None else int(last)

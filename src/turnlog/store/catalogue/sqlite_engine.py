@@ -1,0 +1,216 @@
+"""A store in a file: writing it anew, copies of it, and putting one in its place.
+
+Deleting rows leaves their content in the file and in its write-ahead log. So pages are overwritten as rows go
+(`secure_delete`), and the file is then written anew: what was deleted earlier, while frames were merged, is
+still in it.
+
+SQLite's own backup copies one state of the database, whatever is written meanwhile. The copy is one file
+without a log. It lies under another name until it is whole and found sound, so there is never half of one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+from msgspec.structs import replace
+
+from turnlog.errors import StoreError
+from turnlog.store.catalogue.backups import Memory, carry_over, list_backups, read_memory, record_backup
+from turnlog.store.catalogue.database import OnProgress
+from turnlog.store.catalogue.feed import CatalogueLease, find_holder
+from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.schema import STEPS
+from turnlog.store.catalogue.sqlite import (
+    Options,
+    SqliteConnection,
+    SqliteDatabase,
+    check_pages,
+    copy_database,
+    flush_log,
+    open_to_read,
+    set_aside,
+    translating,
+    write_copy,
+)
+from turnlog.store.catalogue.store import CatalogueStore
+from turnlog.store.identity import Scope
+from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
+from turnlog.store.search.sqlite import SqliteTextIndex
+
+_SMALL_FILE = 64 << 20
+_PATIENT = Options(busy_seconds=2.0)
+_INDEX = ("FTS5 table main.cells", 'table "cells"')
+"""How SQLite names the index of words, which follows from the bytes."""
+_LIGHT = Options(cache_kib=256)
+
+
+def create_text_tables(connection: SqliteConnection) -> None:
+    """Make the tables of search."""
+    SqliteTextIndex().create(connection)
+
+
+SQLITE_STEPS = Steps(STEPS.subject, (*STEPS.migrations, create_text_tables))  # type: ignore[arg-type]
+
+
+class SqliteEngine:
+    """A store in a file."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, options: Options | None = None) -> None:
+        self.path = path
+        self.database = SqliteDatabase(path, SQLITE_STEPS, options, read_only=read_only)
+        self.index = SqliteTextIndex()
+
+    def listen(self) -> None:
+        """Return nothing: other processes that write to the file tell nobody."""
+        return
+
+    def flush(self) -> None:
+        """Make what was committed outlast a loss of power."""
+        flush_log(self.path)
+
+    def settle(self, *, is_new: bool) -> None:
+        """Write a file anew of which much is free, or whose pages are not full, as those of what is new.
+
+        Only a small file is worth it: there that is a thirtieth. If anybody is in the way, it stays as it is.
+        """
+        with self.database.alone() as connection:
+            pages, size = connection.pragma("page_count"), connection.pragma("page_size")
+            if pages * size <= _SMALL_FILE and (is_new or connection.pragma("freelist_count") > pages // 16):
+                _rewrite_file(connection)
+
+    def purge(self) -> bool:
+        """Write the file anew, so that it has nothing but rows that are there."""
+        with self.database.alone() as connection:
+            return _rewrite_file(connection)
+
+    def forget(self, work: Callable[[], Forgotten]) -> Forgotten:
+        """Do what deletes, and leave nothing of it in the file."""
+        with self.database.alone() as connection:
+            connection.execute("PRAGMA secure_delete=ON")
+        try:
+            forgotten = work()
+        finally:
+            with self.database.alone() as connection:
+                connection.execute("PRAGMA secure_delete=OFF")
+        return replace(forgotten, scrubbed=self.purge()) if forgotten.sessions else forgotten
+
+    def list_flaws(self) -> list[Flaw]:
+        """Return what SQLite finds wrong with the file."""
+        with self.database.reading() as connection:
+            found = check_pages(connection.driver)
+        return [Flaw(None, message, any(name in message for name in _INDEX)) for message in found]
+
+    def check_quickly(self) -> list[str]:
+        """Return what is wrong with the file, at a glance."""
+        self.database.check_current()
+        with closing(open_to_read(self.path, Options())) as connection, translating(self.path):
+            return check_pages(connection, quick=True)
+
+    def measure(self) -> int:
+        """Return how many bytes the file takes, with what was not yet moved into it."""
+        paths = [Path(f"{self.path}{end}") for end in ("", "-wal")]
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def back_up(self, target: Path, *, force: bool, on_progress: OnProgress | None) -> Backup:
+        """Write a copy of one state of the store to a file, check it, and remember it."""
+        with closing(open_to_read(self.path, Options())) as source:
+            backup = write_copy(source, target, force=force, on_progress=on_progress)
+        self.database.write(lambda connection: record_backup(connection, backup))
+        return backup
+
+    def list_backups(self) -> list[Backup]:
+        """Return the copies that were made, by time."""
+        return self.database.read(list_backups)
+
+    def check_backup(self, source: Path) -> None:
+        """Raise `StoreError` for a file that is no store, a damaged one, or one of a newer version."""
+        with closing(open_to_read(source, _PATIENT, traceless=True)) as driver, translating(source):
+            connection = SqliteConnection(source, driver)
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+            if not {"migrations", "sources"} <= tables:
+                raise StoreError(f"{source} is not a turnlog store")
+            SQLITE_STEPS.check_known(connection, str(source))
+            found = check_pages(driver)
+        if found:
+            raise StoreError(f"{source} is damaged: {found[0]}")
+
+    def restore(self, source: Path) -> Restored:
+        """Put a copy of a backup in the place of the store, which is kept beside it; raises `StoreError`.
+
+        Nothing is changed while another process has the store open.
+        """
+        self.check_backup(source)
+        place = self.path
+        if place.exists() and place.samefile(source):
+            raise StoreError(f"{source} is the store itself")
+        new = place.with_name(f".{place.name}.{os.getpid()}.new")
+        try:
+            with closing(open_to_read(source, _PATIENT, traceless=True)) as connection, translating(place):
+                place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                copy_database(connection, new)
+            forgotten = _carry_over(new, self._read_memory())
+            kept = set_aside(place) if place.exists() else None
+            with translating(place):
+                os.replace(new, place)
+        finally:
+            for ending in ("", "-wal", "-shm"):
+                new.with_name(new.name + ending).unlink(missing_ok=True)
+        if kept is not None:
+            backup = Backup(os.fspath(kept), time.time_ns(), None)
+            with closing(SqliteEngine(place).database) as database:
+                database.write(lambda connection: record_backup(connection, backup))
+        return Restored(None if kept is None else os.fspath(kept), forgotten)
+
+    def open_lease(self, name: str, seconds: float) -> CatalogueLease:
+        """Return the right to write, which is yet to be taken."""
+        database = SqliteDatabase(self.path, SQLITE_STEPS, _LIGHT)
+        database.make()
+        return CatalogueLease(database, name, seconds=seconds)
+
+    def _read_memory(self) -> Memory:
+        """Return what the present store must not forget; nothing if it is too damaged to tell."""
+        try:
+            with closing(SqliteDatabase(self.path, SQLITE_STEPS, _PATIENT, read_only=True)) as database:
+                return database.read(read_memory)
+        except StoreError:
+            return Memory()
+
+
+def find_writer(path: Path, name: str) -> str | None:
+    """Return who may write to a store in a file, without writing to it; None if nobody does."""
+    with closing(SqliteDatabase(path, SQLITE_STEPS, _LIGHT, read_only=True)) as database:
+        return database.read(lambda connection: find_holder(connection, name))
+
+
+def find_in_copy(path: Path, scope: Scope, keys: Iterable[str]) -> set[str]:
+    """Return which of some sessions a copy has; raises `StoreError` if it cannot be read."""
+    with closing(open_to_read(path, _LIGHT, traceless=True)) as driver, translating(path):
+        connection = SqliteConnection(path, driver)
+        query = "SELECT key FROM sessions WHERE owner = ? AND key IN @@texts(?)"
+        return {key for (key,) in connection.execute(query, (scope.owner, list(keys)))}
+
+
+def _carry_over(new: Path, memory: Memory) -> int:
+    engine = SqliteEngine(new)
+    with closing(CatalogueStore(engine)) as store:
+        return carry_over(engine.database, store, memory)
+
+
+def _rewrite_file(connection: apsw.Connection) -> bool:
+    """Write the file anew and empty the log; return False if another process is reading or writing."""
+    before = connection.pragma("temp_store")
+    # The copy would not fit into memory.
+    connection.execute("PRAGMA temp_store=FILE")
+    try:
+        connection.execute("VACUUM")
+        [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.execute(f"PRAGMA temp_store={before}")
+    return not busy

@@ -1,0 +1,509 @@
+"""Search in the embedded store: its index proposes, the matcher decides.
+
+Runs of texts are visited in the order of their newest text, as far as they are needed; all of them are at hand,
+and read again only if something was written. In each run the index says which texts may have the terms. Texts
+come out in order: one is given as soon as no run that is still to come can have a newer one. A common word
+fills a page from a few runs. If it does not, all cells of the rarest part of the query are asked for, and only
+runs that have some of them are visited from then on.
+
+The words of a term must all be in one cell. A word that may go on at its end, or may be the end of a longer
+one, stands for all words of the vocabulary that it can be a part of; if they are too many, it is left out,
+and if nothing is left, the term may be anywhere. Cells whose words are not listed yet are asked only for what
+needs no list.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from turnlog.errors import SearchCancelledError
+from turnlog.store.batch import TextFact
+from turnlog.store.identity import Scope
+from turnlog.store.search.asking import Counts, Fragment, build_possible, build_wanted, list_asked
+from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage, TextKey, decode_cursor
+from turnlog.store.search.index import ReadBytes
+from turnlog.store.search.language import And, Node, Or, Query, Term
+from turnlog.store.search.matcher import Matcher
+from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
+from turnlog.store.search.ranking import RANKED, rank
+from turnlog.store.search.reading import TextReader
+from turnlog.store.search.sqlite_index import (
+    DROP_TABLES,
+    TABLES,
+    RunTexts,
+    Text,
+    Vocabulary,
+    WordSums,
+    check_texts,
+    delete_some_texts,
+    delete_texts,
+    find_next_cell,
+    purge_index,
+    settle,
+    write_texts,
+)
+from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.text_rows import HOOKS, TextRows
+from turnlog.store.search.texts import KINDS
+
+
+class SqliteTextIndex:
+    """The index in SQLite's FTS5."""
+
+    def create(self, connection: Any) -> None:
+        """Make the tables."""
+        connection.execute(TABLES)
+
+    def clear(self, connection: Any) -> None:
+        """Empty them."""
+        connection.execute(DROP_TABLES)
+        connection.execute(TABLES)
+
+    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
+        """Add texts behind those that a generation has."""
+        write_texts(connection.driver, generation, texts)
+
+    def delete(self, connection: Any, generations: Iterable[int]) -> None:
+        """Delete all texts of some generations."""
+        delete_texts(connection.driver, generations)
+
+    def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
+        """Delete the texts of some lines of a generation."""
+        delete_some_texts(connection.driver, generation, numbers)
+
+    def settle(self, connection: Any) -> bool:
+        """Put the index in order after much was written; return whether much of it is new."""
+        return settle(connection.driver)
+
+    def purge(self, connection: Any) -> None:
+        """Leave nothing of what was deleted."""
+        purge_index(connection.driver)
+
+    def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
+        """Return how the texts of a generation differ from what they should be."""
+        sums = connection.cache.setdefault("word_sums", WordSums(connection.driver))
+        return check_texts(connection.driver, sums, generation, texts)
+
+    def search(
+        self,
+        connection: Any,
+        rows: TextRows,
+        read: ReadBytes,
+        scope: Scope,
+        query: Query,
+        *,
+        order: SearchOrder,
+        limit: int,
+        cursor: str | None,
+        cancelled: Cancelled | None,
+    ) -> SearchPage:
+        """Return a page of hits."""
+        searcher = connection.cache.setdefault("searcher", Searcher(connection.driver))
+        after = decode_cursor(cursor, order)
+        with _watching(connection.driver, cancelled):
+            return searcher.search(rows, read, scope, query, order, limit, after, cancelled)
+
+
+_STEPS = 20_000
+"""After how many steps of SQLite it is asked whether anybody still waits."""
+
+
+class Searcher:
+    """Searches through one connection; what it learns of the index it keeps."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._directory = Directory(connection)
+        self._vocabulary = Vocabulary(connection)
+
+    def search(
+        self,
+        rows: TextRows,
+        read: ReadBytes,
+        scope: Scope,
+        query: Query,
+        order: SearchOrder,
+        limit: int,
+        after: Cursor | None,
+        cancelled: Cancelled | None,
+    ) -> SearchPage:
+        """Return a page of hits."""
+        matcher = Matcher(query)
+        runs = self._directory.load(scope)
+        self._vocabulary.load()
+        leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
+        around = Surroundings(rows, matcher)
+        walk = Walk(self._connection, query.root, leaves, around.list_states())
+        reader = TextReader(read, scope)
+
+        def keep(run: Run) -> bool:
+            stop_if(cancelled)
+            return around.may_have_hits(run.generation, run.oldest, run.newest)
+
+        if order is SearchOrder.NEWEST:
+            found = walk.propose(runs, keep, None if after is None else after.key)
+            return collect_page(_build(found, around), matcher, reader, limit=limit, cancelled=cancelled)
+        # Later pages rank the same texts: those that are no newer than the newest of the first page.
+        before = None if after is None else (*after.key[:2], after.key[2] + 1)
+        proposals = walk.propose(runs, keep, before)
+        # What hooks told others must not take the place of anything.
+        newest = list(islice((each for each in proposals if rows.is_seen(each)), RANKED))
+        if not newest:
+            return SearchPage(hits=())
+        base = after or Cursor(newest[0].key, 0)
+        ranked = rank(newest, walk.texts)[base.count :]
+        candidates = _build(ranked, around)
+        return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
+
+
+def _build(proposals: Iterable[Proposal], around: Surroundings) -> Iterator[Candidate]:
+    for proposal in proposals:
+        candidate = around.build(proposal)
+        if candidate is not None:
+            yield candidate
+
+
+@contextmanager
+def _watching(connection: apsw.Connection, cancelled: Cancelled | None) -> Iterator[None]:
+    """Let SQLite itself stop when nobody waits any more."""
+    if cancelled is None:
+        yield
+        return
+    stop_if(cancelled)
+    connection.set_progress_handler(cancelled, _STEPS)
+    try:
+        yield
+    except apsw.InterruptError:
+        raise SearchCancelledError from None
+    finally:
+        connection.set_progress_handler(None)
+
+
+_QUERY = f"""
+SELECT r.id, r.generation, r.first_cell, r.last_cell, r.newest, r.oldest FROM text_runs AS r
+LEFT JOIN generations AS g ON g.id = r.generation LEFT JOIN sources AS s ON s.id = g.source
+WHERE s.owner = ?1 OR r.generation = {HOOKS} ORDER BY r.newest DESC, r.id DESC
+"""
+_KEPT = 4
+"""How many scopes' runs are kept."""
+
+
+class Run(Struct, frozen=True, gc=False):
+    """Where a run is."""
+
+    id: int
+    generation: int
+    first_cell: int
+    last_cell: int
+    newest: int
+    oldest: int
+
+
+class Directory:
+    """The runs that may be seen within a scope, of the last few that were asked for."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._runs: dict[Scope, list[Run]] = {}
+        self._version: object = None
+
+    def load(self, scope: Scope) -> list[Run]:
+        """Return all runs, newest first."""
+        version = self._connection.pragma("data_version")
+        if version != self._version or len(self._runs) >= _KEPT:
+            self._runs, self._version = {}, version
+        if scope not in self._runs:
+            self._runs[scope] = [Run(*row) for row in self._connection.execute(_QUERY, (scope.owner,))]
+        return self._runs[scope]
+
+
+_MOST_WORDS = 250
+"""How many words a fragment may stand for."""
+_WIDE = 12
+"""From how many words on an expression is better asked once than for run after run."""
+
+
+class Leaf:
+    """One term, as the index sees it."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        words: Sequence[str],
+        beginnings: Sequence[str],
+        parts: list[list[str]],
+        listed: int | None,
+        first_waiting: int | None,
+    ) -> None:
+        """Begin with nothing asked.
+
+        All of `words`, words with each of `beginnings`, and one of each of `parts` must be in a cell; `parts`
+        are known for cells up to `listed`. Cells from `first_waiting` on are in an index of their own.
+        """
+        self._connection = connection
+        self._plain = list(map(_quote, words))
+        self._terms = [*self._plain, *(f"{_quote(word)} *" for word in beginnings)]
+        self._has_beginnings = bool(beginnings)
+        self._parts = sorted(parts, key=len)
+        self._listed = listed
+        self._first_waiting = first_waiting
+        self._known: list[int] | None = None
+        self._gave_up = False
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether the index is of no help."""
+        return not self._terms and not self._parts
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it stands for so many words that it is better asked once than for run after run."""
+        return self._has_beginnings or sum(map(len, self._parts)) > _WIDE
+
+    def enumerate(self, most: int) -> list[int] | None:
+        """Return all cells where it may be, in order; None if they are more than `most`."""
+        if self._known is None and not self.is_anywhere:
+            self._known = self._enumerate(most)
+            self._gave_up = self._known is None and self.is_wide
+        return self._known
+
+    def _enumerate(self, most: int) -> list[int] | None:
+        unlisted: Sequence[int] = ()
+        if self._listed is not None:
+            last = find_next_cell(self._connection) - 1
+            if not self._terms and last - self._listed > most:
+                return None
+            unlisted = self._find_unlisted(self._listed + 1, last)
+        found = set(unlisted)
+        # An expression of many words costs their number for each cell that is found: one by one they don't.
+        for expression in self._list_expressions():
+            found.update(self._ask("ORDER BY rowid LIMIT ?", (expression, most + 1 - len(unlisted))))
+            if len(found) > most:
+                return None
+        if self._listed is not None:
+            found = {cell for cell in found if cell <= self._listed} | set(unlisted)
+        return sorted(found)
+
+    def _list_expressions(self) -> Iterator[str]:
+        if not self.is_wide or not self._parts:
+            yield self._build_expression()
+            return
+        *others, widest = self._parts
+        rest = [*self._terms, *map(_join, others)]
+        for word in widest:
+            yield " AND ".join([_quote(word), *rest])
+
+    def find(self, first: int, last: int) -> Sequence[int]:
+        """Return the cells from `first` to `last` where it may be."""
+        if self._known is not None:
+            return self._known[bisect_left(self._known, first) : bisect_right(self._known, last)]
+        if self._gave_up:  # it is so common that looking at the texts is faster
+            return self._find_by(" AND ".join(self._plain), first, last)
+        if self._listed is None or last <= self._listed:
+            return self._find_by(self._build_expression(), first, last)
+        if first > self._listed:
+            return self._find_unlisted(first, last)
+        return [
+            *self._find_by(self._build_expression(), first, self._listed),
+            *self._find_unlisted(self._listed + 1, last),
+        ]
+
+    def _find_unlisted(self, first: int, last: int) -> Sequence[int]:
+        """Return cells by what needs no list of words."""
+        return self._find_by(" AND ".join(self._terms), first, last)
+
+    def _build_expression(self) -> str:
+        return " AND ".join([*self._terms, *map(_join, self._parts)])
+
+    def _find_by(self, expression: str, first: int, last: int) -> Sequence[int]:
+        if not expression:
+            return range(first, last + 1)
+        return self._ask("AND rowid BETWEEN ? AND ? ORDER BY rowid", (expression, first, last), last)
+
+    def _ask(self, condition: str, values: tuple[str | int, ...], last: int | None = None) -> list[int]:
+        """Return cells, in order; none that wait are behind `last`."""
+        is_waiting = self._first_waiting is not None and (last is None or last >= self._first_waiting)
+        return [
+            cell
+            for table in (("cells", "waiting_cells") if is_waiting else ("cells",))
+            for (cell,) in self._connection.execute(
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ? {condition}", values
+            )
+        ]
+
+
+def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
+    """Return what the index is to be asked for a term."""
+    wanted = build_wanted(term)
+    parts = [found for each in wanted.fragments if (found := _list_words(vocabulary, each)) is not None]
+    listed = vocabulary.listed if wanted.fragments else None
+    return Leaf(connection, wanted.words, wanted.beginnings, parts, listed, vocabulary.first_waiting)
+
+
+def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:
+    before, behind = "" if fragment.open_left else "\n", "" if fragment.open_right else "\n"
+    return vocabulary.list_words(before + fragment.text + behind, _MOST_WORDS)
+
+
+def _join(words: Sequence[str]) -> str:
+    if not words:
+        return '""'  # nothing has it
+    return f"({' OR '.join(map(_quote, words))})"
+
+
+_QUOTES = re.compile('"')
+
+
+def _quote(word: str) -> str:
+    return f'"{_QUOTES.sub(chr(34) * 2, word)}"'
+
+
+_STAGES = ((1_000, 20_000), (15_000, 1_000_000))
+"""After how many texts all cells of a query are listed, if they are no more than so many.
+
+What has more is common, and found run after run.
+"""
+_WORTH = 500
+"""How many cells are listed in the time that it takes to ask for those of one run."""
+_MOST = 1_000_000
+_WIDE_STAGES = ((0, 20_000), (1_000, 200_000))
+"""The same for what is not asked run after run."""
+_EVERY_STATE = 2 * len(KINDS)
+
+
+class Proposal(Struct, frozen=True, gc=False):
+    """A text that may match."""
+
+    key: TextKey
+    run: Run
+    text: Text
+    counts: Counts
+    """In how many of its cells each term may be."""
+
+    @property
+    def generation(self) -> int:
+        """Of its file."""
+        return self.run.generation
+
+    @property
+    def cells(self) -> int:
+        """How many it has."""
+        return self.text.cells
+
+
+Keep = Callable[[Run], bool]
+"""Tells whether a run may have hits at all."""
+
+
+class Walk:
+    """One query's way through the runs."""
+
+    def __init__(
+        self, connection: apsw.Connection, root: Node, leaves: dict[Term, Leaf], states: Collection[int]
+    ) -> None:
+        """Begin with nothing visited; only texts of some `states` (kind, and whether an error) may match."""
+        self._connection = connection
+        self._root = root
+        self._leaves = leaves
+        self._states = frozenset(states)
+        self._is_possible = build_possible(root, list(leaves))
+        self._needs_any = not self._is_possible((0,) * len(leaves))
+        """Whether a text without any of the terms cannot match."""
+        self._cells: list[int] | None = None
+        self._required: list[list[int]] = []
+        """Lists of cells: a text has some of each."""
+        self.texts = 0
+        """How many texts were in the runs that were visited."""
+
+    def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
+        """Yield texts that may match and come behind `before`, in order."""
+        heap: list[tuple[int, int, int, Proposal]] = []
+        stages = list(_WIDE_STAGES if any(leaf.is_wide for leaf in self._leaves.values()) else _STAGES)
+        for run in runs:
+            if before is not None and run.oldest > before[0]:
+                continue
+            while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
+                yield heappop(heap)[3]
+            if stages and self.texts >= stages[0][0] and self._cells is None:
+                self._list_cells(stages.pop(0)[1])
+            if not self._may_have(run) or not keep(run):
+                continue
+            for proposal in self._visit(run, before):
+                time, number, position = proposal.key
+                heappush(heap, (-time, -number, -position, proposal))
+        while heap:
+            yield heappop(heap)[3]
+
+    def _may_have(self, run: Run) -> bool:
+        if self._cells is None:
+            return True
+        for cells in self._required:
+            at = bisect_left(cells, run.first_cell)
+            if at == len(cells) or cells[at] > run.last_cell:
+                return False
+        return True
+
+    def _list_cells(self, most: int) -> None:
+        """Ask for all cells of the query, if they are not too many."""
+        found = self._enumerate(self._root, most)
+        if found is None:
+            return
+        self._cells = found
+        self._required = [found]
+        parts = self._root.parts if isinstance(self._root, And) else ()
+        for term, leaf in self._leaves.items():
+            # To list what is common takes less time than to ask for it in that many runs.
+            cells = leaf.enumerate(min(_MOST, _WORTH * len(found)))
+            if cells is not None and term in parts:
+                self._required.append(cells)
+
+    def _enumerate(self, node: Node, most: int) -> list[int] | None:
+        if isinstance(node, Term):
+            return self._leaves[node].enumerate(most)
+        if isinstance(node, And):
+            best: list[int] | None = None
+            for part in node.parts:
+                found = self._enumerate(part, most)
+                if found is not None and (best is None or len(found) < len(best)):
+                    best = found
+            return best
+        if isinstance(node, Or):
+            parts = [self._enumerate(part, most) for part in node.parts]
+            if all(part is not None for part in parts):
+                return sorted({cell for part in parts for cell in part or ()})
+        return None
+
+    def _visit(self, run: Run, before: TextKey | None) -> Iterator[Proposal]:
+        [(data,)] = self._connection.execute("SELECT texts FROM text_runs WHERE id = ?", (run.id,))
+        texts = RunTexts(data)
+        self.texts += len(texts)
+        wanted = set(range(len(texts)))
+        if len(self._states) < _EVERY_STATE:
+            wanted = {at for at, state in enumerate(texts.states) if state in self._states}
+        if before is not None:
+            wanted = {at for at in wanted if (texts.time(at), run.id, at) < before}
+        if not wanted:
+            return
+        columns = [self._count(run, texts, leaf) for leaf in self._leaves.values()]
+        for position in sorted(set().union(*columns) & wanted if self._needs_any else wanted):
+            counts = tuple(column.get(position, 0) for column in columns)
+            if self._is_possible(counts):
+                yield Proposal((texts.time(position), run.id, position), run, texts.get(position), counts)
+
+    def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
+        """Return in how many cells of each text a term may be."""
+        found: dict[int, int] = {}
+        for cell in leaf.find(run.first_cell, run.last_cell):
+            at = bisect_right(texts.firsts, cell) - 1
+            if at >= 0 and cell < texts.firsts[at] + texts.sizes[at]:
+                found[at] = found.get(at, 0) + 1
+        return found
