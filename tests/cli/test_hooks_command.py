@@ -15,7 +15,7 @@ import pytest
 from command_line import TURNLOG, environment, invoke, run
 from turnlog.ingest.hook_install import LEFT_OUT, SINCE
 from turnlog.store.identity import LOCAL
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.table import EVENTS
 
 SETTINGS = '{\n    "model": "opus",\n    "permissions": {"allow": ["Bash(ls:*)"]}\n}\n'
@@ -221,7 +221,7 @@ def test_sync_takes_up_what_hooks_left(env: dict[str, str], tmp_path: Path) -> N
     done = invoke("sync", env=env)
     assert done.exit_code == 0, done.output
     assert "1 hook event archived" in done.output
-    store = SqliteStore.open(Path(env["TURNLOG_HOME"], "turnlog.db"), read_only=True)
+    store = open_store(Path(env["TURNLOG_HOME"], "turnlog.db"), read_only=True)
     assert [delivery.session_id for delivery in store.list_deliveries(LOCAL)] == ["s1"]
     store.close()
     assert os.listdir(spool) == []
@@ -246,6 +246,6 @@ def test_a_watching_sync_takes_up_what_hooks_leave_meanwhile(env: dict[str, str]
     finally:
         process.terminate()
         process.communicate()
-    store = SqliteStore.open(Path(env["TURNLOG_HOME"], "turnlog.db"), read_only=True)
+    store = open_store(Path(env["TURNLOG_HOME"], "turnlog.db"), read_only=True)
     assert [delivery.session_id for delivery in store.list_deliveries(LOCAL)] == ["s1"]
     store.close()

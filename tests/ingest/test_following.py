@@ -26,8 +26,8 @@ from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import KnownSession, read_all
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_lease, open_store
-from turnlog.store.sqlite import SqliteStore
 from turnlog.transcripts.files.locate import list_roots
 
 PATIENCE = 30.0
@@ -314,9 +314,9 @@ def test_a_session_that_is_forgotten_while_it_is_followed_does_not_come_back(mak
 T = TypeVar("T")
 
 
-def ask(place: Path, work: Callable[[SqliteStore], T]) -> T:
+def ask(place: Path, work: Callable[[CaredStore], T]) -> T:
     """Do something with a store as another process would."""
-    store = SqliteStore.open(place)
+    store = open_store(place)
     try:
         return work(store)
     finally:

@@ -11,10 +11,12 @@ from turnlog.ingest.kinds import match_known
 from turnlog.ingest.push.gathering import describe, gather
 from turnlog.ingest.uploads.protocol import SessionUpload
 from turnlog.ingest.uploads.taking import Outcome, UploadTaker
+from turnlog.store.catalogue.sqlite import Options
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import read_all
-from turnlog.store.sqlite import SqliteStore
-from turnlog.store.sqlite.connection import Options
+from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts.files.locate import locate_path
 
@@ -32,7 +34,7 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
     folder.mkdir(parents=True)
     pushed = PushedStore(tmp_path / "turnlog.db")
     pushed.store.close()
-    pushed.store = SqliteStore.open(tmp_path / "turnlog.db", options=Options(max_pages=200))
+    pushed.store = CatalogueStore(SqliteEngine(tmp_path / "turnlog.db", options=Options(max_pages=200)))
     pushed.taker = UploadTaker(pushed.store)
     chance = random.Random(2)
     acknowledged: dict[str, bytes] = {}
@@ -50,7 +52,7 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
     assert read_pushed(pushed) == acknowledged
     check_sound(pushed.store)
     pushed.store.close()
-    pushed.store = SqliteStore.open(tmp_path / "turnlog.db")
+    pushed.store = open_store(tmp_path / "turnlog.db")
     pushed.taker = UploadTaker(pushed.store)
     assert pushed.take(build(pushed, path)).outcome is Outcome.TAKEN
     assert read_pushed(pushed) == {**acknowledged, path.stem: path.read_bytes()}

@@ -16,16 +16,19 @@ import pytest
 from turnlog.errors import StoreError
 from turnlog.ingest.spool import LARGEST, Spool, SpoolCounts, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.spool_import import Imported, SpoolImporter, import_spool
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 NOW = 1_790_000_000_123_456_789
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(tmp_path / "turnlog.db")
+def store(tmp_path: Path) -> Iterator[CaredStore]:
+    store = open_store(tmp_path / "turnlog.db")
     yield store
     store.close()
 
@@ -47,7 +50,7 @@ def put(spool: Spool, name: str | bytes, content: bytes = b"") -> Path:
     return path
 
 
-def list_ids(store: SqliteStore) -> list[str]:
+def list_ids(store: CaredStore) -> list[str]:
     return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL)]
 
 
@@ -55,7 +58,7 @@ def list_aside(spool: Spool) -> list[str]:
     return sorted(os.listdir(spool.folder / "aside"))
 
 
-def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: SqliteStore) -> None:
+def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: CaredStore) -> None:
     put(spool, f"{NOW}-a1.json", make_payload("PreToolUse", tool_name="Bash"))
     put(spool, f"{NOW + 5}-a2.json")
     assert spool.count() == SpoolCounts(2, 0)
@@ -68,12 +71,12 @@ def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: SqliteS
     assert import_spool(spool, store) == Imported()
 
 
-def test_there_may_be_no_spool_at_all(spool: Spool, store: SqliteStore) -> None:
+def test_there_may_be_no_spool_at_all(spool: Spool, store: CaredStore) -> None:
     assert import_spool(spool, store) == Imported()
     assert spool.count() == SpoolCounts(0, 0)
 
 
-def test_a_batch_holds_many_and_is_private(spool: Spool, store: SqliteStore) -> None:
+def test_a_batch_holds_many_and_is_private(spool: Spool, store: CaredStore) -> None:
     frames = [build_delivery(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
     name = spool.write(frames)
     assert spool.folder.stat().st_mode & 0o777 == 0o700
@@ -83,7 +86,7 @@ def test_a_batch_holds_many_and_is_private(spool: Spool, store: SqliteStore) -> 
     assert [delivery.payload for delivery in store.list_deliveries(LOCAL)] == [f.payload for f in frames]
 
 
-def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: SqliteStore) -> None:
+def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: CaredStore) -> None:
     put(spool, f"{NOW}-a1.json")
     spool.write([build_delivery(f"{NOW}-a1", NOW, make_payload())])
     assert import_spool(spool, store).added == 1
@@ -104,7 +107,7 @@ def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: Sqlite
         b"\xff",
     ],
 )
-def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: SqliteStore, content: bytes) -> None:
+def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: CaredStore, content: bytes) -> None:
     put(spool, f"{NOW}-bad.json", content)
     put(spool, f"{NOW}-good.json")
     assert import_spool(spool, store) == Imported(added=1, aside=1)
@@ -112,12 +115,12 @@ def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: SqliteStore, con
     assert spool.count() == SpoolCounts(0, 1)
 
 
-def test_an_empty_file_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
+def test_an_empty_file_is_kept_aside(spool: Spool, store: CaredStore) -> None:
     put(spool, f"{NOW}-empty.json").write_bytes(b"")
     assert import_spool(spool, store) == Imported(aside=1)
 
 
-def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: SqliteStore) -> None:
+def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: CaredStore) -> None:
     frames = [
         build_delivery("1-a", NOW, make_payload()),
         build_delivery("1-b", NOW, b"bad"),
@@ -129,7 +132,7 @@ def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, stor
     assert (spool.folder / "aside" / "1-b.json").read_bytes() == b"bad"
 
 
-def test_a_damaged_batch_is_kept_aside(spool: Spool, store: SqliteStore) -> None:
+def test_a_damaged_batch_is_kept_aside(spool: Spool, store: CaredStore) -> None:
     name = spool.write([build_delivery("1-a", NOW, make_payload())])
     path = spool.folder / name
     path.write_bytes(path.read_bytes()[:-3])
@@ -155,13 +158,13 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: SqliteStore, name: bytes) -> None:
+def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: CaredStore, name: bytes) -> None:
     put(spool, name)
     assert import_spool(spool, store) == Imported(aside=1)
     assert list_aside(spool) == [os.fsdecode(name)]
 
 
-def test_links_and_pipes_are_not_followed(spool: Spool, store: SqliteStore, tmp_path: Path) -> None:
+def test_links_and_pipes_are_not_followed(spool: Spool, store: CaredStore, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(make_payload())
     spool.folder.mkdir()
@@ -173,13 +176,13 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: SqliteStore, tmp_
     assert secret.exists()
 
 
-def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: SqliteStore) -> None:
+def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: CaredStore) -> None:
     path = put(spool, f"{NOW}-large.json")
     os.truncate(path, LARGEST + 1)
     assert import_spool(spool, store) == Imported(aside=1)
 
 
-def test_what_is_aside_already_is_not_written_over(spool: Spool, store: SqliteStore) -> None:
+def test_what_is_aside_already_is_not_written_over(spool: Spool, store: CaredStore) -> None:
     for content in (b"one", b"two"):
         put(spool, f"{NOW}-bad.json", content)
         import_spool(spool, store)
@@ -187,7 +190,7 @@ def test_what_is_aside_already_is_not_written_over(spool: Spool, store: SqliteSt
     assert kept == {b"one", b"two"}
 
 
-def test_what_is_being_written_is_left_alone_until_it_is_abandoned(spool: Spool, store: SqliteStore) -> None:
+def test_what_is_being_written_is_left_alone_until_it_is_abandoned(spool: Spool, store: CaredStore) -> None:
     path = put(spool, f".{NOW}-a.tmp", b'{"half')
     assert import_spool(spool, store) == Imported()
     assert path.exists()
@@ -197,16 +200,16 @@ def test_what_is_being_written_is_left_alone_until_it_is_abandoned(spool: Spool,
     assert spool.count() == SpoolCounts(0, 1)
 
 
-class FailingStore(SqliteStore):
+class FailingStore(CatalogueStore):
     """A store that cannot be written to."""
 
     def add_deliveries(self, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
         raise StoreError("the disk is full")
 
 
-def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store: SqliteStore) -> None:
+def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store: CaredStore) -> None:
     put(spool, f"{NOW}-a.json")
-    failing = FailingStore.open(tmp_path / "other.db")
+    failing = FailingStore(SqliteEngine(tmp_path / "other.db"))
     with pytest.raises(StoreError, match="full"):
         import_spool(spool, failing)
     failing.close()
@@ -214,7 +217,7 @@ def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store
     assert import_spool(spool, store).added == 1
 
 
-def test_who_is_told_is_told_before_the_file_goes(spool: Spool, store: SqliteStore) -> None:
+def test_who_is_told_is_told_before_the_file_goes(spool: Spool, store: CaredStore) -> None:
     path = put(spool, f"{NOW}-a.json")
     told: list[tuple[str, bool, list[str]]] = []
 
@@ -237,7 +240,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(spool: Spool, monkeypatc
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: SqliteStore) -> None:
+def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: CaredStore) -> None:
     put(spool, f"{NOW}-a.json")
     spool.folder.chmod(0o500)
     try:
@@ -250,7 +253,7 @@ def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: SqliteSto
 
 
 def test_files_that_cannot_be_removed_are_imported_once(
-    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Spool, name: str) -> None:
         raise PermissionError(errno.EROFS, "Read-only file system")
@@ -270,11 +273,11 @@ def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path
     taken: list[Imported] = []
 
     def take() -> None:
-        own = SqliteStore.open(tmp_path / "turnlog.db")
+        own = open_store(tmp_path / "turnlog.db")
         taken.append(import_spool(spool, own, on_imported=lambda new: told.extend(d.delivery_id for d in new)))
         own.close()
 
-    SqliteStore.open(tmp_path / "turnlog.db").close()
+    open_store(tmp_path / "turnlog.db").close()
     threads = [threading.Thread(target=take) for _ in range(takers)]
     for thread in threads:
         thread.start()
@@ -284,14 +287,14 @@ def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path
     assert sum(each.added for each in taken) == count
     assert sum(each.failed + each.aside for each in taken) == 0
     assert set(told) == {f"{NOW + number}-a" for number in range(count)}
-    store = SqliteStore.open(tmp_path / "turnlog.db")
+    store = open_store(tmp_path / "turnlog.db")
     assert sorted(list_ids(store)) == sorted(set(told))
     store.close()
     assert spool.count() == SpoolCounts(0, 0)
 
 
 def test_memory_does_not_grow_with_the_number_of_files(
-    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The names come from a made-up folder: so many files take long to make."""
     total, left = 100_000, [100_000]
@@ -315,7 +318,7 @@ def test_memory_does_not_grow_with_the_number_of_files(
     assert peak < 4 << 20
 
 
-def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: SqliteStore) -> None:
+def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: CaredStore) -> None:
     put(spool, f"{NOW}-a.json")
     taker = SpoolImporter(spool, store)
     taker.start()
@@ -329,17 +332,17 @@ def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: S
 
 
 def test_an_importer_goes_on_after_a_failure(
-    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     fails = [True]
-    add = SqliteStore.add_deliveries
+    add = CatalogueStore.add_deliveries
 
-    def add_or_fail(self: SqliteStore, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
+    def add_or_fail(self: CatalogueStore, scope: Scope, deliveries: Sequence[HookDelivery]) -> int:
         if fails:
             raise StoreError("busy")
         return add(self, scope, deliveries)
 
-    monkeypatch.setattr(SqliteStore, "add_deliveries", add_or_fail)
+    monkeypatch.setattr(CatalogueStore, "add_deliveries", add_or_fail)
     put(spool, f"{NOW}-a.json")
     taker = SpoolImporter(spool, store)
     taker.start()

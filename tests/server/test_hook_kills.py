@@ -20,7 +20,7 @@ from command_line import TURNLOG, environment
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.store.identity import LOCAL
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.opening import open_store
 
 SERVE = (*TURNLOG, "serve", "--no-browser", "--no-sync", "--json", "--port", "0")
 NOW = 1_790_000_000_000_000_001
@@ -104,7 +104,7 @@ def kill_often(start: Start, home: Path, kills: int, each: int) -> float:
     seconds = (time.monotonic() - begun) / kills
     expected = {f"{NOW + at}-k" for at in range(number)}
     with start(home):
-        store = SqliteStore.open(home / "turnlog.db", read_only=True)
+        store = open_store(home / "turnlog.db", read_only=True)
         while Spool(home / SPOOL).count().waiting:
             time.sleep(0.01)
         kept = store.list_deliveries(LOCAL)

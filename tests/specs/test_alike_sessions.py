@@ -18,7 +18,7 @@ import pytest
 from command_line import invoke, show_in_terminal
 from server_app import serving
 from turnlog.messages import decode
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line
 from turnlog.transcripts import build_summary
 
@@ -122,7 +122,7 @@ def test_how_many_there_are_is_said_on_a_narrow_terminal_too(env: dict[str, str]
 
 
 def test_the_api_groups_and_opens_on_demand(env: dict[str, str], tmp_path: Path) -> None:
-    store = SqliteStore.open(tmp_path / "home" / "turnlog.db")
+    store = open_store(tmp_path / "home" / "turnlog.db")
     with serving(tmp_path / "server", store=store) as served:
         every = served.get("/api/sessions").json
         assert (len(every["items"]), every["total"], every["rows"]) == (28, 28, 28)

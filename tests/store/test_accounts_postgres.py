@@ -25,25 +25,25 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 
-def make_place() -> ServerPlace:
+def make_place(home: Path) -> ServerPlace:
     """Return a database of the test's own, with the tables of accounts."""
     server = start_server()
     if not _TEMPLATE:
         name = server.create()
-        open_accounts(ServerPlace(server.address(name))).close()
+        open_accounts(ServerPlace(server.address(name), home)).close()
         _TEMPLATE["name"] = name
-    return ServerPlace(server.address(server.create(_TEMPLATE["name"])))
+    return ServerPlace(server.address(server.create(_TEMPLATE["name"])), home)
 
 
 @pytest.fixture
-def place() -> ServerPlace:
-    return make_place()
+def place(tmp_path: Path) -> ServerPlace:
+    return make_place(tmp_path)
 
 
 class TestContract(AccountsContract):
     def open(self, tmp_path: Path, clock: Callable[[], int]) -> Accounts:
         if tmp_path not in _PLACES:
-            _PLACES[tmp_path] = make_place()
+            _PLACES[tmp_path] = make_place(tmp_path)
         return open_accounts(_PLACES[tmp_path], clock=clock)
 
 
@@ -53,9 +53,9 @@ def execute(place: ServerPlace, statement: str) -> list[tuple[object, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
 
 
-def test_nothing_is_made_before_there_is_anything_to_keep() -> None:
+def test_nothing_is_made_before_there_is_anything_to_keep(tmp_path: Path) -> None:
     server = start_server()
-    place = ServerPlace(server.address(server.create()))
+    place = ServerPlace(server.address(server.create()), tmp_path)
     schemas = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'turnlog%'"
     with closing(open_accounts(place, create=False)) as accounts:
         assert not accounts.has_users()
@@ -104,12 +104,14 @@ def test_what_a_newer_program_changed_meanwhile_is_not_written_to(place: ServerP
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
     address = f"postgresql://ada:hunter2@/nothing?host={tmp_path}&connect_timeout=1"
     with pytest.raises(StoreError) as caught:
-        open_accounts(ServerPlace(address))
+        open_accounts(ServerPlace(address, tmp_path))
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_driver_that_is_missing_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_is_missing_is_told_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "turnlog.store.portable.postgres_database", raising=False)
+    monkeypatch.delitem(sys.modules, "turnlog.store.catalogue.postgres", raising=False)
     with pytest.raises(StoreError, match=r"pip install 'turnlog\[postgres\]'"):
-        open_accounts(ServerPlace("postgresql://db/turnlog"))
+        open_accounts(ServerPlace("postgresql://db/turnlog", tmp_path))

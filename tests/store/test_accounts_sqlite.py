@@ -19,8 +19,7 @@ from turnlog.store.accounts.file_copies import find_file
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
 from turnlog.store.accounts.opening import StoredAccounts, open_accounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
-from turnlog.store.portable.sqlite_database import SqliteDatabase
-from turnlog.store.sqlite.connection import Options
+from turnlog.store.catalogue.sqlite import Options, SqliteDatabase
 from turnlog.testing.accounts_contract import AccountsContract
 
 IMPATIENT = Options(busy_seconds=0.05, application_id=ACCOUNT_OPTIONS.application_id, lasting=True)
@@ -76,7 +75,7 @@ def test_the_file_is_its_owners_alone_and_holds_no_secret(tmp_path: Path) -> Non
 def test_what_is_committed_is_on_the_disk(tmp_path: Path) -> None:
     with closing(open_accounts(tmp_path / "turnlog.db")):
         connection = SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, ACCOUNT_OPTIONS)
-        found = connection.write(lambda execute: execute("PRAGMA synchronous"))
+        found = connection.write(lambda connection: connection.execute("PRAGMA synchronous"))
         connection.close()
         assert found == [(2,)]
 

@@ -10,7 +10,8 @@ import pytest
 
 from turnlog.errors import NewerStoreError
 from turnlog.store.identity import LOCAL
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_lines
 
 STEP = "INSERT INTO migrations (name, applied_ns, is_additive) VALUES ('add_wonders', 1, true)"
@@ -24,29 +25,29 @@ def change_file(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def write(store: SqliteStore) -> None:
+def write(store: CaredStore) -> None:
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
     assert len(list(store.list_known(LOCAL))) == 1
 
 
 def test_a_file_with_a_step_that_only_adds_is_read_and_written(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    SqliteStore.open(path).close()
+    open_store(path).close()
     change_file(path, STEP, "CREATE TABLE wonders (name TEXT)")
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         write(store)
-    SqliteStore.open(path, read_only=True).close()
+    open_store(path, read_only=True).close()
     change_file(path, BINDING)
     with pytest.raises(NewerStoreError, match="add_wonders"):
-        SqliteStore.open(path)
+        open_store(path)
 
 
 def test_a_file_from_before_such_steps_is_known(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    SqliteStore.open(path).close()
+    open_store(path).close()
     change_file(path, EARLY)
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         write(store)
     change_file(path, "INSERT INTO migrations VALUES ('add_wonders', 1)")
     with pytest.raises(NewerStoreError, match="add_wonders"):
-        SqliteStore.open(path)
+        open_store(path)

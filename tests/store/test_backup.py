@@ -12,8 +12,8 @@ import pytest
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.identity import LOCAL
-from turnlog.store.opening import find_in_backup, restore_store
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import find_in_backup, open_store, restore_store
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
 
@@ -24,19 +24,19 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(place: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(place)
+def store(place: Path) -> Iterator[CaredStore]:
+    store = open_store(place)
     add(store, "one")
     yield store
     store.close()
 
 
-def add(store: SqliteStore, name: str, count: int = 3) -> str:
+def add(store: CaredStore, name: str, count: int = 3) -> str:
     store.apply([make_batch({f"{name}.jsonl": make_lines(count)}, session_id=name)])
     return make_key(name)
 
 
-def test_a_backup_answers_as_the_store_does(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_backup_answers_as_the_store_does(store: CaredStore, tmp_path: Path) -> None:
     target = tmp_path / "backups" / "one.db"
     target.parent.mkdir()
     told: list[tuple[int, int]] = []
@@ -44,14 +44,14 @@ def test_a_backup_answers_as_the_store_does(store: SqliteStore, tmp_path: Path) 
     assert told[-1][0] == told[-1][1] > 0
     assert target.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in target.parent.iterdir()] == ["one.db"]
-    copy = SqliteStore.open(target, read_only=True)
+    copy = open_store(target, read_only=True)
     assert collect_answers(copy, LOCAL) == collect_answers(store, LOCAL)
     copy.close()
     assert store.list_backups() == [backup]
     assert backup.size == target.stat().st_size
 
 
-def test_a_backup_overwrites_nothing_unless_told_to(store: SqliteStore, place: Path, tmp_path: Path) -> None:
+def test_a_backup_overwrites_nothing_unless_told_to(store: CaredStore, place: Path, tmp_path: Path) -> None:
     target = tmp_path / "one.db"
     target.write_bytes(b"mine")
     with pytest.raises(StoreError, match="already exists"):
@@ -67,13 +67,13 @@ def test_a_backup_overwrites_nothing_unless_told_to(store: SqliteStore, place: P
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_backup_is_one_state_while_a_writer_works(store: SqliteStore, place: Path, tmp_path: Path) -> None:
+def test_a_backup_is_one_state_while_a_writer_works(store: CaredStore, place: Path, tmp_path: Path) -> None:
     for number in range(30):
         add(store, f"before-{number}", 40)
     done = threading.Event()
 
     def write() -> None:
-        other = SqliteStore.open(place)
+        other = open_store(place)
         number = 0
         while not done.is_set():
             add(other, f"during-{number}")
@@ -89,7 +89,7 @@ def test_a_backup_is_one_state_while_a_writer_works(store: SqliteStore, place: P
         done.set()
         writer.join()
     for number in range(3):
-        copy = SqliteStore.open(tmp_path / f"{number}.db", read_only=True)
+        copy = open_store(tmp_path / f"{number}.db", read_only=True)
         sessions = list(copy.list_known(LOCAL))
         assert copy.read_feed(LOCAL).last == len(sessions) >= 31
         assert copy.list_flaws(LOCAL) == []
@@ -98,7 +98,7 @@ def test_a_backup_is_one_state_while_a_writer_works(store: SqliteStore, place: P
 
 def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
     place = tmp_path / "damaged.db"
-    store = SqliteStore.open(place)
+    store = open_store(place)
     for number in range(20):
         add(store, f"s{number}", 30)
     store.close()
@@ -111,7 +111,7 @@ def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
     with place.open("r+b") as file:
         file.seek(place_of_page)
         file.write(bytes(64))
-    store = SqliteStore.open(place)
+    store = open_store(place)
     with pytest.raises(StoreError):
         store.back_up(tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
@@ -119,7 +119,7 @@ def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(store: CaredStore, tmp_path: Path) -> None:
     first = store.back_up(tmp_path / "first.db")
     key = add(store, "two")
     second = store.back_up(tmp_path / "second.db")
@@ -131,7 +131,7 @@ def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(store: Sqlite
 
 
 def test_a_backup_takes_the_place_of_the_store_which_is_kept(
-    store: SqliteStore, place: Path, tmp_path: Path
+    store: CaredStore, place: Path, tmp_path: Path
 ) -> None:
     store.back_up(tmp_path / "first.db")
     before = collect_answers(store, LOCAL)
@@ -141,7 +141,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
     restored = restore_store(place, tmp_path / "first.db")
     assert restored.kept is not None
     assert restored.forgotten == 0
-    now, kept = SqliteStore.open(place), SqliteStore.open(Path(restored.kept), read_only=True)
+    now, kept = open_store(place), open_store(Path(restored.kept), read_only=True)
     assert collect_answers(now, LOCAL) == before
     assert collect_answers(kept, LOCAL) == later
     assert now.read_feed(LOCAL).epoch != epoch == kept.read_feed(LOCAL).epoch
@@ -153,40 +153,40 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_backup(
-    store: SqliteStore, place: Path, tmp_path: Path
+    store: CaredStore, place: Path, tmp_path: Path
 ) -> None:
     key = add(store, "two")
     store.back_up(tmp_path / "first.db")
     store.forget(LOCAL, [key])
     store.close()
     assert restore_store(place, tmp_path / "first.db").forgotten == 1
-    now = SqliteStore.open(place)
+    now = open_store(place)
     assert [known.key for known in now.list_known(LOCAL)] == [make_key("one")]
     assert [each.key for each in now.list_tombstones(LOCAL)] == [key]
     now.close()
 
 
-def test_a_backup_can_be_put_where_no_store_is(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_backup_can_be_put_where_no_store_is(store: CaredStore, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     place = tmp_path / "new" / "turnlog.db"
     assert restore_store(place, tmp_path / "first.db").kept is None
-    now = SqliteStore.open(place)
+    now = open_store(place)
     assert collect_answers(now, LOCAL) == collect_answers(store, LOCAL)
     now.close()
 
 
-def test_a_damaged_store_is_replaced_and_kept(store: SqliteStore, place: Path, tmp_path: Path) -> None:
+def test_a_damaged_store_is_replaced_and_kept(store: CaredStore, place: Path, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     store.close()
     place.write_bytes(b"no database at all" * 1000)
     restored = restore_store(place, tmp_path / "first.db")
     assert restored.kept is not None
     assert Path(restored.kept).read_bytes().startswith(b"no database")
-    SqliteStore.open(place).close()
+    open_store(place).close()
 
 
 def test_what_is_no_backup_is_refused_and_nothing_is_changed(
-    store: SqliteStore, place: Path, tmp_path: Path
+    store: CaredStore, place: Path, tmp_path: Path
 ) -> None:
     before = collect_answers(store, LOCAL)
     store.close()
@@ -212,12 +212,12 @@ def test_what_is_no_backup_is_refused_and_nothing_is_changed(
         with pytest.raises(kind):
             restore_store(place, wrong)
     assert [path.name for path in place.parent.iterdir()] == ["turnlog.db"]
-    again = SqliteStore.open(place)
+    again = open_store(place)
     assert collect_answers(again, LOCAL) == before
     again.close()
 
 
-def test_a_store_that_is_in_use_is_not_replaced(store: SqliteStore, place: Path, tmp_path: Path) -> None:
+def test_a_store_that_is_in_use_is_not_replaced(store: CaredStore, place: Path, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     with pytest.raises(BusyStoreError, match="in use by another process"):
         restore_store(place, tmp_path / "first.db")

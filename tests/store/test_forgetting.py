@@ -10,10 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
+from turnlog.store.catalogue.sqlite import Options
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import compress
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Maintenance, find_known, read_all
-from turnlog.store.sqlite import Options, SqliteStore
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.row_builders import make_session_row
@@ -22,7 +26,7 @@ NEEDLE = "zq8-needle"
 KEPT = "zq8-kept"
 
 
-def fill(store: SqliteStore, session_id: str, word: str) -> str:
+def fill(store: CaredStore, session_id: str, word: str) -> str:
     """Put a session into a store that has a word in its lines, title, agent and paths, and return its key."""
     files = {
         f"{session_id}.jsonl": make_lines(4, session_id=session_id) + make_line(5, text=word * 3),
@@ -43,8 +47,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(path)
+def store(path: Path) -> Iterator[CaredStore]:
+    store = open_store(path)
     yield store
     store.close()
 
@@ -64,7 +68,7 @@ def read_records(connection: apsw.Connection) -> set[bytes]:
     }
 
 
-def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, path: Path) -> None:
+def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: CaredStore, path: Path) -> None:
     key = fill(store, "one", NEEDLE)
     fill(store, "two", KEPT)
     connection = apsw.Connection(str(path))
@@ -91,7 +95,7 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: SqliteStore, 
     assert search(path, [KEPT.encode()])
 
 
-def test_what_earlier_writes_left_behind_is_gone_too(store: SqliteStore, path: Path) -> None:
+def test_what_earlier_writes_left_behind_is_gone_too(store: CaredStore, path: Path) -> None:
     for count in range(1, 6):  # frames of the tail are merged, rows are replaced
         known = find_known(store, LOCAL, make_key())
         data = make_lines(count) + make_line(9, text=NEEDLE)
@@ -101,13 +105,13 @@ def test_what_earlier_writes_left_behind_is_gone_too(store: SqliteStore, path: P
     assert search(path, [NEEDLE.encode()]) == {}
 
 
-def test_a_writer_beside_uses_no_words_that_are_gone(store: SqliteStore, path: Path) -> None:
+def test_a_writer_beside_uses_no_words_that_are_gone(store: CaredStore, path: Path) -> None:
     key = fill(store, "one", NEEDLE)
-    other = SqliteStore.open(path)
+    other = open_store(path)
     assert other.forget(LOCAL, [key]).sessions == 1
     other.close()
     fill(store, "two", NEEDLE)  # with the words of the first one, which this writer remembers
-    reader = SqliteStore.open(path, read_only=True)
+    reader = open_store(path, read_only=True)
     answers = collect_answers(reader, LOCAL)
     assert answers["open_session"]
     assert NEEDLE in {cell.agent for cell in reader.read_usage(LOCAL).list_cells()}
@@ -115,13 +119,13 @@ def test_a_writer_beside_uses_no_words_that_are_gone(store: SqliteStore, path: P
     reader.close()
 
 
-def test_a_reader_beside_keeps_what_it_learned(store: SqliteStore, path: Path) -> None:
+def test_a_reader_beside_keeps_what_it_learned(store: CaredStore, path: Path) -> None:
     one, two = fill(store, "one", NEEDLE), fill(store, "two", KEPT)
-    reader = SqliteStore.open(path, read_only=True)
+    reader = open_store(path, read_only=True)
     collect_answers(reader, LOCAL)
     store.forget(LOCAL, [one, two])
     fill(store, "three", "zq8-third")
-    fresh = SqliteStore.open(path, read_only=True)
+    fresh = open_store(path, read_only=True)
     assert collect_answers(reader, LOCAL) == collect_answers(fresh, LOCAL)
     reader.close()
     fresh.close()
@@ -131,7 +135,7 @@ def test_while_somebody_reads_the_files_cannot_be_scrubbed_and_later_they_can(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "store" / "turnlog.db"
-    store = SqliteStore.open(path, options=Options(busy_seconds=0.1))
+    store = CatalogueStore(SqliteEngine(path, options=Options(busy_seconds=0.1)))
     key = fill(store, "one", NEEDLE)
     reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     reader.execute("BEGIN")

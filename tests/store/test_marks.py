@@ -12,8 +12,9 @@ import pytest
 
 from turnlog.errors import MarkError
 from turnlog.store.identity import LOCAL
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.marks import find_marks
 
@@ -26,8 +27,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(path)
+def store(path: Path) -> Iterator[CaredStore]:
+    store = open_store(path)
     for name in ("one", "two"):
         store.apply([make_batch({f"{name}.jsonl": make_lines(4, session_id=name)}, session_id=name)])
     yield store
@@ -82,7 +83,7 @@ def test_a_change_is_read_from_json_and_checked() -> None:
         msgspec.json.decode(b'{"name":"\\u001b"}', type=MarkChange)
 
 
-def test_forgetting_takes_every_entry_along(store: SqliteStore, path: Path) -> None:
+def test_forgetting_takes_every_entry_along(store: CaredStore, path: Path) -> None:
     one, two = make_key("one"), make_key("two")
     for number in range(3):
         store.mark(
@@ -100,14 +101,14 @@ def test_forgetting_takes_every_entry_along(store: SqliteStore, path: Path) -> N
     assert find_marks(store, LOCAL, one) == Marks()
 
 
-def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: SqliteStore) -> None:
+def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: CaredStore) -> None:
     one, two = make_key("one"), make_key("two")
     store.mark(LOCAL, [one, two], MarkChange(starred=True))
     store.forget(LOCAL, [one])
     assert [each.key for each in store.undo_mark(LOCAL)] == [two]
 
 
-def test_a_session_that_is_written_anew_keeps_marks(store: SqliteStore) -> None:
+def test_a_session_that_is_written_anew_keeps_marks(store: CaredStore) -> None:
     batch = make_batch({"one.jsonl": make_lines(4, session_id="one")}, session_id="one")
     store.mark(LOCAL, [batch.key], MarkChange(name="Tea"))
     assert batch.derived is not None
@@ -116,7 +117,7 @@ def test_a_session_that_is_written_anew_keeps_marks(store: SqliteStore) -> None:
     assert store.list_flaws(LOCAL) == []
 
 
-def test_no_entry_is_ever_changed(store: SqliteStore, path: Path) -> None:
+def test_no_entry_is_ever_changed(store: CaredStore, path: Path) -> None:
     entries: list[list[object]] = []
     for change in (MarkChange(name="a"), MarkChange(name="b", tags=("t",)), None, MarkChange(starred=True)):
         if change is None:

@@ -16,7 +16,8 @@ from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Maintenance, find_known
-from turnlog.store.sqlite import SqliteStore
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import open_store
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.search import search
@@ -31,8 +32,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore.open(path)) as opened:
+def store(path: Path) -> Iterator[CaredStore]:
+    with closing(open_store(path)) as opened:
         yield opened
 
 
@@ -46,7 +47,7 @@ def make_session(number: int, *texts: str) -> bytes:
     return b"".join(make_line(index, text=text, session_id=name) for index, text in enumerate(texts))
 
 
-def keep_session(store: SqliteStore, number: int, *texts: str) -> str:
+def keep_session(store: CaredStore, number: int, *texts: str) -> str:
     name = f"session-{number}"
     return keep(store, {f"{name}.jsonl": make_session(number, *texts)}, session_id=name).key
 
@@ -58,7 +59,7 @@ def list_vocabulary(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("settled", [False, True])
 def test_no_word_of_what_was_forgotten_is_left_in_any_file(
-    store: SqliteStore, path: Path, settled: bool
+    store: CaredStore, path: Path, settled: bool
 ) -> None:
     key = keep_session(store, 1, f"the {SECRET} is here", LONG)
     keep_session(store, 2, *(f"public {number}" for number in range(100)), LONG)
@@ -74,7 +75,7 @@ def test_no_word_of_what_was_forgotten_is_left_in_any_file(
     assert store.list_flaws(LOCAL) == []
 
 
-def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: SqliteStore, path: Path) -> None:
+def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: CaredStore, path: Path) -> None:
     keep_session(store, 1, *(f"early{number}" for number in range(100)))
     indexed = ask(path, "SELECT count(*) FROM cells_docsize")
     for number in range(2, 12):
@@ -94,7 +95,7 @@ def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: Sqlite
     assert [hit.session_id for hit in search(store, "*ate1*")] == ["session-12", "session-10"]
 
 
-def test_texts_stay_while_anybody_has_them(store: SqliteStore, path: Path) -> None:
+def test_texts_stay_while_anybody_has_them(store: CaredStore, path: Path) -> None:
     keys = [keep_session(store, number, LONG) for number in range(3)]
     for left, key in zip((2, 1, 0), keys, strict=True):
         store.forget(LOCAL, [key])
@@ -103,7 +104,7 @@ def test_texts_stay_while_anybody_has_them(store: SqliteStore, path: Path) -> No
         assert ask(path, f"SELECT * FROM {table}") == [], table
 
 
-def test_a_new_text_equals_one_that_only_others_still_have(store: SqliteStore) -> None:
+def test_a_new_text_equals_one_that_only_others_still_have(store: CaredStore) -> None:
     first = keep_session(store, 1, LONG)
     keep_session(store, 2, LONG)
     store.forget(LOCAL, [first])
@@ -111,7 +112,7 @@ def test_a_new_text_equals_one_that_only_others_still_have(store: SqliteStore) -
     assert [hit.session_id for hit in search(store, "again")] == ["session-3", "session-2"]
 
 
-def test_runs_of_files_that_grow_side_by_side_stay_few(store: SqliteStore, path: Path) -> None:
+def test_runs_of_files_that_grow_side_by_side_stay_few(store: CaredStore, path: Path) -> None:
     texts: list[list[str]] = [[], [], []]
     for step in range(60):
         for number, held in enumerate(texts):
@@ -123,7 +124,7 @@ def test_runs_of_files_that_grow_side_by_side_stay_few(store: SqliteStore, path:
     assert len(search(store, '"file 1"')) == 60
 
 
-def test_words_of_later_texts_are_listed(store: SqliteStore, path: Path) -> None:
+def test_words_of_later_texts_are_listed(store: CaredStore, path: Path) -> None:
     keep_session(store, 1, "alpha beta")
     for number in range(2, 240):
         keep_session(store, number, f"gamma{number} delta")
@@ -136,7 +137,7 @@ def test_words_of_later_texts_are_listed(store: SqliteStore, path: Path) -> None
     assert len(search(store, "*ma239*")) == 1
 
 
-def test_a_large_import_is_searched_before_it_is_settled(store: SqliteStore, path: Path) -> None:
+def test_a_large_import_is_searched_before_it_is_settled(store: CaredStore, path: Path) -> None:
     texts = [f"number{number} word{number % 7}" for number in range(3000)]
     keep_session(store, 1, *texts)
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
@@ -161,14 +162,14 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_what_is_not_as_the_lines_say_is_found_and_mended(path: Path, damage: str) -> None:
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         _fill_derived(store, 1, "one", "two", LONG)
         _fill_derived(store, 2, LONG, "three")
         if "new_cells" not in damage:
             store.maintain()
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(damage)
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         known = find_known(store, LOCAL, make_key("session-1"))
         assert known is not None
         found = verify_session(store, LOCAL, known).disagreements
@@ -179,11 +180,11 @@ def test_what_is_not_as_the_lines_say_is_found_and_mended(path: Path, damage: st
 
 
 def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> None:
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         keep_session(store, 1, *(f"word{number}" for number in range(500)))
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute("UPDATE cells_data SET block = zeroblob(40) WHERE id > 10")
-    with closing(SqliteStore.open(path)) as store:
+    with closing(open_store(path)) as store:
         [flaw] = store.list_flaws(LOCAL)
         assert flaw.follows
         assert flaw.session is None
@@ -194,7 +195,7 @@ def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> No
         assert len(search(store, "word7")) == 1
 
 
-def _fill_derived(store: SqliteStore, number: int, *texts: str) -> None:
+def _fill_derived(store: CaredStore, number: int, *texts: str) -> None:
     """Keep a session with the derivation of today, so that it is compared."""
     name = f"session-{number}"
     batch = make_batch({f"{name}.jsonl": make_session(number, *texts)}, session_id=name)

@@ -10,14 +10,20 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
-from turnlog.store.sqlite import Lease, SqliteStore
+from turnlog.store.catalogue.feed import CatalogueLease
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 
 SPAWN = get_context("spawn")
 
 
+def open_lease(path: Path, name: str = "writer", *, seconds: float = 30.0) -> CatalogueLease:
+    return SqliteEngine(path).open_lease(name, seconds)
+
+
 def hold(path: Path, pipe: Connection) -> None:
     """Take the lease, say so, and keep it until told to let go."""
-    with Lease(path) as lease:
+    with open_lease(path) as lease:
         pipe.send(lease.take(5))
         pipe.recv()
 
@@ -26,7 +32,7 @@ def race(path: Path, pipe: Connection) -> None:
     """Take the lease many times, and write down who was inside at the same time."""
     inside = path.with_name("inside")
     clashes = 0
-    with Lease(path) as lease:
+    with open_lease(path) as lease:
         pipe.recv()
         for _ in range(6):
             assert lease.take(30)
@@ -41,7 +47,7 @@ def race(path: Path, pipe: Connection) -> None:
 
 def test_only_one_can_have_it(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    with Lease(path) as one, Lease(path) as two:
+    with open_lease(path) as one, open_lease(path) as two:
         assert one.find_holder() is None
         assert one.take()
         assert not two.take()
@@ -49,19 +55,19 @@ def test_only_one_can_have_it(tmp_path: Path) -> None:
         one.release()
         assert two.take()
         assert one.find_holder() == two.holder
-    with Lease(path) as three:
+    with open_lease(path) as three:
         assert three.find_holder() is None, "closing lets go of it"
 
 
 def test_leases_of_other_names_are_apart(tmp_path: Path) -> None:
-    with Lease(tmp_path / "x.db", "writer") as one, Lease(tmp_path / "x.db", "other") as two:
+    with open_lease(tmp_path / "x.db", "writer") as one, open_lease(tmp_path / "x.db", "other") as two:
         assert one.take()
         assert two.take()
 
 
 def test_waiting_ends_when_it_is_let_go_of_or_time_is_up(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    with Lease(path, seconds=0.3) as one, Lease(path) as two:
+    with open_lease(path, seconds=0.3) as one, open_lease(path) as two:
         assert one.take()
         started = time.monotonic()
         assert not two.take(0.1)
@@ -71,7 +77,7 @@ def test_waiting_ends_when_it_is_let_go_of_or_time_is_up(tmp_path: Path) -> None
 
 def test_what_is_renewed_does_not_expire(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    with Lease(path, seconds=0.4) as one, Lease(path) as two:
+    with open_lease(path, seconds=0.4) as one, open_lease(path) as two:
         assert one.take()
         for _ in range(4):
             time.sleep(0.15)
@@ -81,7 +87,7 @@ def test_what_is_renewed_does_not_expire(tmp_path: Path) -> None:
 
 def test_who_lost_it_is_told(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    with Lease(path, seconds=0.01) as one, Lease(path) as two:
+    with open_lease(path, seconds=0.01) as one, open_lease(path) as two:
         assert not one.renew(), "it was never taken"
         assert one.take()
         time.sleep(0.02)
@@ -98,7 +104,7 @@ def test_a_dead_holder_is_followed_at_once(tmp_path: Path) -> None:
     process.start()
     theirs.close()
     assert ours.recv()
-    with Lease(path) as lease:
+    with open_lease(path) as lease:
         assert not lease.take()
         assert lease.find_holder() is not None
         os.kill(process.pid or 0, signal.SIGKILL)
@@ -109,7 +115,7 @@ def test_a_dead_holder_is_followed_at_once(tmp_path: Path) -> None:
 
 def test_a_holder_on_another_machine_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    with Lease(path) as one, Lease(path) as two:
+    with open_lease(path) as one, open_lease(path) as two:
         one.holder = "another-machine/999999999/abc"
         assert one.take()
         assert not two.take()
@@ -131,9 +137,9 @@ def test_processes_that_race_are_never_inside_together(tmp_path: Path) -> None:
 
 def test_a_lease_does_not_count_as_a_write_of_the_store(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    store = SqliteStore.open(path)
+    store = CatalogueStore(SqliteEngine(path))
     before = store.writes
-    with Lease(path) as lease:
+    with open_lease(path) as lease:
         assert lease.take()
         assert lease.renew()
     assert store.writes == before
@@ -141,7 +147,7 @@ def test_a_lease_does_not_count_as_a_write_of_the_store(tmp_path: Path) -> None:
 
 
 def test_a_closed_lease_cannot_be_used(tmp_path: Path) -> None:
-    lease = Lease(tmp_path / "turnlog.db")
+    lease = open_lease(tmp_path / "turnlog.db")
     lease.close()
     lease.close()
     with pytest.raises(StoreError, match="closed"):

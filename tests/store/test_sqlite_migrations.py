@@ -5,14 +5,16 @@ from pathlib import Path
 
 import apsw
 import pytest
+from turnlog.store.sqlite.connection import open_to_write
+from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
 
 from turnlog.errors import NewerStoreError, OlderStoreError
 from turnlog.ingest.pipeline import SyncReport, sync
+from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import find_sessions
-from turnlog.store.sqlite import Options, SqliteStore
-from turnlog.store.sqlite.connection import open_to_write
-from turnlog.store.sqlite.migrations import MIGRATIONS, list_missing, migrate
+from turnlog.store.maintenance import CaredStore
+from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.transcripts.files.locate import locate_path
@@ -51,8 +53,8 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 def test_every_earlier_version_is_brought_up_to_date(tmp_path: Path, count: int) -> None:
     path, fresh = tmp_path / "old.db", tmp_path / "fresh.db"
     make_version(path, count)
-    SqliteStore.open(fresh).close()
-    store = SqliteStore.open(path)
+    open_store(fresh).close()
+    store = open_store(path)
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
     assert len(store.list_sessions(LOCAL).sessions) == 1
     store.close()
@@ -65,7 +67,7 @@ def test_what_an_earlier_version_kept_stays(tmp_path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("INSERT INTO changes VALUES (7, 'local', 'session-added', 'k', 1, 2)")
     connection.close()
-    store = SqliteStore.open(path)
+    store = open_store(path)
     assert [entry.seq for entry in store.read_feed(LOCAL, 0).entries] == [7]
     store.close()
 
@@ -101,7 +103,7 @@ def write_sessions(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_bytes(make_lines(6, session_id=name))
 
 
-def sync_all(store: SqliteStore, place: Path, folder: Path) -> SyncReport:
+def sync_all(store: CaredStore, place: Path, folder: Path) -> SyncReport:
     return sync(store, place, locate_path(folder).sessions, origin="here", within=[folder], workers=1)
 
 
@@ -110,7 +112,7 @@ def test_what_was_derived_otherwise_is_derived_again_by_the_next_sync(tmp_path: 
     folder = tmp_path / "projects" / "-work"
     write_sessions(folder)
     cold, former = tmp_path / "cold.db", tmp_path / "former.db"
-    store = SqliteStore.open(cold)
+    store = open_store(cold)
     sync_all(store, cold, folder)
     expected = collect_answers(store, LOCAL)
     store.close()
@@ -118,7 +120,7 @@ def test_what_was_derived_otherwise_is_derived_again_by_the_next_sync(tmp_path: 
     make_former(former, cold, names.index(step))
     shutil.rmtree(folder / "two")  # one is there as it was, one is gone
     (folder / "two.jsonl").unlink()
-    store = SqliteStore.open(former)
+    store = open_store(former)
     meanwhile = collect_answers(store, LOCAL)
     assert meanwhile["read_all"] == expected["read_all"]
     assert [found.derivation for found in store.list_known(LOCAL)] == [0, 0]
@@ -141,7 +143,7 @@ def test_what_was_derived_otherwise_is_derived_again_by_the_next_sync(tmp_path: 
 def test_each_step_is_recorded_once(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
     for _ in range(2):
-        SqliteStore.open(path).close()
+        open_store(path).close()
     connection = apsw.Connection(str(path))
     names = [name for (name,) in connection.execute("SELECT name FROM migrations ORDER BY rowid")]
     assert names == [migration.__name__ for migration in MIGRATIONS]
@@ -163,7 +165,7 @@ def test_a_step_that_fails_leaves_nothing_and_is_done_the_next_time(tmp_path: Pa
         migrate(connection, (MIGRATIONS[0], create_hook_tables))
     connection.close()
     assert read_schema(path) == before
-    SqliteStore.open(path).close()
+    open_store(path).close()
     assert "hook_deliveries" in read_schema(path)
 
 
@@ -171,7 +173,7 @@ def test_a_step_that_another_process_did_meanwhile_is_not_done_again(tmp_path: P
     path = tmp_path / "turnlog.db"
     slow = open_to_write(path, Options())
     assert len(list_missing(slow)) == len(MIGRATIONS)
-    SqliteStore.open(path).close()
+    open_store(path).close()
     migrate(slow)
     assert list_missing(slow) == []
     slow.close()
@@ -180,7 +182,7 @@ def test_a_step_that_another_process_did_meanwhile_is_not_done_again(tmp_path: P
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_newer_database_is_refused_unharmed(tmp_path: Path, read_only: bool) -> None:
     path = tmp_path / "turnlog.db"
-    store = SqliteStore.open(path)
+    store = open_store(path)
     store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
     store.close()
     connection = apsw.Connection(str(path))
@@ -189,7 +191,7 @@ def test_a_newer_database_is_refused_unharmed(tmp_path: Path, read_only: bool) -
     path.chmod(0o644)
     before = read_folder(tmp_path)
     with pytest.raises(NewerStoreError, match="add_wonders"):
-        SqliteStore.open(path, read_only=read_only)
+        open_store(path, read_only=read_only)
     assert read_folder(tmp_path) == before
     assert path.stat().st_mode & 0o777 == 0o644
 
@@ -199,13 +201,13 @@ def test_an_older_database_is_not_changed_by_a_reader(tmp_path: Path) -> None:
     make_version(path, 1)
     before = path.read_bytes()
     with pytest.raises(OlderStoreError, match="older version"):
-        SqliteStore.open(path, read_only=True)
+        open_store(path, read_only=True)
     assert path.read_bytes() == before
 
 
 def test_hook_events_are_the_table_of_the_spec(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    SqliteStore.open(path).close()
+    open_store(path).close()
     connection = apsw.Connection(str(path))
     insert = """
     INSERT INTO hook_deliveries (owner, delivery_id, received_ns, session_id, event_name, notification_type,
@@ -247,7 +249,7 @@ def test_what_hooks_delivered_before_is_linked_to_its_calls(tmp_path: Path) -> N
             (name, payload),
         )
     connection.close()
-    store = SqliteStore.open(path)
+    store = open_store(path)
     own = DeliveryFilter(session_id="s")
     found = [(each.delivery_id, each.tool_use_id, each.agent_id) for each in store.list_deliveries(LOCAL, own)]
     assert found == [("1", "toolu_1", "a1"), ("2", None, None), ("3", None, None)]

@@ -16,8 +16,8 @@ from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, Store, find_known
+from turnlog.store.opening import open_store
 from turnlog.store.rows import SessionRow
-from turnlog.store.sqlite.store import SqliteStore
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import read_file, shift_source
@@ -68,7 +68,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.store: Store = SqliteStore.open(self.folder / "turnlog.db")
+        self.store: Store = open_store(self.folder / "turnlog.db")
 
     def teardown(self) -> None:
         self.store.close()

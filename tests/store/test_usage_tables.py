@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from turnlog.store.sqlite.usage import ANSWERS_OF
 
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Maintenance, find_known
-from turnlog.store.sqlite.store import SqliteStore
-from turnlog.store.sqlite.usage import ANSWERS_OF
+from turnlog.store.opening import open_store
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.store.usage.source import AnswerUse
@@ -35,7 +35,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "turnlog.db"
-        self.store = SqliteStore.open(self.path)
+        self.store = open_store(self.path)
         self.said: dict[tuple[str, str], Files] = {}
         self.forgotten: set[tuple[str, str]] = set()
         self._lines = 0
@@ -201,14 +201,14 @@ def test_another_price_list_prices_everything_anew() -> None:
         made.store.close()
         change(made.path, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
         change(made.path, "UPDATE answers SET cost = 1")
-        made.store = SqliteStore.open(made.path)
+        made.store = open_store(made.path)
         assert made.store.read_usage(LOCAL).list_cells() == before
         prices = made.store.read_usage(LOCAL).find_prices()
         assert prices is not None
         assert prices.version != "0.0.1"
         writes = made.store.writes
         made.store.close()
-        made.store = SqliteStore.open(made.path)
+        made.store = open_store(made.path)
         assert (writes > 0, made.store.writes) == (True, 0)
 
 

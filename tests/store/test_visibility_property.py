@@ -20,7 +20,7 @@ from store.visible_worlds import World, list_seen, put_into, worlds
 from turnlog.store.identity import Place, Scope, Viewer
 from turnlog.store.interface import ChangeKind
 from turnlog.store.maintenance import CaredStore
-from turnlog.store.sqlite.store import SqliteStore
+from turnlog.store.opening import open_store
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300
 _owners = count()
@@ -29,7 +29,7 @@ _owners = count()
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
     """Return one store for all worlds: each has an owner of its own."""
-    with closing(SqliteStore.open(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as store:
+    with closing(open_store(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as store:
         yield store
 
 

@@ -98,7 +98,9 @@ def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str
         with path.open("rb") as file:
             is_dump = file.read(len(_DUMP)) == _DUMP
         if is_dump:
-            found: set[str] = import_module("turnlog.store.catalogue.postgres_engine").find_in_copy(path, scope, keys)
+            found: set[str] = import_module("turnlog.store.catalogue.postgres_engine").find_in_copy(
+                path, scope, keys
+            )
             return found
         return find_in_copy(path, scope, keys)
     except (StoreError, OSError, ValueError, ModuleNotFoundError):

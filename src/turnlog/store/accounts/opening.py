@@ -27,9 +27,7 @@ class StoredAccounts(Users, Tokens, Logins, Links, Audit):
     """Accounts in a database; `open_accounts` opens them."""
 
 
-def open_accounts(
-    place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns
-) -> Accounts:
+def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns) -> Accounts:
     """Open the accounts of the store at a place, or those on a server.
 
     Raises `StoreError`, and `NewerStoreError` for those of a newer version. Without `create`, nothing is made

@@ -82,9 +82,7 @@ class Tokens(Keeping):
             take_turn(execute, ends=True)
             _get(execute, id)
             execute("DELETE FROM cookies WHERE token = ?", (id,))
-            execute(
-                "UPDATE tokens SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id)
-            )
+            execute("UPDATE tokens SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id))
             return _get(execute, id)
 
         token = self._write(work, is_repeatable=True)

@@ -91,7 +91,7 @@ class Users(Keeping):
                 _check_admins(execute, name)
                 now = self._clock()
                 execute("UPDATE users SET disabled_ns = ? WHERE name = ?", (now, name))
-                for table, column in (("@tokens", "name"), ("@links", "created_by")):
+                for table, column in (("tokens", "name"), ("links", "created_by")):
                     execute(
                         f"UPDATE {table} SET revoked_ns = ? WHERE {column} = ? AND revoked_ns IS NULL",
                         (now, name),

@@ -89,9 +89,7 @@ class CatalogueArchive:
         SELECT g.generation, g.length FROM sources AS s JOIN generations AS g ON g.source = s.id
         WHERE s.owner = ? AND s.source = ? ORDER BY g.generation
         """
-        rows = self._database.read(
-            lambda connection: connection.execute(query, (scope.owner, source)), scope
-        )
+        rows = self._database.read(lambda connection: connection.execute(query, (scope.owner, source)), scope)
         return [(generation, length) for generation, length in rows]
 
     def read_spans(
@@ -266,7 +264,8 @@ def repair_frames(
     for number, _ in rows:
         for table in _TABLES:
             query = f"""
-            SELECT start, length, CAST(data AS @@bytes), digest FROM {table} AS f WHERE generation = ? ORDER BY start
+            SELECT start, length, CAST(data AS @@bytes), digest FROM {table} AS f
+            WHERE generation = ? ORDER BY start
             """
             for frame in (Frame(*cells) for cells in connection.execute(query, (number,))):
                 if _open_all([frame]) is not None:

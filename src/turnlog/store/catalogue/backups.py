@@ -77,8 +77,7 @@ def carry_over(database: Database, store: CatalogueStore, memory: Memory) -> int
 
 def _carry_people_over(store: CatalogueStore, memory: Memory, rules: Sequence[ProjectRule]) -> None:
     for machine in memory.machines:
-        named = {"host": machine.host, "user": machine.user}
-        store.save_machine(LOCAL, machine.origin, at_ns=machine.last_ns, **named)
+        store.save_machine(LOCAL, machine.origin, host=machine.host, user=machine.user, at_ns=machine.last_ns)
         store.save_machine(LOCAL, machine.origin, person=machine.person, reassign=True)
     for former in store.list_rules(LOCAL):
         if former not in rules:

@@ -15,13 +15,18 @@ _SOURCES = {
     "a file belongs to no session": "e.id IS NULL",
     "a file has no generation": "NOT EXISTS (SELECT 1 FROM generations WHERE source = s.id AND id = s.newest)",
 }
-_LONE = "SELECT key FROM sessions AS e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM sources WHERE session = e.id)"
-_ORPHANS = {
-    "bytes belong to no file": (("frames", "generation", "generations"), ("tail_frames", "generation", "generations")),
-    "generations belong to no file": (("generations", "source", "sources"),),
-    "segments belong to no file": (("segments", "source", "sources"), ("segment_data", "source", "sources")),
-    "rows belong to no session": (("outlines", "session", "sessions"), ("summaries", "session", "sessions")),
-}  # fmt: skip
+_LONE = (
+    "SELECT key FROM sessions AS e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM sources WHERE session = e.id)"
+)
+_ORPHANS = (
+    ("bytes belong to no file", "frames", "generation", "generations"),
+    ("bytes belong to no file", "tail_frames", "generation", "generations"),
+    ("generations belong to no file", "generations", "source", "sources"),
+    ("segments belong to no file", "segments", "source", "sources"),
+    ("segments belong to no file", "segment_data", "source", "sources"),
+    ("rows belong to no session", "outlines", "session", "sessions"),
+    ("rows belong to no session", "summaries", "session", "sessions"),
+)
 _BROKEN = f"""
 SELECT e.key FROM (
     SELECT source FROM (
@@ -56,8 +61,7 @@ def _list_lost(connection: Connection, scope: Scope) -> Iterator[Flaw]:
         """
         yield from (Flaw(key, what) for (key,) in connection.execute(query, (scope.owner,)))
     yield from (Flaw(key, "a session has no files") for (key,) in connection.execute(_LONE, (scope.owner,)))
-    for what, tables in _ORPHANS.items():
-        for table, column, owner in tables:
-            query = f"SELECT 1 FROM {table} WHERE {column} NOT IN (SELECT id FROM {owner}) LIMIT 1"
-            if connection.execute(query):
-                yield Flaw(None, f"{what} ({table})")
+    for what, table, column, owner in _ORPHANS:
+        query = f"SELECT 1 FROM {table} WHERE {column} NOT IN (SELECT id FROM {owner}) LIMIT 1"
+        if connection.execute(query):
+            yield Flaw(None, f"{what} ({table})")

@@ -89,7 +89,8 @@ class Database(Protocol):
     def write(self, work: Callable[[Connection], T], *, is_repeatable: bool = False) -> T:
         """Do all of it or nothing.
 
-        It may be begun again; with `is_repeatable`, also if it may have been committed: that must change nothing.
+        It may be begun again; with `is_repeatable`, also if it may have been committed: then that must change
+        nothing.
         """
 
     def try_write(self, work: Callable[[Connection], object]) -> None:

@@ -1,4 +1,4 @@
-"""What an engine does beside keeping tables: what is done to a store as a whole differs between a file and a server."""
+"""What is done to a store as a whole, which differs between a file and a server."""
 
 from __future__ import annotations
 

@@ -57,16 +57,22 @@ def read_feed(connection: Connection, scope: Scope, after: int | None, limit: in
     """Return the feed's name, how far it goes, and its entries behind one."""
     [(epoch,)] = connection.execute("SELECT epoch FROM feed")
     if connection.engine == "postgresql":  # a copy in another database has another name, however it was made
-        [(number,)] = connection.execute("SELECT oid::bigint FROM pg_database WHERE datname = current_database()")
+        [(number,)] = connection.execute(
+            "SELECT oid::bigint FROM pg_database WHERE datname = current_database()"
+        )
         epoch = f"{epoch}-{number}"
     # From the end on: with one owner, the last entry is the first that is looked at.
-    last = connection.execute("SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1", (scope.owner,))
+    last = connection.execute(
+        "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1", (scope.owner,)
+    )
     rows = [] if after is None else connection.execute(
         "SELECT seq, kind, session, revision, at_ns FROM changes WHERE seq > ? AND owner = ? ORDER BY seq LIMIT ?",
         (after, scope.owner, limit),
     )  # fmt: skip
     entries = tuple(
-        ChangeEntry(seq=seq, kind=ChangeKind(kind), session=unpack_text(session), revision=revision, at_ns=at_ns)
+        ChangeEntry(
+            seq=seq, kind=ChangeKind(kind), session=unpack_text(session), revision=revision, at_ns=at_ns
+        )
         for seq, kind, session, revision, at_ns in rows
     )
     return Feed(epoch, last[0][0] if last else 0, entries)

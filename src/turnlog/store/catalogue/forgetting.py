@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from turnlog.store.catalogue.database import Connection, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
@@ -69,10 +69,10 @@ def bury(connection: Connection, scope: Scope, tombstone: Tombstone) -> None:
 
 def delete_tombstones(connection: Connection, scope: Scope, keys: Iterable[str]) -> int:
     """Let sessions come back; return how many were forgotten."""
-    query, values = "DELETE FROM tombstones WHERE owner = ? AND key IN @@texts(?)", [scope.owner, list(keys)]
-    if scope.viewer is not None:
-        query, values = f"{query} AND person = ?", [*values, scope.viewer.person]
-    return connection.change(query, values)
+    query = "DELETE FROM tombstones WHERE owner = ? AND key IN @@texts(?)"
+    if scope.viewer is None:
+        return connection.change(query, (scope.owner, list(keys)))
+    return connection.change(f"{query} AND person = ?", (scope.owner, list(keys), scope.viewer.person))
 
 
 def forget_sessions(
@@ -109,7 +109,8 @@ def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock:
     found = []
     for key in dict.fromkeys(keys):
         if key in rows:
-            *head, file_id, session_id = rows[key]
+            head: tuple[Any, ...] = rows[key][:-2]
+            file_id, session_id = rows[key][-2:]
             ids = dict.fromkeys(each for each in (file_id, session_id) if each is not None)
             own_ids = (each for each in ids if not _has_another(connection, scope, head[0], each, head[4]))
             found.append(_Found(*head, tuple(own_ids)))
@@ -117,7 +118,13 @@ def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock:
 
 
 def _has_another(
-    connection: Connection, scope: Scope, session: int, name: bytes, person: str | None, *, any_person: bool = False
+    connection: Connection,
+    scope: Scope,
+    session: int,
+    name: bytes,
+    person: str | None,
+    *,
+    any_person: bool = False,
 ) -> bool:
     """Tell whether another session of a person, or of anybody, has an id."""
     clauses = " OR ".join(f"({same_text(f'e.{column}', ':name')})" for column in ("file_id", "session_id"))

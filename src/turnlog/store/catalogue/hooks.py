@@ -44,9 +44,7 @@ _CONDITIONS = {
     "ids": "d.id IN @@ints(:ids)",
 }
 """By the fields of `DeliveryFilter`."""
-_IS_EVENT = (
-    "d.event_name <> :ending AND (d.notification_type IS NULL OR d.notification_type <> :authorised)"
-)
+_IS_EVENT = "d.event_name <> :ending AND (d.notification_type IS NULL OR d.notification_type <> :authorised)"
 """As the view `hook_events` has it."""
 _AT_ONCE = 500
 

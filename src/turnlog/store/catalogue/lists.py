@@ -53,7 +53,8 @@ _COLUMNS = (
 )  # fmt: skip
 """What lists show of a session."""
 _TEXTS = frozenset({
-    "session_id", "title", "project", "series", "first_prompt", "forked_from", "head_uuid", "head_type", "head_told",
+    "session_id", "title", "project", "series", "first_prompt", "forked_from", "head_uuid", "head_type",
+    "head_told",
 })  # fmt: skip
 _WRITTEN = ("title_key", *_COLUMNS)
 _STORED = ", ".join(
@@ -106,8 +107,8 @@ def list_sessions(
     ), whole AS MATERIALIZED (
         SELECT count(*) AS total, (SELECT count(*) FROM hidden) AS hidden {_LISTED} WHERE {where}
     )
-    SELECT whole.total, whole.hidden, page.rank, coalesce(firsts.sessions, 1), {"u.data" if summaries else "NULL"},
-        {_STORED}
+    SELECT whole.total, whole.hidden, page.rank, coalesce(firsts.sessions, 1),
+        {"u.data" if summaries else "NULL"}, {_STORED}
     FROM whole LEFT JOIN page ON true LEFT JOIN firsts ON firsts.id = page.id
     LEFT JOIN sessions AS e ON e.id = page.id LEFT JOIN marks AS m ON m.id = e.mark {_PLACE}
     {"LEFT JOIN summaries AS u ON u.session = e.id" if summaries else ""}
@@ -211,8 +212,8 @@ def _pack_row(row: SessionRow) -> tuple[Any, ...]:
     return (
         pack_text(row.session_id), pack_text(row.title), pack_text(row.project), row.first_time, row.last_time,
         row.prompts, row.answers, row.calls, row.agents, row.lines, row.problems, row.input_tokens,
-        row.output_tokens, row.cost, row.messages, row.errors, json.encode(row.models), json.encode(row.branches),
-        pack_text(row.series), pack_text(row.first_prompt), pack_text(row.forked_from), int(row.is_floor),
+        row.output_tokens, row.cost, row.messages, row.errors, json.encode(row.models),
+        json.encode(row.branches), pack_text(row.series), pack_text(row.first_prompt), pack_text(row.forked_from), int(row.is_floor),
         int(row.is_estimate), *(pack_text(each) if isinstance(each, str) else each for each in head),
     )  # fmt: skip
 
@@ -317,9 +318,7 @@ def _list_flags(asked: SessionFilter) -> Iterator[str]:
 
 def _build_session(prefix: str, values: dict[str, Any]) -> str:
     """Return the condition that the id or the key of a session begins with a prefix."""
-    clauses = [
-        begins_with(f"e.{name}", name, pack_text(prefix), values) for name in ("file_id", "session_id")
-    ]
+    clauses = [begins_with(f"e.{name}", name, pack_text(prefix), values) for name in ("file_id", "session_id")]
     if "\0" not in prefix and prefix.isprintable():
         values["key_from"], values["key_to"] = prefix, prefix + chr(0x10FFFF)
         clauses.append("(e.key >= :key_from AND e.key < :key_to)")

@@ -26,8 +26,8 @@ class Steps(Struct, frozen=True):
     """What the tables are about, as in "the accounts"."""
     migrations: tuple[Migration, ...]
     additive: frozenset[Migration] = frozenset()
-    """Those that programs from before them can live with: what these write without knowing of them is right, and
-    what they read is what it was."""
+    """Those that programs from before them can live with: what these write without knowing of them is right,
+    and what they read is what it was."""
 
     @property
     def names(self) -> list[str]:

@@ -150,7 +150,9 @@ class PostgresEngine:
             os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             if on_progress is not None:
                 on_progress(0, size)
-            schemas = (f"--schema={name}" for name in (SCHEMA, ACCOUNTS_SCHEMA))  # what is not there is left out
+            schemas = (
+                f"--schema={name}" for name in (SCHEMA, ACCOUNTS_SCHEMA)
+            )  # what is not there is left out
             _run_program("pg_dump", self.address, "--format=custom", *schemas, "--no-owner", f"--file={new}")
             _run_program("pg_restore", None, f"--file={os.devnull}", os.fspath(new))  # all of it is read
             if on_progress is not None:
@@ -198,7 +200,9 @@ class PostgresEngine:
             has_accounts = re.search(rf" SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
             replaced = [SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [SCHEMA]
             moved = [schema for schema in replaced if _has_schema(driver, schema)]
-            driver.execute(f"DROP SCHEMA IF EXISTS {SCHEMA}_seen CASCADE".encode())  # made again from the tables
+            driver.execute(
+                f"DROP SCHEMA IF EXISTS {SCHEMA}_seen CASCADE".encode()
+            )  # made again from the tables
             for schema in moved:
                 driver.execute(f"ALTER SCHEMA {schema} RENAME TO {schema}{suffix}".encode())
             try:
@@ -257,9 +261,7 @@ def _read_table(source: Path, table: str) -> list[dict[str, str]]:
     try:
         script = _run_program("pg_restore", None, *given)
     except StoreError as error:
-        raise StoreError(
-            f"{source} is not a backup of a store on a server, or is damaged ({error})"
-        ) from error
+        raise StoreError(f"{source} is not a backup of a store on a server, or is damaged ({error})") from error
     found = _COPY.search(script)
     if found is None:
         raise StoreError(f"{source} is not a backup of a turnlog store")
@@ -295,9 +297,7 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> subprocess.Comp
 
 def _find_program(name: str) -> str:
     """Return a program, the newest that there is: it knows older servers, too."""
-    folders = [
-        path for path in _DEBIAN.glob("*/bin") if path.parent.name.isdigit() and (path / name).exists()
-    ]
+    folders = [path for path in _DEBIAN.glob("*/bin") if path.parent.name.isdigit() and (path / name).exists()]
     if folders:
         return os.fspath(max(folders, key=lambda path: int(path.parent.name)) / name)
     found = shutil.which(name)
@@ -307,7 +307,7 @@ def _find_program(name: str) -> str:
 
 
 def _wait_alone(driver: psycopg.Connection[Any]) -> bool:
-    """Wait until no other connection of ours is left; connections end a little later than those who had them."""
+    """Wait until no other connection of ours is left: they end a little later than those who had them."""
     deadline = time.monotonic() + _ALONE_SECONDS
     while True:
         [(count,)] = driver.execute(_OTHERS).fetchall()

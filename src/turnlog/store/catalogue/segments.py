@@ -120,7 +120,8 @@ def write_outline(connection: Connection, session: int, batch: OutlineBatch) -> 
     for number, data in batch.parts:
         query = """
         INSERT INTO outlines VALUES (?, ?, ?, ?)
-        ON CONFLICT (session, kind, number) DO UPDATE SET data = excluded.data WHERE outlines.data <> excluded.data
+        ON CONFLICT (session, kind, number) DO UPDATE SET data = excluded.data
+        WHERE outlines.data <> excluded.data
         """
         changed = bool(connection.change(query, (*values, number, data))) or changed
     query = "SELECT count(*) FROM outlines WHERE session = ? AND kind = ?"

@@ -1,9 +1,9 @@
 """SQLite: opening files, transactions, and saying in our words what goes wrong.
 
 A file has one writer at a time; each who reads has a connection for as long as it takes, and connections are
-taken up again, those first that were used last, so that what was learned through them is of use. The file and the folder that is
-made for it are the owner's alone: sessions hold secrets. SQLite gives its companions (`-wal`, `-shm`) the
-permissions of the file.
+taken up again, those first that were used last, so that what was learned through them is of use. The file and
+the folder that is made for it are the owner's alone: sessions hold secrets. SQLite gives its companions
+(`-wal`, `-shm`) the permissions of the file.
 """
 
 from __future__ import annotations
@@ -442,9 +442,7 @@ def open_to_read(path: Path, options: Options, *, traceless: bool = False) -> ap
         return _connect(path, address, flags, options, ())
 
 
-def _connect(
-    path: Path, address: str, flags: int, options: Options, pragmas: Sequence[str]
-) -> apsw.Connection:
+def _connect(path: Path, address: str, flags: int, options: Options, pragmas: Sequence[str]) -> apsw.Connection:
     # SQLite itself does not wait where a log begins or ends: when others open or close the file just now.
     deadline = time.monotonic() + options.busy_seconds
     while True:

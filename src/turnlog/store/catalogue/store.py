@@ -79,7 +79,7 @@ class CatalogueStore:
     @property
     def writes(self) -> int:
         """How many rows were written through this store."""
-        return self._engine.database.rows_changed
+        return int(self._engine.database.rows_changed)
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, all or nothing, and return the last `seq` of the feed."""
@@ -113,7 +113,10 @@ class CatalogueStore:
         """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
         query, values = _KNOWN, dict[str, object](owner=scope.owner)
         if origin is not None:
-            query, values = f"{query} AND e.origin IN @@blobs(:origins)", {**values, "origins": [pack_text(origin)]}
+            query, values = (
+                f"{query} AND e.origin IN @@blobs(:origins)",
+                {**values, "origins": [pack_text(origin)]},
+            )
         if key is not None:
             query, values = f"{query} AND e.key IN @@texts(:keys)", {**values, "keys": [key]}
         rows = self._ask(
@@ -165,9 +168,7 @@ class CatalogueStore:
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         """Change the marks of sessions, and return those that are not as they were."""
-        return self._database.write(
-            lambda connection: marks.mark_sessions(connection, scope, keys, change)
-        )
+        return self._database.write(lambda connection: marks.mark_sessions(connection, scope, keys, change))
 
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
@@ -224,9 +225,7 @@ class CatalogueStore:
     def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
         """Return all that is kept of one session, as it is now; it stays so until it is closed."""
         with self._database.reading(scope) as connection:
-            yield SessionActions(
-                CatalogueSession(connection, self._archive, self._segments, scope, key, hooks)
-            )
+            yield SessionActions(CatalogueSession(connection, self._archive, self._segments, scope, key, hooks))
 
     def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
         """Put in order what much writing left behind, or make something anew."""
@@ -338,20 +337,18 @@ class CatalogueStore:
     def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
         if dry_run:
-            return self._database.read(
-                lambda connection: forgetting.count_forgotten(connection, scope, keys)
-            )
+            return self._database.read(lambda connection: forgetting.count_forgotten(connection, scope, keys))
         return self._engine.forget(
             lambda: self._write(
-                lambda connection, usage: forgetting.forget_sessions(connection, self._index, scope, keys, usage)
+                lambda connection, usage: forgetting.forget_sessions(
+                    connection, self._index, scope, keys, usage
+                )
             )
         )
 
     def delete_tombstones(self, scope: Scope, keys: Sequence[str]) -> int:
         """Let sessions be kept again, and return how many."""
-        return self._database.write(
-            lambda connection: forgetting.delete_tombstones(connection, scope, keys)
-        )
+        return self._database.write(lambda connection: forgetting.delete_tombstones(connection, scope, keys))
 
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
@@ -384,9 +381,7 @@ class CatalogueStore:
 
     def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[str]:
         """Return the ids of the sessions that hooks told of at a time or later, the latest first."""
-        return self._ask(
-            scope, lambda connection: hooks.list_hook_sessions(connection, scope, since_ns, count)
-        )
+        return self._ask(scope, lambda connection: hooks.list_hook_sessions(connection, scope, since_ns, count))
 
     def _ask(self, scope: Scope, work: Callable[[Connection], T]) -> T:
         return self._database.read(work, scope)

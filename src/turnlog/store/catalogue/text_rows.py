@@ -151,7 +151,14 @@ class CatalogueTextRows:
         key, project, title, whose = of_sessions[0] if of_sessions else (None, None, None, None)
         machine = self._name_machine(origin)
         return Delivery(
-            delivery_id, session_id, tool, key, unpack_text(project), unpack_text(title), person or whose, machine
+            delivery_id,
+            session_id,
+            tool,
+            key,
+            unpack_text(project),
+            unpack_text(title),
+            person or whose,
+            machine,
         )
 
     @cached_property

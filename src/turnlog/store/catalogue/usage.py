@@ -157,8 +157,8 @@ class CatalogueUsage:
         ):
             home = homes.get(key)
             if home is None:
-                texts = map(unpack_text, (project, title))
-                home = homes[key] = Home(key, *texts, person, unpack_text(origin))
+                names = unpack_text(project), unpack_text(title)
+                home = homes[key] = Home(key, *names, person, unpack_text(origin))
             groups[number] = UsageGroup(home, *map(unpack_text, words))
         return groups
 
@@ -371,9 +371,7 @@ class UsageKeeper:
                 homes.setdefault(message, set()).add(session)
         return kept, homes
 
-    def _read_others(
-        self, stale: Mapping[str, dict[int, list[_Said]]], homes: Mapping[str, set[int]]
-    ) -> None:
+    def _read_others(self, stale: Mapping[str, dict[int, list[_Said]]], homes: Mapping[str, set[int]]) -> None:
         """Add what sessions say that nothing is new of."""
         wanted: dict[int, set[str]] = {}
         for message, said in stale.items():
@@ -495,7 +493,9 @@ class UsageKeeper:
         known = places.intersection((group, slot) for group, slot in self._connection.execute(query, (groups,)))
         if known:
             self._connection.change_many("DELETE FROM usage_rollup WHERE grp = ? AND slot = ?", known)
-        cells = ((place, self._sum_kept(*place) if place in known else _sum_cell(come[place])) for place in places)
+        cells = (
+            (place, self._sum_kept(*place) if place in known else _sum_cell(come[place])) for place in places
+        )
         sums = [(*place, *cell) for place, cell in cells if cell[0]]
         if sums:
             self._connection.change_many(_INSERT_CELL, sums)

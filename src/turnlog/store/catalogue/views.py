@@ -102,7 +102,9 @@ def replace_columns(terms: ViewerTerms) -> Mapping[tuple[str, str], str]:
         # Of whom a session was copied is told only within one person's own.
         ("sources", "copied_from"): f"""(
             SELECT c.key FROM {terms.views}sessions AS c WHERE c.owner = t.owner AND c.key = t.copied_from
-            AND c.person IS NOT DISTINCT FROM (SELECT e.person FROM {terms.tables}sessions AS e WHERE e.id = t.session)
+            AND c.person IS NOT DISTINCT FROM (
+                SELECT e.person FROM {terms.tables}sessions AS e WHERE e.id = t.session
+            )
         )""",
         ("usage_groups", "audience"): "CAST(0 AS smallint)",
     }

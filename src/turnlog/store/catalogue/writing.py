@@ -132,7 +132,9 @@ class Writer:
     ) -> int:
         """Write what follows from a session's bytes anew, and return the new revision."""
         execute = self._connection.execute
-        query = "SELECT id, derivation FROM sessions WHERE owner = ? AND key = ? AND revision = ? @@lock(sessions)"
+        query = (
+            "SELECT id, derivation FROM sessions WHERE owner = ? AND key = ? AND revision = ? @@lock(sessions)"
+        )
         found = execute(query, (scope.owner, key, revision))
         if not found:
             raise StoreError(f"Expected revision {revision} of the session {key}; it has changed, or is gone")
@@ -162,9 +164,7 @@ class Writer:
             (revision + 1, former if derived is None else derivation, session),
         )
         lock_feed(self._connection)
-        add_change(
-            self._connection, scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns()
-        )
+        add_change(self._connection, scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns())
         refresh_access(self._connection, session, self._usage.affect)
         self._usage.settle()
         return revision + 1
@@ -242,7 +242,7 @@ class Writer:
     def _write_derived(self, session: int, derived: Derived) -> bool:
         """Replace what differs of what follows from a session's lines; return whether anything does."""
         query = "SELECT source, id FROM sources WHERE session = ?"
-        sources = dict(self._connection.execute(query, (session,)))
+        sources: dict[str, int] = dict(self._connection.execute(query, (session,)))  # type: ignore[arg-type]
         wrote = [
             write_row(self._connection, session, derived.session),
             *(write_outline(self._connection, session, outline) for outline in derived.outline),
@@ -420,5 +420,5 @@ def decode_checkpoint(data: bytes | None) -> Checkpoint | None:
     """Return what `encode_checkpoint` was given."""
     if data is None:
         return None
-    source, *progress = _decode_checkpoint(data)
-    return Checkpoint(source.decode("utf-8", "surrogateescape"), *progress)
+    cells: tuple[Any, ...] = _decode_checkpoint(data)
+    return Checkpoint(cells[0].decode("utf-8", "surrogateescape"), *cells[1:])

@@ -107,7 +107,7 @@ class SqliteTextIndex:
         cancelled: Cancelled | None,
     ) -> SearchPage:
         """Return a page of hits."""
-        searcher = connection.cache.setdefault("searcher", Searcher(connection.driver))
+        searcher: Searcher = connection.cache.setdefault("searcher", Searcher(connection.driver))
         after = decode_cursor(cursor, order)
         with _watching(connection.driver, cancelled):
             return searcher.search(rows, read, scope, query, order, limit, after, cancelled)

@@ -63,7 +63,9 @@ CREATE TABLE search_state (
 INSERT INTO search_state VALUES ('next-cell', 1);
 """
 
-DROP_TABLES = "".join(f"DROP TABLE {name};\n" for name in ("cells", "text_runs", "new_cells", "vocabulary", "search_state"))
+DROP_TABLES = "".join(
+    f"DROP TABLE {name};\n" for name in ("cells", "text_runs", "new_cells", "vocabulary", "search_state")
+)
 
 _SPAN = 4096
 """How far the cells of a run may lie apart: others come between them while several files grow."""

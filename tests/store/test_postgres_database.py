@@ -12,17 +12,17 @@ import pytest
 
 from postgres_server import PostgresServer
 from turnlog.errors import BusyStoreError, StoreError
-from turnlog.store.portable.database import Execute
-from turnlog.store.portable.postgres_database import PostgresDatabase
-from turnlog.store.portable.steps import Steps
+from turnlog.store.catalogue.database import Connection
+from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.postgres import PostgresDatabase
 
 SCHEMA = "turnlog_words"
-INSERT = "INSERT INTO @words VALUES (?)"
-COUNT = "SELECT count(*) FROM @words"
+INSERT = "INSERT INTO words VALUES (?)"
+COUNT = "SELECT count(*) FROM words"
 
 
-def create_words(execute: Execute) -> None:
-    execute("CREATE TABLE @words (word @@bytes PRIMARY KEY)")
+def create_words(connection: Connection) -> None:
+    connection.execute("CREATE TABLE words (word @@bytes PRIMARY KEY)")
 
 
 STEPS = Steps("the words", (create_words,))
@@ -49,13 +49,13 @@ def database(address: str) -> Iterator[PostgresDatabase]:
 
 
 def count(database: PostgresDatabase) -> int:
-    [(found,)] = database.read(lambda execute: execute(COUNT))
+    [(found,)] = database.read(lambda connection: connection.execute(COUNT))
     return int(found)
 
 
-def end(execute: Execute, address: str) -> None:
+def end(connection: Connection, address: str) -> None:
     """End the process that serves a connection, and wait until it has ended."""
-    [(pid,)] = execute("SELECT pg_backend_pid()")
+    [(pid,)] = connection.execute("SELECT pg_backend_pid()")
     with psycopg.connect(address, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))
 
@@ -63,26 +63,28 @@ def end(execute: Execute, address: str) -> None:
 def test_a_server_that_restarts_between_calls_is_not_noticed(
     server: PostgresServer, database: PostgresDatabase
 ) -> None:
-    def read_twice(execute: Execute) -> int:
-        return count(database) + len(execute(COUNT))  # several connections lie idle, all of which break
+    def read_twice(connection: Connection) -> int:
+        return count(database) + len(
+            connection.execute(COUNT)
+        )  # several connections lie idle, all of which break
 
     database.read(read_twice)
     server.restart()
     assert count(database) == 0
     database.read(read_twice)
     server.restart("immediate")
-    database.write(lambda execute: execute(INSERT, (b"a",)))
+    database.write(lambda connection: connection.execute(INSERT, (b"a",)))
     assert count(database) == 1
 
 
 def test_reading_goes_on_when_its_connection_breaks(database: PostgresDatabase, address: str) -> None:
     times = []
 
-    def read(execute: Execute) -> list[tuple[object, ...]]:
+    def read(connection: Connection) -> list[tuple[object, ...]]:
         times.append(1)
         if len(times) == 1:
-            end(execute, address)
-        return execute("SELECT 7")
+            end(connection, address)
+        return connection.execute("SELECT 7")
 
     assert database.read(read) == [(7,)]
     assert len(times) == 2
@@ -91,16 +93,16 @@ def test_reading_goes_on_when_its_connection_breaks(database: PostgresDatabase, 
 def test_writing_begins_again_if_it_surely_was_not_committed(database: PostgresDatabase, address: str) -> None:
     times = []
 
-    def write(execute: Execute) -> None:
+    def write(connection: Connection) -> None:
         times.append(1)
-        execute(INSERT, (b"a",))
+        connection.execute(INSERT, (b"a",))
         if len(times) == 1:
-            end(execute, address)
-        execute("SELECT 1")
+            end(connection, address)
+        connection.execute("SELECT 1")
 
-    def fail(execute: Execute) -> None:
-        end(execute, address)
-        execute("SELECT 1")
+    def fail(connection: Connection) -> None:
+        end(connection, address)
+        connection.execute("SELECT 1")
 
     database.write(write)
     assert (len(times), count(database)) == (2, 1)
@@ -114,10 +116,10 @@ def test_writing_that_may_have_been_committed_is_only_repeated_if_that_is_safe(
 ) -> None:
     times = []
 
-    def write(execute: Execute) -> None:
+    def write(connection: Connection) -> None:
         times.append(1)
         if len(times) == 1:
-            end(execute, address)  # so that the commit itself finds nobody
+            end(connection, address)  # so that the commit itself finds nobody
 
     if is_repeatable:
         database.write(write, is_repeatable=True)
@@ -129,29 +131,29 @@ def test_writing_that_may_have_been_committed_is_only_repeated_if_that_is_safe(
 
 
 def test_what_fails_leaves_nothing(database: PostgresDatabase) -> None:
-    def write(execute: Execute) -> None:
-        execute(INSERT, (b"a",))
+    def write(connection: Connection) -> None:
+        connection.execute(INSERT, (b"a",))
         raise KeyError
 
     with pytest.raises(KeyError):
         database.write(write)
     with pytest.raises(StoreError, match="cannot hold such a value"):
-        database.write(lambda execute: execute("SELECT CAST(? AS bigint)", (1 << 70,)))
+        database.write(lambda connection: connection.execute("SELECT CAST(? AS bigint)", (1 << 70,)))
     assert count(database) == 0
 
 
 def test_what_waits_for_another_writer_too_long_is_told(database: PostgresDatabase, address: str) -> None:
-    def write(execute: Execute) -> None:
-        execute("SET LOCAL lock_timeout TO '1ms'")
-        execute(INSERT, (b"a",))
+    def write(connection: Connection) -> None:
+        connection.execute("SET LOCAL lock_timeout TO '1ms'")
+        connection.execute(INSERT, (b"a",))
 
     with psycopg.connect(address) as other:
         other.execute(f"LOCK TABLE {SCHEMA}.words".encode())
         with pytest.raises(BusyStoreError, match="did not finish in time"):
             database.write(write)
-        database.try_write(lambda execute: execute(INSERT, (b"b",)))
+        database.try_write(lambda connection: connection.execute(INSERT, (b"b",)))
     assert count(database) == 0
-    database.try_write(lambda execute: execute(INSERT, (b"b",)))
+    database.try_write(lambda connection: connection.execute(INSERT, (b"b",)))
     assert count(database) == 1
 
 
@@ -201,7 +203,7 @@ def test_a_database_that_is_closed_says_so(database: PostgresDatabase) -> None:
     with pytest.raises(StoreError, match="closed"):
         count(database)
     with pytest.raises(StoreError, match="closed"):
-        database.write(lambda execute: execute(COUNT))
+        database.write(lambda connection: connection.execute(COUNT))
 
 
 def _make(address: str) -> None:
