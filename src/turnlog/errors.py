@@ -24,6 +24,7 @@
         ├── ArchiveError     bytes that are not what was kept; carries their place
         ├── NewerStoreError  a store that a newer version made; it was not touched
         ├── OlderStoreError  a store that an older version made, and that is only to be read
+        │   └── FormerStoreError one from before today's schema, which has to be upgraded
         ├── BusyStoreError   another process is writing
         ├── LostStoreError   a database that cannot be reached for now
         ├── TakenMachineError a machine that is another person's
@@ -44,6 +45,7 @@ __all__ = [
     "CursorError",
     "DecodeError",
     "ExportError",
+    "FormerStoreError",
     "HookError",
     "LostStoreError",
     "MalformedError",
@@ -231,6 +233,10 @@ class NewerStoreError(StoreError):
 
 class OlderStoreError(StoreError):
     """An older version of turnlog made this store; opening it for writing brings it up to date."""
+
+
+class FormerStoreError(OlderStoreError):
+    """A store is of an earlier version with other tables; `turnlog upgrade` makes it one of today's."""
 
 
 class BusyStoreError(StoreError):

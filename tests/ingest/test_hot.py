@@ -22,8 +22,9 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL, Place, Scope
-from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.locate import locate_sessions
@@ -44,7 +45,7 @@ class Kept:
         self.project = self.config / "projects" / "-p"
         self.project.mkdir(parents=True)
         self.place = folder / "turnlog.db"
-        self.store = open_store(self.place)
+        self.store = open_file(self.place)
         self.now = 0.0
         self.hot = HotSessions(clock=lambda: self.now, **options)  # type: ignore[arg-type]
 
@@ -176,7 +177,7 @@ def test_line_by_line_the_store_gets_the_same_rows_as_at_once(golden: Path, kept
         if chance.random() < 0.5 or not pieces:
             kept.sync()
     kept.verify()
-    cold = open_store(tmp_path / "cold.db")
+    cold = open_file(tmp_path / "cold.db")
     sync(cold, tmp_path / "cold.db", locate_sessions([kept.config]).sessions, origin="here")
     for key in [session.key for session in cold.list_known(LOCAL)]:
         assert list_records(kept.store, key) == list_records(cold, key)
@@ -188,7 +189,7 @@ def test_a_session_that_another_process_changed_is_read_anew(kept: Kept) -> None
     kept.append(make_line(20))
     with (kept.project / "s.jsonl").open("ab") as file:
         file.write(make_line(21))
-    other = open_store(kept.place)
+    other = open_file(kept.place)
     sync(other, kept.place, locate_sessions([kept.config]).sessions, origin="here")
     kept.append(make_line(22))
     kept.verify()

@@ -12,12 +12,12 @@ import pytest
 
 from turnlog.errors import CursorError, StoreError
 from turnlog.store.batch import Derived
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import find_known
 from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
-from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
-from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_line
 from turnlog.testing.row_builders import TIME, make_session_row
 
@@ -41,9 +41,9 @@ EVERY_FILTER = SessionFilter(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogueStore]:
     """A store with one session, of which the lists have ten thousand copies, half of them of 20 series."""
-    store = open_store(tmp_path_factory.mktemp("lists") / "turnlog.db")
+    store = open_file(tmp_path_factory.mktemp("lists") / "turnlog.db")
     derived = Derived(session=make_session_row("session", summary=b"{%s}" % (b" " * 2000)))
     store.apply(
         [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
@@ -73,7 +73,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
 
 
 @contextmanager
-def counting(store: CaredStore) -> Iterator[list[dict[str, int]]]:
+def counting(store: CatalogueStore) -> Iterator[list[dict[str, int]]]:
     """Yield what each query did that is asked meanwhile, when it has ended."""
     connection = store._ask().connection
     done: list[dict[str, int]] = []
@@ -84,7 +84,7 @@ def counting(store: CaredStore) -> Iterator[list[dict[str, int]]]:
 
 @pytest.mark.parametrize("order", SessionOrder)
 @pytest.mark.parametrize("asked", [SessionFilter(), EVERY_FILTER, SessionFilter(text="9")])
-def test_a_page_is_one_query(store: CaredStore, asked: SessionFilter, order: SessionOrder) -> None:
+def test_a_page_is_one_query(store: CatalogueStore, asked: SessionFilter, order: SessionOrder) -> None:
     with counting(store) as done:
         page = store.list_sessions(LOCAL, asked, order=order, limit=50)
     assert len(done) == 1
@@ -94,7 +94,7 @@ def test_a_page_is_one_query(store: CaredStore, asked: SessionFilter, order: Ses
         assert len(done) == 1
 
 
-def test_projects_are_one_query(store: CaredStore) -> None:
+def test_projects_are_one_query(store: CatalogueStore) -> None:
     with counting(store) as done:
         projects = store.list_projects(LOCAL)
     assert len(done) == 1
@@ -105,7 +105,7 @@ def test_projects_are_one_query(store: CaredStore) -> None:
 @pytest.mark.parametrize("asked", [SessionFilter(), EVERY_FILTER])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_wide_rows_are_read_for_the_page_alone(
-    store: CaredStore, asked: SessionFilter, order: SessionOrder, grouped: bool
+    store: CatalogueStore, asked: SessionFilter, order: SessionOrder, grouped: bool
 ) -> None:
     connection = store._ask().connection
     queries: list[str] = []
@@ -125,7 +125,7 @@ def test_wide_rows_are_read_for_the_page_alone(
 
 
 def test_of_a_session_that_is_forgotten_it_is_not_kept_that_it_was_gone(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "turnlog.db")
+    store = open_file(tmp_path / "turnlog.db")
     key = make_key("session")
     store.apply([make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session")])
     store.apply([make_batch({}, session_id="session", known=find_known(store, LOCAL, key))])
@@ -136,7 +136,7 @@ def test_of_a_session_that_is_forgotten_it_is_not_kept_that_it_was_gone(tmp_path
     store.close()
 
 
-def test_all_pages_together_are_the_list(store: CaredStore) -> None:
+def test_all_pages_together_are_the_list(store: CatalogueStore) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while True:
@@ -160,7 +160,7 @@ def test_a_cursor_is_text_that_goes_through_an_address() -> None:
 
 
 def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "turnlog.db")
+    store = open_file(tmp_path / "turnlog.db")
     derived = Derived(session=make_session_row("session", cost="much"))
     store.apply(
         [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
@@ -170,7 +170,7 @@ def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_total_leaves_out_what_was_put_away(store: CaredStore) -> None:
+def test_the_total_leaves_out_what_was_put_away(store: CatalogueStore) -> None:
     store.mark(LOCAL, [store.list_sessions(LOCAL, limit=1).sessions[0].key], MarkChange(archived=True))
     assert store.list_sessions(LOCAL, limit=1).total == COUNT - 1
     store.undo_mark(LOCAL)

@@ -28,8 +28,6 @@ from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.identity import LOCAL, Place, Scope
 from turnlog.store.interface import find_known, find_sessions
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.opening import open_store
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import (
@@ -45,7 +43,7 @@ SPAWN = get_context("spawn")
 NAME = "session-1.jsonl"
 
 
-def read_session(store: CaredStore, key: str) -> None:
+def read_session(store: CatalogueStore, key: str) -> None:
     """Read calls, turns and agents of a session."""
     with store.open_session(LOCAL, key) as session:
         list(session.list_calls())
@@ -53,7 +51,7 @@ def read_session(store: CaredStore, key: str) -> None:
         session.list_agents()
 
 
-QUERIES: dict[str, Callable[[CaredStore, str], object]] = {
+QUERIES: dict[str, Callable[[CatalogueStore, str], object]] = {
     "open_session": read_session,
     "find_known": lambda store, key: find_known(store, LOCAL, key),
     "find_sessions": lambda store, key: find_sessions(store, LOCAL, key),
@@ -68,13 +66,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[CaredStore]:
-    store = open_store(path)
+def store(path: Path) -> Iterator[CatalogueStore]:
+    store = open_file(path)
     yield store
     store.close()
 
 
-def keep(store: CaredStore, data: bytes, session_id: str = "session-1") -> SessionBatch:
+def keep(store: CatalogueStore, data: bytes, session_id: str = "session-1") -> SessionBatch:
     files = {f"{session_id}.jsonl": data}
     batch = make_batch(files, session_id=session_id)
     batch = make_batch(files, session_id=session_id, known=find_known(store, LOCAL, batch.key))
@@ -99,7 +97,7 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_everything_is_the_owners_alone(store: CaredStore, path: Path) -> None:
+def test_everything_is_the_owners_alone(store: CatalogueStore, path: Path) -> None:
     keep(store, make_lines(3))
     assert mode(path.parent) == 0o700
     assert {file.name: mode(file) for file in path.parent.iterdir()} == {
@@ -110,19 +108,19 @@ def test_everything_is_the_owners_alone(store: CaredStore, path: Path) -> None:
 
 
 def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
-    open_store(path).close()
+    open_file(path).close()
     path.chmod(0o644)
-    open_store(path).close()
+    open_file(path).close()
     assert mode(path) == 0o600
 
 
 def test_a_folder_that_was_there_stays_as_it_is(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    open_store(tmp_path / "turnlog.db").close()
+    open_file(tmp_path / "turnlog.db").close()
     assert mode(tmp_path) == 0o755
 
 
-def test_settings_are_what_they_should_be(store: CaredStore, path: Path) -> None:
+def test_settings_are_what_they_should_be(store: CatalogueStore, path: Path) -> None:
     assert ask(path, "PRAGMA journal_mode") == [("wal",)]
     assert ask(path, "PRAGMA page_size") == [(4096,)]
     assert ask(path, "PRAGMA application_id") == [(0x7475726E,)]
@@ -130,20 +128,20 @@ def test_settings_are_what_they_should_be(store: CaredStore, path: Path) -> None
 
 def test_a_missing_store_is_not_made_by_a_reader(path: Path) -> None:
     with pytest.raises(StoreError, match="There is no store"):
-        open_store(path, read_only=True)
+        open_file(path, read_only=True)
     assert not path.parent.exists()
 
 
-def test_a_reader_cannot_write(store: CaredStore, path: Path) -> None:
-    reader = open_store(path, read_only=True)
+def test_a_reader_cannot_write(store: CatalogueStore, path: Path) -> None:
+    reader = open_file(path, read_only=True)
     with pytest.raises(StoreError, match="reading only"):
         keep(reader, make_lines(1))
     assert reader.writes == 0
     reader.close()
 
 
-def test_a_reader_sees_what_was_written_after_it_was_opened(store: CaredStore, path: Path) -> None:
-    reader = open_store(path, read_only=True)
+def test_a_reader_sees_what_was_written_after_it_was_opened(store: CatalogueStore, path: Path) -> None:
+    reader = open_file(path, read_only=True)
     assert reader.list_sessions(LOCAL).sessions == ()
     batch = keep(store, make_lines(3))
     assert [session.key for session in reader.list_sessions(LOCAL).sessions] == [batch.key]
@@ -152,7 +150,7 @@ def test_a_reader_sees_what_was_written_after_it_was_opened(store: CaredStore, p
 
 
 def test_a_closed_store_says_so(path: Path) -> None:
-    store = open_store(path)
+    store = open_file(path)
     store.list_sessions(LOCAL)
     store.close()
     store.close()
@@ -167,15 +165,15 @@ def use_without_rights(path: Path, pipe: Connection) -> None:
     if os.geteuid() == 0:
         os.setuid(65534)
     try:
-        open_store(path)
+        open_file(path)
     except StoreError as error:
         pipe.send(str(error))
-    reader = open_store(path, read_only=True)
+    reader = open_file(path, read_only=True)
     pipe.send(len(reader.list_sessions(LOCAL).sessions))
     reader.close()
 
 
-def test_what_is_asked_while_a_store_is_closed_is_broken_off(store: CaredStore, path: Path) -> None:
+def test_what_is_asked_while_a_store_is_closed_is_broken_off(store: CatalogueStore, path: Path) -> None:
     connection = open_to_read(path, Options())
     begun = threading.Event()
     failures: list[str] = []
@@ -203,7 +201,7 @@ def test_what_is_asked_while_a_store_is_closed_is_broken_off(store: CaredStore, 
 def test_a_folder_that_may_not_be_written_can_still_be_read() -> None:
     with TemporaryDirectory() as folder:  # that of pytest is closed to other users
         path = Path(folder) / "turnlog.db"
-        store = open_store(path)
+        store = open_file(path)
         keep(store, make_lines(3))
         store.close()
         path.chmod(0o444)
@@ -221,7 +219,7 @@ def test_a_folder_that_may_not_be_written_can_still_be_read() -> None:
 def test_a_file_where_the_folder_should_be_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"")
     with pytest.raises(StoreError, match="cannot be used"):
-        open_store(tmp_path / "data" / "turnlog.db")
+        open_file(tmp_path / "data" / "turnlog.db")
 
 
 def test_what_is_no_database_is_refused_unharmed(path: Path) -> None:
@@ -229,7 +227,7 @@ def test_what_is_no_database_is_refused_unharmed(path: Path) -> None:
     path.write_bytes(b"this is a letter " * 1000)
     for read_only in (False, True):
         with pytest.raises(StoreError, match="not a database"):
-            open_store(path, read_only=read_only)
+            open_file(path, read_only=read_only)
     assert path.read_bytes() == b"this is a letter " * 1000
 
 
@@ -239,19 +237,19 @@ def test_a_database_of_another_program_is_refused_unharmed(path: Path) -> None:
     before = path.read_bytes()
     for read_only in (False, True):
         with pytest.raises(StoreError, match="another program"):
-            open_store(path, read_only=read_only)
+            open_file(path, read_only=read_only)
     assert path.read_bytes() == before
 
 
 def test_a_damaged_database_is_a_clear_error(path: Path) -> None:
-    store = open_store(path)
+    store = open_file(path)
     keep(store, make_lines(200))
     store.close()
     data = bytearray(path.read_bytes())
     for place in range(3 * 8192, len(data), 4096):
         data[place : place + 200] = b"\xff" * 200
     path.write_bytes(data)
-    with pytest.raises(StoreError, match="is damaged"), closing(open_store(path)) as damaged:
+    with pytest.raises(StoreError, match="is damaged"), closing(open_file(path)) as damaged:
         keep(damaged, make_lines(300))
 
 
@@ -269,17 +267,17 @@ def test_a_damaged_database_is_a_clear_error(path: Path) -> None:
         ("changes SET kind = 'nonsense'", "read_feed"),
     ],
 )
-def test_a_damaged_cell_is_a_clear_error(store: CaredStore, path: Path, damage: str, query: str) -> None:
+def test_a_damaged_cell_is_a_clear_error(store: CatalogueStore, path: Path, damage: str, query: str) -> None:
     batch = keep(store, make_lines(3))
     ask(path, f"UPDATE {damage}")
     with (
-        closing(open_store(path, read_only=True)) as damaged,
+        closing(open_file(path, read_only=True)) as damaged,
         pytest.raises(StoreError, match=r"damaged|missing"),
     ):
         QUERIES[query](damaged, batch.key)
 
 
-def test_a_number_that_is_too_large_is_a_clear_error(store: CaredStore) -> None:
+def test_a_number_that_is_too_large_is_a_clear_error(store: CatalogueStore) -> None:
     batch = make_batch({NAME: make_lines(1)})
     for large in (2**63, 2**70):
         derived = replace(get_derived(batch), session=make_session_row(first_time=large))
@@ -288,7 +286,7 @@ def test_a_number_that_is_too_large_is_a_clear_error(store: CaredStore) -> None:
     store.apply([batch])
 
 
-def test_a_damaged_frame_is_named_and_the_rest_stays_readable(store: CaredStore, path: Path) -> None:
+def test_a_damaged_frame_is_named_and_the_rest_stays_readable(store: CatalogueStore, path: Path) -> None:
     data = make_noise(4 * FRAME_SIZE)
     batch = keep(store, data)
     other = keep(store, make_lines(3), "session-2")
@@ -299,7 +297,7 @@ def test_a_damaged_frame_is_named_and_the_rest_stays_readable(store: CaredStore,
         path,
         f"UPDATE frames SET data = zeroblob(length(data)) WHERE start = {damaged}",
     )
-    fresh = open_store(path, read_only=True)
+    fresh = open_file(path, read_only=True)
     with pytest.raises(ArchiveError) as caught:
         fresh.archive.read(LOCAL, Place(batch.key, 0, damaged + 5), 10)
     assert (caught.value.source, caught.value.generation, caught.value.offset) == (batch.key, 0, damaged)
@@ -311,7 +309,7 @@ def test_a_damaged_frame_is_named_and_the_rest_stays_readable(store: CaredStore,
     fresh.close()
 
 
-def test_a_file_grows_behind_a_damaged_tail(store: CaredStore, path: Path) -> None:
+def test_a_file_grows_behind_a_damaged_tail(store: CatalogueStore, path: Path) -> None:
     noise = make_noise(2 * FRAME_SIZE)
     pieces = [noise[:1002], noise[1002:2004], noise[2004:]]
     batch = keep(store, pieces[0])
@@ -324,7 +322,7 @@ def test_a_file_grows_behind_a_damaged_tail(store: CaredStore, path: Path) -> No
     assert store.archive.read(LOCAL, Place(batch.key, 0, len(pieces[0])), len(rest)) == rest
 
 
-def test_a_frame_that_is_used_again_is_not_outdated(store: CaredStore, path: Path) -> None:
+def test_a_frame_that_is_used_again_is_not_outdated(store: CatalogueStore, path: Path) -> None:
     batch = keep(store, make_lines(3))
     start = Place(batch.key, 0, 0)
     for _ in range(2):
@@ -342,7 +340,7 @@ def test_a_frame_that_is_used_again_is_not_outdated(store: CaredStore, path: Pat
         store.archive.read(LOCAL, start, 1)
 
 
-def test_a_missing_frame_is_named(store: CaredStore, path: Path) -> None:
+def test_a_missing_frame_is_named(store: CatalogueStore, path: Path) -> None:
     batch = keep(store, make_noise(3 * FRAME_SIZE))
     ask(path, "DELETE FROM frames WHERE start > 0")
     with pytest.raises(ArchiveError, match="missing"):
@@ -360,14 +358,14 @@ def test_a_full_disk_loses_nothing_and_the_store_goes_on(path: Path) -> None:
     keep(store, make_lines(4))
     assert read_bytes(store, LOCAL, kept.key, 0) == make_lines(4)
     store.close()
-    roomy = open_store(path)
+    roomy = open_file(path)
     keep(roomy, make_noise(3 << 20), "session-2")
     assert len(roomy.list_sessions(LOCAL).sessions) == 2
     roomy.close()
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_writer_that_takes_too_long_is_named(store: CaredStore, path: Path) -> None:
+def test_a_writer_that_takes_too_long_is_named(store: CatalogueStore, path: Path) -> None:
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     hasty = CatalogueStore(SqliteEngine(path, options=Options(busy_seconds=0.05)))
@@ -379,7 +377,7 @@ def test_a_writer_that_takes_too_long_is_named(store: CaredStore, path: Path) ->
     other.close()
 
 
-def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CaredStore) -> None:
+def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CatalogueStore) -> None:
     batch = make_batch({NAME: make_lines(2)})
     records = unpack_files(get_derived(batch))[batch.key]
     [seen] = records.sightings
@@ -392,11 +390,11 @@ def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CaredStore)
         store.apply([good, replace(other, sources=(replace(source, source="other", generation=3),))])
     store.apply([good])
     assert [cell.model for cell in store.read_usage(LOCAL).list_cells()] == ["a new model"]
-    with closing(open_store(store._path, read_only=True)) as reader:
+    with closing(open_file(store._path, read_only=True)) as reader:
         assert [cell.model for cell in reader.read_usage(LOCAL).list_cells()] == ["a new model"]
 
 
-def test_threads_read_beside_a_writer(store: CaredStore) -> None:
+def test_threads_read_beside_a_writer(store: CatalogueStore) -> None:
     batch = keep(store, make_lines(2))
     done = threading.Event()
     failures: list[object] = []
@@ -422,7 +420,7 @@ def test_threads_read_beside_a_writer(store: CaredStore) -> None:
 
 def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: Path) -> None:
     lines = [make_line(number, text=f"{number * 7919} is a number, and {number} too") for number in range(600)]
-    live, whole = open_store(tmp_path / "live.db"), open_store(tmp_path / "whole.db")
+    live, whole = open_file(tmp_path / "live.db"), open_file(tmp_path / "whole.db")
     for count in range(3, len(lines) + 1, 3):
         batch = make_batch({NAME: b"".join(lines[:count])}, known=find_known(live, LOCAL, make_batch({}).key))
         live.apply([replace(batch, derived=None)])
@@ -438,9 +436,9 @@ def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: P
     assert sizes[0] < sizes[1] * 1.1
 
 
-def test_a_way_into_a_long_session_is_found_without_its_segments(store: CaredStore, path: Path) -> None:
+def test_a_way_into_a_long_session_is_found_without_its_segments(store: CatalogueStore, path: Path) -> None:
     batch = keep(store, make_lines(5000))
-    with closing(open_store(path, read_only=True)) as reader:
+    with closing(open_file(path, read_only=True)) as reader:
         connection = reader._ask().connection
         queries: list[str] = []
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: queries.append(told["sql"]))
@@ -455,7 +453,7 @@ def test_a_way_into_a_long_session_is_found_without_its_segments(store: CaredSto
     assert "TEMP B-TREE" not in plan
 
 
-def test_a_segment_that_is_replaced_is_not_read_as_it_was(store: CaredStore) -> None:
+def test_a_segment_that_is_replaced_is_not_read_as_it_was(store: CatalogueStore) -> None:
     for count in (3, 5, 600, 601, 4):
         batch = keep(store, make_lines(count))
         with store.open_session(LOCAL, batch.key) as session:
@@ -463,7 +461,7 @@ def test_a_segment_that_is_replaced_is_not_read_as_it_was(store: CaredStore) -> 
             assert [line.number for line in session.main.list_lines()] == [*range(count)]
 
 
-def test_doing_nothing_writes_nothing(store: CaredStore, path: Path) -> None:
+def test_doing_nothing_writes_nothing(store: CatalogueStore, path: Path) -> None:
     batch = keep(store, make_lines(50))
     writes, log = store.writes, path.with_name("turnlog.db-wal").stat().st_size
     store.apply([batch])
@@ -475,7 +473,7 @@ def test_doing_nothing_writes_nothing(store: CaredStore, path: Path) -> None:
 
 def apply_many(path: Path, pipe: Connection) -> None:
     """Let three sessions grow, two at a time in one batch, and say after each how far they are."""
-    store = open_store(path)
+    store = open_file(path)
     count = int(pipe.recv())
     while True:
         count += 1
@@ -484,7 +482,7 @@ def apply_many(path: Path, pipe: Connection) -> None:
         pipe.send(count)
 
 
-def grow(store: CaredStore, count: int, session_id: str) -> SessionBatch:
+def grow(store: CatalogueStore, count: int, session_id: str) -> SessionBatch:
     files = {f"{session_id}.jsonl": make_lines(count, session_id=session_id)}
     known = find_known(store, LOCAL, make_batch({}, session_id=session_id).key)
     return make_batch(files, session_id=session_id, known=known)
@@ -514,7 +512,7 @@ def test_killed_at_any_moment_each_call_is_whole_or_absent(path: Path) -> None:
 def check_whole(path: Path, said: int) -> int:
     """Expect that both sessions are equally long, at least as long as was said, and that all of them agrees."""
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
-    store = open_store(path)
+    store = open_file(path)
     counts = set()
     for session_id in ("session-1", "session-2"):
         key = make_batch({}, session_id=session_id).key
@@ -538,7 +536,7 @@ def check_whole(path: Path, said: int) -> int:
 
 def write_beside(path: Path, session_id: str, pipe: Connection) -> None:
     """Let one session grow."""
-    store = open_store(path)
+    store = open_file(path)
     for count in range(1, 30):
         store.apply([grow(store, count, session_id)])
     store.close()
@@ -558,16 +556,16 @@ def test_two_processes_take_turns(path: Path) -> None:
     for process in processes:
         process.join()
     check_whole(path, 29)
-    store = open_store(path, read_only=True)
+    store = open_file(path, read_only=True)
     seqs = [entry.seq for entry in store.read_feed(LOCAL, 0).entries]
     assert seqs == [*range(1, 59)]
     store.close()
 
 
-def test_a_copy_of_the_files_is_a_store(store: CaredStore, path: Path, tmp_path: Path) -> None:
+def test_a_copy_of_the_files_is_a_store(store: CatalogueStore, path: Path, tmp_path: Path) -> None:
     """A crash leaves the file with its log; both together are all that was acknowledged."""
     keep(store, make_lines(3))
     shutil.copytree(path.parent, tmp_path / "copy")
-    copy = open_store(tmp_path / "copy" / path.name)
+    copy = open_file(tmp_path / "copy" / path.name)
     assert len(copy.list_sessions(LOCAL).sessions) == 1
     copy.close()

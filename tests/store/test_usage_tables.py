@@ -17,9 +17,10 @@ from turnlog.store.sqlite.usage import ANSWERS_OF
 
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
+from turnlog.store.catalogue.sqlite_engine import SqliteEngine
+from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Maintenance, find_known
-from turnlog.store.opening import open_store
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.store.usage.source import AnswerUse
@@ -35,7 +36,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "turnlog.db"
-        self.store = open_store(self.path)
+        self.store = open_file(self.path)
         self.said: dict[tuple[str, str], Files] = {}
         self.forgotten: set[tuple[str, str]] = set()
         self._lines = 0
@@ -201,14 +202,14 @@ def test_another_price_list_prices_everything_anew() -> None:
         made.store.close()
         change(made.path, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
         change(made.path, "UPDATE answers SET cost = 1")
-        made.store = open_store(made.path)
+        made.store = open_file(made.path)
         assert made.store.read_usage(LOCAL).list_cells() == before
         prices = made.store.read_usage(LOCAL).find_prices()
         assert prices is not None
         assert prices.version != "0.0.1"
         writes = made.store.writes
         made.store.close()
-        made.store = open_store(made.path)
+        made.store = open_file(made.path)
         assert (writes > 0, made.store.writes) == (True, 0)
 
 

@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "prune": "Forget all sessions that match, as `turnlog forget` does.",
         "backup": "Copy the archive into one file, even while it is in use.",
         "verify": "Derive everything again from the archived bytes, and list what disagrees.",
+        "upgrade": "Upgrade an archive of an earlier version, from what it has itself.",
         "doctor": "Check this machine for problems with turnlog.",
         "completion": "Print the completion script for a shell.",
     }

@@ -21,6 +21,7 @@ from turnlog.cli.files import path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.running import find_fresh_address
+from turnlog.cli.upgrade import bring_up, is_former
 from turnlog.config import Settings
 from turnlog.server.logs import LogFormat
 from turnlog.server.presence import AlreadyServingError
@@ -145,6 +146,8 @@ def command(
 
 
 def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: dict[str, str]) -> None:
+    if is_former(settings.place):
+        bring_up(settings)
     try:
         received = serve(settings.place, options, on_ready, env)
     except AlreadyServingError as error:

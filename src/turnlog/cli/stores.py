@@ -13,8 +13,9 @@ from operator import eq
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
 from turnlog.cli.terminal import shorten
+from turnlog.cli.upgrade import bring_up
 from turnlog.config import Settings
-from turnlog.errors import OlderStoreError
+from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -40,17 +41,28 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
     place = settings.place
     if (existing or not writing) and not is_made(place):
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
-    store = open_store(place) if writing else _open_to_read(place)
+    store = _open_to_write(settings) if writing else _open_to_read(place)
     try:
         yield store
     finally:
         store.close()
 
 
+def _open_to_write(settings: Settings) -> CaredStore:
+    """Open the store for writing; one of an earlier version is upgraded before."""
+    try:
+        return open_store(settings.place)
+    except FormerStoreError:
+        bring_up(settings)
+        return open_store(settings.place)
+
+
 def _open_to_read(place: StorePlace) -> CaredStore:
     """Open the store for reading; one of an older version is brought up to date before."""
     try:
         return open_store(place, read_only=True)
+    except FormerStoreError:
+        raise
     except OlderStoreError:
         open_store(place).close()
         warn("the archive was made by an older version; run `turnlog sync` to bring it up to date")

@@ -1,7 +1,7 @@
 """Looking at sessions in other processes, so that all cores are at work.
 
 A worker reads files, decodes, compresses and derives; only the one writer writes. What comes back is a batch as
-bytes, which is cheaper to hand over than its objects.
+bytes, which is cheaper to hand over than its objects; one with names that are no UTF-8 as plain values.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from typing import Any
 
-from msgspec import Struct, msgpack
+from msgspec import Struct, convert, msgpack, to_builtins
 
 from turnlog.ingest.hot import HotSession, HotSessions
 from turnlog.ingest.looks import derive_again, look_on
@@ -83,7 +84,7 @@ def _look_at(
 def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int) -> Iterator[Looked]:
     """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
     waiting = iter(sorted(tasks, key=lambda task: -task.size))
-    running: dict[Future[bytes | SessionBatch | None], Task] = {}
+    running: dict[Future[Any], Task] = {}
     # A forked process would inherit the writer's connection.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (place,))
     try:
@@ -92,7 +93,7 @@ def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, wo
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 task, found = running.pop(future), future.result()
-                yield Looked(task, _decode(found) if isinstance(found, bytes) else found)
+                yield Looked(task, None if found is None else _unpack(found))
             _fill(pool, waiting, running, asker, workers * _AHEAD)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -101,7 +102,7 @@ def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, wo
 def _fill(
     pool: ProcessPoolExecutor,
     waiting: Iterator[Task],
-    running: dict[Future[bytes | SessionBatch | None], Task],
+    running: dict[Future[Any], Task],
     asker: Asker,
     most: int,
 ) -> None:
@@ -119,12 +120,16 @@ def _start_worker(place: StorePlace) -> None:
     _find_store = lambda: store  # noqa: E731
 
 
-def _look(task: Task, asker: Asker) -> bytes | SessionBatch | None:
+def _look(task: Task, asker: Asker) -> Any:
     [looked] = look_here([task], _find_store(), asker)
     try:
         return None if looked.batch is None else _encode(looked.batch)
     except UnicodeEncodeError:  # names of files that are not UTF-8
-        return looked.batch
+        return to_builtins(looked.batch, builtin_types=(bytes,), enc_hook=list)
+
+
+def _unpack(found: Any) -> SessionBatch:
+    return _decode(found) if isinstance(found, bytes) else convert(found, SessionBatch)
 
 
 def count_cores() -> int:

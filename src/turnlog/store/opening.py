@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.accounts.file_copies import check_copy, restore_accounts
-from turnlog.store.catalogue.engine import Engine
-from turnlog.store.catalogue.sqlite_engine import SqliteEngine, find_in_copy, find_writer
+from turnlog.store.catalogue.engine import Engine, Upgrade
+from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import Scope
 from turnlog.store.leases import Lease
@@ -44,7 +44,7 @@ def open_lease(place: StorePlace, machine: str, *, seconds: float = 30.0) -> Lea
 def find_holder(place: StorePlace, machine: str) -> str | None:
     """Return who has that right, without writing anything; None if nobody does."""
     if isinstance(place, ServerPlace):
-        found: str | None = _load_server(place).find_writer(place.address, _name_lease(place, machine))
+        found: str | None = _load_server(place).find_writer(place, _name_lease(place, machine))
         return found
     return find_writer(place, _name_lease(place, machine))
 
@@ -86,6 +86,14 @@ def restore_store(place: StorePlace, source: Path) -> Restored:
     return replace(restored, accounts=restore_accounts(place, source))
 
 
+def open_upgrade(place: StorePlace) -> Upgrade:
+    """Return the way to make an archive of an earlier version one of today's."""
+    if isinstance(place, ServerPlace):
+        upgrade: Upgrade = _load_server(place).ServerUpgrade(place)
+        return upgrade
+    return FileUpgrade(place)
+
+
 def flush_store(place: StorePlace) -> None:
     """Make what was written outlast a loss of power."""
     _find_engine(place).flush()
@@ -110,7 +118,7 @@ def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str
 def _find_engine(place: StorePlace, *, read_only: bool = False) -> Engine:
     if not isinstance(place, ServerPlace):
         return SqliteEngine(place, read_only=read_only)
-    engine: Engine = _load_server(place).PostgresEngine(place.address, read_only=read_only)
+    engine: Engine = _load_server(place).PostgresEngine(place, read_only=read_only)
     return engine
 
 

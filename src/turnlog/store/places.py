@@ -25,6 +25,8 @@ __all__ = [
 STORE_SETTING = "TURNLOG_STORE"
 """The name in the environment that says on which server a store is."""
 
+ARCHIVE_SCHEMA = "turnlog_archive"
+"""Where a server has the archive."""
 ACCOUNTS_SCHEMA = "turnlog_accounts"
 """Where a server has the accounts."""
 
@@ -39,6 +41,8 @@ class ServerPlace(Struct, frozen=True):
     address: str
     """As the engine's driver takes it; it may hold a password, and is not shown."""
     home: Path
+    schema: str = ARCHIVE_SCHEMA
+    """Which has the tables."""
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""

@@ -27,6 +27,8 @@ Values = Sequence[object] | Mapping[str, object]
 
 MOST = (1 << 63) - 1
 """The largest number that a column can have; as a limit, it is none."""
+MONTH_BITS = 36
+"""On PostgreSQL, a file's number is that of its month, counted from 2000 on, and behind it so many bits."""
 INDEXED = 64
 """Of text of any length, an index has the first bytes; who looks for one compares all of it, too."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from turnlog.store.catalogue.database import OnProgress
 from turnlog.store.interface import ChangeListener
 from turnlog.store.leases import Lease
 from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
+from turnlog.store.places import StorePlace
 from turnlog.store.search.index import TextIndex
 
 
@@ -62,3 +64,26 @@ class Engine(Protocol):
 
     def open_lease(self, name: str, seconds: float) -> Lease:
         """Return the right to write, which is yet to be taken."""
+
+
+class Upgrade(Protocol):
+    """Making an archive of an earlier version one of today's, in another place until it is done."""
+
+    @property
+    def place(self) -> StorePlace:
+        """Where the archive of today is meanwhile."""
+
+    def measure(self) -> tuple[int, int]:
+        """Return how many sessions there are, and how many bytes they take."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep programs of the earlier version from writing; raises `StoreError`."""
+
+    def copy(self, on_progress: OnProgress | None = None) -> None:
+        """Copy all that only the archive knows; what was copied before is there already."""
+
+    def check(self) -> None:
+        """Raise `StoreError` unless all is there that has to be."""
+
+    def finish(self, *, keep: bool) -> str | None:
+        """Put the archive of today in its place; return where the former one is, if it is kept."""

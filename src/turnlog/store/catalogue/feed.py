@@ -65,10 +65,10 @@ def read_feed(connection: Connection, scope: Scope, after: int | None, limit: in
     last = connection.execute(
         "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1", (scope.owner,)
     )
-    rows = [] if after is None else connection.execute(
-        "SELECT seq, kind, session, revision, at_ns FROM changes WHERE seq > ? AND owner = ? ORDER BY seq LIMIT ?",
-        (after, scope.owner, limit),
-    )  # fmt: skip
+    query = """
+    SELECT seq, kind, session, revision, at_ns FROM changes WHERE seq > ? AND owner = ? ORDER BY seq LIMIT ?
+    """
+    rows = [] if after is None else connection.execute(query, (after, scope.owner, limit))
     entries = tuple(
         ChangeEntry(
             seq=seq, kind=ChangeKind(kind), session=unpack_text(session), revision=revision, at_ns=at_ns

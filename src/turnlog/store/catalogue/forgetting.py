@@ -100,10 +100,10 @@ def count_forgotten(connection: Connection, scope: Scope, keys: Sequence[str]) -
 
 
 def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock: str = "") -> list[_Found]:
-    own, values = list_own(scope)
+    where, values = list_own(scope)
     query = f"""
     SELECT e.id, e.key, e.revision, e.origin, e.person, e.is_shared, e.file_id, e.session_id FROM sessions AS e
-    WHERE {own} AND e.key IN @@texts(:keys) ORDER BY e.id {lock}
+    WHERE {where} AND e.key IN @@texts(:keys) ORDER BY e.id {lock}
     """
     rows = {row[1]: row for row in connection.execute(query, {**values, "keys": list(keys)})}
     found = []
@@ -112,8 +112,8 @@ def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock:
             head: tuple[Any, ...] = rows[key][:-2]
             file_id, session_id = rows[key][-2:]
             ids = dict.fromkeys(each for each in (file_id, session_id) if each is not None)
-            own_ids = (each for each in ids if not _has_another(connection, scope, head[0], each, head[4]))
-            found.append(_Found(*head, tuple(own_ids)))
+            own = [each for each in ids if not _has_another(connection, scope, head[0], each, head[4])]
+            found.append(_Found._make((*head, tuple(own))))
     return found
 
 

@@ -213,8 +213,9 @@ def _pack_row(row: SessionRow) -> tuple[Any, ...]:
         pack_text(row.session_id), pack_text(row.title), pack_text(row.project), row.first_time, row.last_time,
         row.prompts, row.answers, row.calls, row.agents, row.lines, row.problems, row.input_tokens,
         row.output_tokens, row.cost, row.messages, row.errors, json.encode(row.models),
-        json.encode(row.branches), pack_text(row.series), pack_text(row.first_prompt), pack_text(row.forked_from), int(row.is_floor),
-        int(row.is_estimate), *(pack_text(each) if isinstance(each, str) else each for each in head),
+        json.encode(row.branches), pack_text(row.series), pack_text(row.first_prompt),
+        pack_text(row.forked_from), int(row.is_floor), int(row.is_estimate),
+        *(pack_text(each) if isinstance(each, str) else each for each in head),
     )  # fmt: skip
 
 

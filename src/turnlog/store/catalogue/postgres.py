@@ -30,21 +30,22 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 from psycopg.sql import Literal as SqlLiteral
 
-from turnlog.errors import BusyStoreError, LostStoreError, OlderStoreError, StoreError
-from turnlog.store.catalogue.database import Row, Values, is_word
+from turnlog.errors import BusyStoreError, FormerStoreError, LostStoreError, OlderStoreError, StoreError
+from turnlog.store.catalogue.database import MONTH_BITS, Row, Values, is_word
 from turnlog.store.catalogue.migrations import Steps
 from turnlog.store.catalogue.views import ViewerTerms, build_hook_events, build_view, list_views
 from turnlog.store.identity import Scope, Viewer
 
 T = TypeVar("T")
 
-SCHEMA = "turnlog_archive"
-"""The schema of the catalogue; that of archives of earlier versions is called `turnlog`."""
+FORMER_SCHEMA = "turnlog"
+"""The schema of archives of earlier versions."""
 LOCKS = 0x7475726E
 """The first half of the numbers of our advisory locks ("turn")."""
-_MIGRATING, _WRITING = 1, 4
+UPGRADING = "_upgrade"
+"""How the name of a schema ends that is not yet in the place of an earlier one."""
+_MIGRATING, WRITING = 1, 4
 _CHANNEL = "turnlog_changes"
-_MONTH_BITS = 36
 _MOST = 16
 """How many connections there are at once."""
 _WAIT_SECONDS = 30.0
@@ -162,6 +163,8 @@ class PostgresDatabase:
         self.name = describe(address)
         self.is_read_only = read_only
         self.rows_changed = 0
+        self.is_upgrade = schema.endswith(UPGRADING)
+        """Whether these are the tables that an archive of an earlier version is copied into."""
         self._schema = schema
         self._steps = steps
         self._has_views = has_views
@@ -229,7 +232,7 @@ class PostgresDatabase:
         # Steps that others must know of wait for whoever writes.
         begin = (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-            f"SELECT pg_advisory_xact_lock_shared({LOCKS}, {_WRITING})"
+            f"SELECT pg_advisory_xact_lock_shared({LOCKS}, {WRITING})"
         )
         with self._transacting(begin, is_written=True) as connection:
             self._steps.check_known(connection, self.name)
@@ -278,13 +281,14 @@ class PostgresDatabase:
         """Return what tells of changes, whoever writes them."""
         return ChangeListener(self.address)
 
-    def make_months(self) -> None:
-        """Make the partitions that are missing of this month and the next."""
+    def make_months(self, months: Iterable[int] = ()) -> None:
+        """Make the partitions that are missing of this month and the next, and of others."""
+        self.make()
         with translating(self.name), closing(connect(self.address, self._schema)) as driver:
             connection = PostgresConnection(self.name, driver)
             with driver.transaction():
                 self._lock_tables(connection)
-                _make_months(connection)
+                _make_months(connection, months)
 
     def close(self) -> None:
         """Let go of all connections; what other threads ask just now may fail."""
@@ -303,7 +307,7 @@ class PostgresDatabase:
 
     def _bring_up_to_date(self, connection: PostgresConnection) -> None:
         with connection.driver.transaction():
-            connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {_WRITING})")
+            connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {WRITING})")
             self._lock_tables(connection)  # another process may be at it
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
             self._steps.migrate(connection)
@@ -314,8 +318,14 @@ class PostgresDatabase:
         connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS}, {_MIGRATING})")
 
     def _list_missing(self, connection: PostgresConnection) -> list[str]:
-        [(found,)] = connection.execute("SELECT to_regclass(?) IS NOT NULL", (f"{self._schema}.migrations",))
+        query = "SELECT to_regclass(?) IS NOT NULL"
+        [(found,)] = connection.execute(query, (f"{self._schema}.migrations",))
         if not found:
+            [(is_former,)] = connection.execute(query, (f"{FORMER_SCHEMA}.sessions",))
+            if is_former and self._has_views and not self.is_upgrade:
+                raise FormerStoreError(
+                    f"The archive in {self.name} is of an earlier version; `turnlog upgrade` updates it"
+                )
             return self._steps.names
         self._steps.check_known(connection, self.name)
         return self._steps.list_missing(connection)
@@ -478,19 +488,19 @@ def _list_columns(connection: PostgresConnection, table: str) -> list[str]:
     return [name for (name,) in connection.execute(query, (table,))]
 
 
-def _make_months(connection: PostgresConnection) -> None:
+def _make_months(connection: PostgresConnection, others: Iterable[int] = ()) -> None:
     """Make the partitions that are missing, in the transaction of the caller."""
     [(month,)] = connection.execute("SELECT month_of(now())")
     tables = connection.execute("""
     SELECT c.relname::text FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partrelid
     WHERE c.relnamespace = current_schema()::regnamespace ORDER BY 1
     """)
-    for number in (month, month + 1):
+    for number in sorted({month, month + 1, *others}):
         for (table,) in tables:
             name = f"{table}_{2000 + number // 12}{number % 12 + 1:02}"
             [(found,)] = connection.execute("SELECT to_regclass(?) IS NOT NULL", (name,))
             if not found:
-                first, behind = number << _MONTH_BITS, number + 1 << _MONTH_BITS
+                first, behind = number << MONTH_BITS, number + 1 << MONTH_BITS
                 connection.execute(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL)")
                 connection.execute(
                     f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({first}) TO ({behind})"

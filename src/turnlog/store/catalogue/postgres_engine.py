@@ -16,8 +16,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +34,23 @@ from turnlog.store.catalogue.database import OnProgress
 from turnlog.store.catalogue.feed import CatalogueLease, find_holder
 from turnlog.store.catalogue.migrations import Steps
 from turnlog.store.catalogue.postgres import (
-    SCHEMA,
+    FORMER_SCHEMA,
+    LOCKS,
+    UPGRADING,
+    WRITING,
     ChangeListener,
     PostgresConnection,
     PostgresDatabase,
     connect,
+    describe,
     translating,
 )
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
+from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
 from turnlog.store.identity import Scope
 from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
-from turnlog.store.places import ACCOUNTS_SCHEMA
+from turnlog.store.places import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.search.postgres import PostgresTextIndex
 
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -81,9 +86,10 @@ POSTGRES_STEPS = Steps(STEPS.subject, (*STEPS.migrations, create_text_tables))
 class PostgresEngine:
     """A store in a database on a server."""
 
-    def __init__(self, address: str, *, read_only: bool = False) -> None:
-        self.address = address
-        self.database = PostgresDatabase(address, SCHEMA, POSTGRES_STEPS, read_only=read_only, has_views=True)
+    def __init__(self, place: ServerPlace, *, read_only: bool = False) -> None:
+        self.place = place
+        self.address = place.address
+        self.database = _open(place, read_only=read_only)
         self.index = PostgresTextIndex()
 
     def listen(self) -> ChangeListener:
@@ -99,7 +105,7 @@ class PostgresEngine:
     def purge(self) -> bool:
         """Write tables anew from which something was deleted; return False if one of them is in use."""
         self.database.make()
-        with translating(self.database.name), closing(connect(self.address, SCHEMA)) as driver:
+        with translating(self.database.name), closing(connect(self.address, self.place.schema)) as driver:
             connection, is_done = PostgresConnection(self.database.name, driver), True
             driver.execute(f"SET lock_timeout TO '{_SCRUB_SECONDS}s'")
             is_silent = driver.info.server_version < _TELLING
@@ -115,7 +121,7 @@ class PostgresEngine:
         forgotten = work()
         if not forgotten.sessions:
             return forgotten
-        with translating(self.database.name), closing(connect(self.address, SCHEMA)) as driver:
+        with translating(self.database.name), closing(connect(self.address, self.place.schema)) as driver:
             if driver.info.server_version >= _TELLING:  # so that it is seen what was deleted
                 driver.execute("SELECT pg_stat_force_next_flush()")
         return replace(forgotten, scrubbed=self.purge())
@@ -151,7 +157,7 @@ class PostgresEngine:
             if on_progress is not None:
                 on_progress(0, size)
             schemas = (
-                f"--schema={name}" for name in (SCHEMA, ACCOUNTS_SCHEMA)
+                f"--schema={name}" for name in (ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA)
             )  # what is not there is left out
             _run_program("pg_dump", self.address, "--format=custom", *schemas, "--no-owner", f"--file={new}")
             _run_program("pg_restore", None, f"--file={os.devnull}", os.fspath(new))  # all of it is read
@@ -173,7 +179,7 @@ class PostgresEngine:
         return self.database.read(list_backups)
 
     def check_backup(self, source: Path) -> None:
-        """Raise `StoreError` for a file that is no backup of a store, a damaged one, or one of a newer version."""
+        """Raise `StoreError` for a file that is no backup of a store, damaged, or of a newer version."""
         steps = {row["name"] for row in _read_table(source, "migrations") if row["is_additive"] == "0"}
         unknown = sorted(steps - set(POSTGRES_STEPS.names))
         if unknown:
@@ -194,44 +200,44 @@ class PostgresEngine:
         with translating(name), closing(connect(self.address, "public")) as driver:
             if not _wait_alone(driver):
                 raise BusyStoreError(f"The store {name} is in use by another process; stop that first")
-            is_there = _has_schema(driver, SCHEMA)
+            is_there = _has_schema(driver, ARCHIVE_SCHEMA)
             memory = self._read_memory() if is_there else Memory()
             listed = _run_program("pg_restore", None, "--list", os.fspath(source))
-            has_accounts = re.search(rf" SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
-            replaced = [SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [SCHEMA]
+            has_accounts = re.search(rf" ARCHIVE_SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
+            replaced = [ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [ARCHIVE_SCHEMA]
             moved = [schema for schema in replaced if _has_schema(driver, schema)]
             driver.execute(
-                f"DROP SCHEMA IF EXISTS {SCHEMA}_seen CASCADE".encode()
+                f"DROP ARCHIVE_SCHEMA IF EXISTS {ARCHIVE_SCHEMA}_seen CASCADE".encode()
             )  # made again from the tables
             for schema in moved:
-                driver.execute(f"ALTER SCHEMA {schema} RENAME TO {schema}{suffix}".encode())
+                driver.execute(f"ALTER ARCHIVE_SCHEMA {schema} RENAME TO {schema}{suffix}".encode())
             try:
                 # The extension is of the whole database, and not in the copy.
-                driver.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public")
+                driver.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm ARCHIVE_SCHEMA public")
                 given = "--no-owner", "--single-transaction", "--exit-on-error", os.fspath(source)
                 _run_program("pg_restore", self.address, *given)
                 forgotten = self._carry_over(memory)
                 accounts = self._carry_accounts(ACCOUNTS_SCHEMA + suffix) if has_accounts else None
             except BaseException:
                 for schema in replaced:
-                    driver.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+                    driver.execute(f"DROP ARCHIVE_SCHEMA IF EXISTS {schema} CASCADE".encode())
                 for schema in moved:
-                    driver.execute(f"ALTER SCHEMA {schema}{suffix} RENAME TO {schema}".encode())
+                    driver.execute(f"ALTER ARCHIVE_SCHEMA {schema}{suffix} RENAME TO {schema}".encode())
                 raise
-        return Restored(SCHEMA + suffix if is_there else None, forgotten, accounts)
+        return Restored(ARCHIVE_SCHEMA + suffix if is_there else None, forgotten, accounts)
 
     def open_lease(self, name: str, seconds: float) -> CatalogueLease:
         """Return the right to write what a machine has, which is yet to be taken."""
-        database = PostgresDatabase(self.address, SCHEMA, POSTGRES_STEPS, has_views=True)
+        database = _open(self.place)
         database.make()
         return CatalogueLease(database, name, seconds=seconds)
 
     def _read_memory(self) -> Memory:
-        with closing(PostgresDatabase(self.address, SCHEMA, POSTGRES_STEPS, read_only=True)) as database:
+        with closing(_open(self.place, read_only=True)) as database:
             return database.read(read_memory)
 
     def _carry_over(self, memory: Memory) -> int:
-        engine = PostgresEngine(self.address)
+        engine = PostgresEngine(self.place)
         with closing(CatalogueStore(engine)) as store:
             return carry_over(engine.database, store, memory)
 
@@ -243,9 +249,106 @@ class PostgresEngine:
             return restored.write(lambda connection: carry_accounts_over(connection.execute, present))
 
 
-def find_writer(address: str, name: str) -> str | None:
+def _open(place: ServerPlace, *, read_only: bool = False) -> PostgresDatabase:
+    return PostgresDatabase(place.address, place.schema, POSTGRES_STEPS, read_only=read_only, has_views=True)
+
+
+_MOVED = "moved_to_another_schema"
+"""A step that earlier versions do not know: they refuse tables in which it is recorded, also while they run."""
+_IDENTITIES = (("sessions", "id"), ("marks", "id"), ("hook_deliveries", "id"), ("changes", "seq"))
+
+
+class ServerUpgrade:
+    """An archive of an earlier version in a database: its tables stay where they are until all is done."""
+
+    def __init__(self, place: ServerPlace) -> None:
+        self._place = place
+        self.place = ServerPlace(place.address, place.home, place.schema + UPGRADING)
+        """Where the archive of today is meanwhile."""
+        self._name = describe(place.address)
+
+    def measure(self) -> tuple[int, int]:
+        """Return how many sessions there are, and how many bytes they take."""
+        with self._reading() as former:
+            [(sessions,)] = former.ask("SELECT count(*) FROM sessions")
+            [(size,)] = former.ask(
+                "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
+                f"WHERE relnamespace = '{FORMER_SCHEMA}'::regnamespace AND relkind = 'r'"
+            )
+            return int(sessions), int(size)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep servers of the earlier version from writing, from now on; raises `StoreError`."""
+        with translating(self._name), closing(connect(self._place.address, FORMER_SCHEMA)) as driver:
+            driver.execute("SELECT pg_advisory_lock(%s, 7)", (LOCKS,))  # one upgrade at a time
+            with driver.transaction():
+                # Whoever is writing comes to an end, and whoever comes next looks at the steps first.
+                driver.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, WRITING))
+                query = "INSERT INTO migrations (name, applied_ns) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+                driver.execute(query, (_MOVED, time.time_ns()))
+            yield
+
+    def copy(self, on_progress: OnProgress | None = None) -> None:
+        """Copy all that only the archive knows; what was copied before is there already."""
+        with self._reading() as former, closing(_open(self.place)) as database:
+            if not mark_state(former, database):
+                raise StoreError(f"The archive in {self._name} has changed since its upgrade began")
+            database.make_months(former.list_months())
+            copy_facts(former, database, on_progress)
+            database.write(lambda connection: _go_on_numbering(former, connection))
+
+    def check(self) -> None:
+        """Raise `StoreError` unless all bytes and deliveries are there that were."""
+        with self._reading() as former, closing(_open(self.place)) as database:
+            check_facts(former, database)
+
+    def finish(self, *, keep: bool) -> str | None:
+        """Put the archive of today in its place; return where the former one is, if it is kept."""
+        new, schema = self.place.schema, self._place.schema
+        with (
+            translating(self._name),
+            closing(connect(self._place.address, new)) as driver,
+            driver.transaction(),
+        ):
+            driver.execute("DROP TABLE IF EXISTS upgrade_state")
+            driver.execute(f"DROP SCHEMA IF EXISTS {new}_seen CASCADE".encode())  # made again from the tables
+            driver.execute(f"ALTER SCHEMA {new} RENAME TO {schema}".encode())
+            if keep:
+                return FORMER_SCHEMA
+            driver.execute(f"DROP SCHEMA IF EXISTS {FORMER_SCHEMA}_seen CASCADE".encode())
+            # One table stays, by which programs of the earlier version are told.
+            driver.execute(
+                f"DROP SCHEMA {FORMER_SCHEMA} CASCADE; CREATE SCHEMA {FORMER_SCHEMA}; "
+                f"CREATE TABLE {FORMER_SCHEMA}.migrations "
+                "(name text PRIMARY KEY, applied_ns bigint NOT NULL, is_additive boolean DEFAULT false); "
+                f"INSERT INTO {FORMER_SCHEMA}.migrations VALUES ('{_MOVED}', {time.time_ns()})".encode()
+            )
+            return None
+
+    @contextmanager
+    def _reading(self) -> Iterator[FormerServer]:
+        with translating(self._name), closing(connect(self._place.address, FORMER_SCHEMA)) as driver:
+            yield FormerServer(self._name, driver)
+
+
+def _go_on_numbering(former: FormerServer, connection: PostgresConnection) -> None:
+    """Let numbers that are given from now on be behind those that were given."""
+    for table, column in _IDENTITIES:
+        query = f"""
+        SELECT setval(pg_get_serial_sequence('{table}', '{column}'), greatest(1, coalesce(max({column}), 1)))
+        FROM {table}
+        """
+        connection.execute(query)
+    [(last,)] = former.ask(
+        "SELECT greatest((SELECT max(id) FROM sources), (SELECT max(id) FROM generations), 1)"
+    )
+    connection.execute("SELECT setval('ids', ?)", (last,))
+
+
+def find_writer(place: ServerPlace, name: str) -> str | None:
     """Return who writes what a machine has, without writing anything; None if nobody does."""
-    with closing(PostgresDatabase(address, SCHEMA, POSTGRES_STEPS, read_only=True)) as database:
+    with closing(_open(place, read_only=True)) as database:
         return database.read(lambda connection: find_holder(connection, name))
 
 
@@ -257,7 +360,7 @@ def find_in_copy(path: Path, scope: Scope, keys: Iterable[str]) -> set[str]:
 
 def _read_table(source: Path, table: str) -> list[dict[str, str]]:
     """Return the rows of a table in a copy, as text; raises `StoreError` if it is no copy of a store."""
-    given = ("--data-only", f"--schema={SCHEMA}", f"--table={table}", "--file=-", os.fspath(source))
+    given = ("--data-only", f"--schema={ARCHIVE_SCHEMA}", f"--table={table}", "--file=-", os.fspath(source))
     try:
         script = _run_program("pg_restore", None, *given)
     except StoreError as error:

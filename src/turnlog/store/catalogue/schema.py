@@ -1,9 +1,9 @@
 """The tables of the catalogue, the same for every engine; those of search are the engines' own.
 
 Facts are inserted and stay: files with their bytes, hook deliveries, what people said. What is operational
-(how far a file was read, a session's revision) and what follows from the bytes is replaced. A session is one row with
-all that lists show, sort and filter by; what is known of its summary beside that is in a table of its own, so
-that lists never touch it.
+(how far a file was read, a session's revision) and what follows from the bytes is replaced. A session is one
+row with all that lists show, sort and filter by; its summary as a whole is in a table of its own, so that lists
+never touch it.
 
 On PostgreSQL, what there is much of lies in partitions by the month in which its file was first kept. That is
 a part of the file's number, so statements need not know of months.

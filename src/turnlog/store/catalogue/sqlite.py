@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar
 import apsw
 from msgspec import MsgspecError, Struct
 
-from turnlog.errors import BusyStoreError, NewerStoreError, OlderStoreError, StoreError
+from turnlog.errors import BusyStoreError, FormerStoreError, NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.database import OnProgress, Row, Values, is_word
 from turnlog.store.catalogue.migrations import Steps
 from turnlog.store.catalogue.views import ViewerTerms, build_hook_events, build_view, list_views
@@ -368,15 +368,11 @@ def _list_missing(connection: SqliteConnection, steps: Steps, name: str) -> list
     # Asked of the file: `table_exists` knows only what this connection has seen of it.
     tables = {table for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if FORMER_TABLES in tables:
-        raise FormerStoreError(f"The store {name} was made by an earlier version; `turnlog upgrade` updates it")
+        raise FormerStoreError(f"The archive {name} is of an earlier version; `turnlog upgrade` updates it")
     if "migrations" not in tables:
         return steps.names
     steps.check_known(connection, name)
     return steps.list_missing(connection)
-
-
-class FormerStoreError(OlderStoreError):
-    """An archive has tables of earlier versions, from before there was one schema."""
 
 
 def _make_views(connection: SqliteConnection) -> None:
@@ -540,7 +536,7 @@ def write_copy(
         try:
             copy_database(source, new, on_progress)
             os.replace(new, target)
-            _flush_folder(target.parent)
+            flush_folder(target.parent)
         finally:
             new.unlink(missing_ok=True)
         return Backup(os.fspath(target), time.time_ns(), target.stat().st_size)
@@ -569,20 +565,11 @@ def copy_database(source: apsw.Connection, target: Path, on_progress: OnProgress
 
 
 def set_aside(place: Path, why: str = "before-restore") -> Path:
-    """Give a file another name, as one without a log, and return it; raises `BusyStoreError` if it is in use."""
+    """Give a file another name, as one without a log; raises `BusyStoreError` if it is in use."""
     kept = place.with_name(f"{place.name}.{why}-{time.strftime('%Y%m%d-%H%M%S')}")
     if kept.exists():
         raise StoreError(f"{kept} already exists; nothing was overwritten")
-    try:
-        with closing(apsw.Connection(os.fspath(place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            connection.set_busy_timeout(2000)
-            # It only works if nobody else has it open.
-            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
-            connection.execute("BEGIN IMMEDIATE; COMMIT")
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise BusyStoreError(f"The store {place} is in use by another process; stop that first") from error
-    except apsw.Error:
-        pass  # it is damaged, which may be why another one is wanted
+    close_log(place)
     with translating(place):
         os.replace(place, kept)
         for ending in ("-wal", "-shm"):  # of a store that is too damaged to be opened
@@ -592,7 +579,21 @@ def set_aside(place: Path, why: str = "before-restore") -> Path:
     return kept
 
 
-def _flush_folder(folder: Path) -> None:
+def close_log(place: Path) -> None:
+    """Move all into the one file, which only works if nobody else has it open; raises `BusyStoreError`."""
+    try:
+        with closing(apsw.Connection(os.fspath(place), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(2000)
+            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+            connection.execute("BEGIN IMMEDIATE; COMMIT")
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise BusyStoreError(f"The store {place} is in use by another process; stop that first") from error
+    except apsw.Error:
+        pass  # it is damaged, which may be why another one is wanted
+
+
+def flush_folder(folder: Path) -> None:
+    """Return when it is on the disk which files a folder has."""
     if os.name != "posix":
         return
     number = os.open(folder, os.O_RDONLY)

@@ -11,15 +11,16 @@ without a log. It lies under another name until it is whole and found sound, so 
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 from msgspec.structs import replace
 
-from turnlog.errors import StoreError
+from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.catalogue.backups import Memory, carry_over, list_backups, read_memory, record_backup
 from turnlog.store.catalogue.database import OnProgress
 from turnlog.store.catalogue.feed import CatalogueLease, find_holder
@@ -30,15 +31,20 @@ from turnlog.store.catalogue.sqlite import (
     SqliteConnection,
     SqliteDatabase,
     check_pages,
+    close_log,
     copy_database,
+    flush_folder,
     flush_log,
     open_to_read,
+    open_to_write,
     set_aside,
     translating,
     write_copy,
 )
 from turnlog.store.catalogue.store import CatalogueStore
+from turnlog.store.catalogue.upgrade import FormerFile, check_facts, copy_facts, mark_state
 from turnlog.store.identity import Scope
+from turnlog.store.leases import is_gone, name_holder
 from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
 from turnlog.store.search.sqlite import SqliteTextIndex
 
@@ -46,6 +52,8 @@ _SMALL_FILE = 64 << 20
 _PATIENT = Options(busy_seconds=2.0)
 _INDEX = ("FTS5 table main.cells", 'table "cells"')
 """How SQLite names the index of words, which follows from the bytes."""
+_LONG_NS = 24 * 3600 * 10**9
+"""For how long an upgrade may take; who is gone is told before."""
 _LIGHT = Options(cache_kib=256)
 
 
@@ -158,8 +166,7 @@ class SqliteEngine:
             with translating(place):
                 os.replace(new, place)
         finally:
-            for ending in ("", "-wal", "-shm"):
-                new.with_name(new.name + ending).unlink(missing_ok=True)
+            _remove(new)
         if kept is not None:
             backup = Backup(os.fspath(kept), time.time_ns(), None)
             with closing(SqliteEngine(place).database) as database:
@@ -214,3 +221,91 @@ def _rewrite_file(connection: apsw.Connection) -> bool:
     finally:
         connection.execute(f"PRAGMA temp_store={before}")
     return not busy
+
+
+class FileUpgrade:
+    """An archive of an earlier version in a file: it stays as it is until one of today can take its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.place = path.with_name(f".{path.name}.upgrade")
+        """Where the archive of today is meanwhile."""
+
+    def measure(self) -> tuple[int, int]:
+        """Return how many sessions there are, and how many bytes they take."""
+        with self._reading() as former:
+            [(sessions,)] = former.ask("SELECT count(*) FROM sessions")
+        return int(sessions), SqliteEngine(self._path).measure()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep programs of the earlier version from writing, as long as that takes; raises `StoreError`."""
+        self._check_space()
+        with closing(open_to_write(self._path, _PATIENT)) as driver:
+            query = "SELECT holder, expires_ns FROM lease WHERE name = 'writer'"
+            for holder, expires_ns in driver.execute(query).fetchall():
+                if int(str(expires_ns)) > time.time_ns() and not is_gone(str(holder)):
+                    raise BusyStoreError(
+                        f"The archive {self._path} is in use by another process; stop that first"
+                    )
+            values = name_holder(), time.time_ns() + _LONG_NS
+            driver.execute("REPLACE INTO lease VALUES ('writer', ?, ?)", values)
+        try:
+            yield
+        finally:
+            if self.place.exists():  # else there is no such table any more
+                with closing(open_to_write(self._path, _PATIENT)) as driver:
+                    driver.execute("DELETE FROM lease WHERE name = 'writer' AND holder = ?", values[:1])
+
+    def copy(self, on_progress: OnProgress | None = None) -> None:
+        """Copy all that only the archive knows; what was copied before is there already."""
+        with self._reading() as former:
+            with closing(SqliteDatabase(self.place, SQLITE_STEPS)) as database:
+                is_same = mark_state(former, database)
+            if not is_same:  # something was written since an earlier attempt
+                _remove(self.place)
+            with closing(SqliteDatabase(self.place, SQLITE_STEPS)) as database:
+                mark_state(former, database)
+                copy_facts(former, database, on_progress)
+
+    def check(self) -> None:
+        """Raise `StoreError` unless all bytes and deliveries are there that were, and nothing has changed."""
+        with self._reading() as former, closing(SqliteDatabase(self.place, SQLITE_STEPS)) as database:
+            if not mark_state(former, database):
+                raise StoreError(f"The archive {self._path} has changed since its upgrade began; begin again")
+            check_facts(former, database)
+
+    def finish(self, *, keep: bool) -> str | None:
+        """Put the archive of today in its place; return where the former one is, if it is kept."""
+        with closing(SqliteDatabase(self.place, SQLITE_STEPS)) as database:
+            database.write(lambda connection: connection.execute("DROP TABLE IF EXISTS upgrade_state"))
+        close_log(self.place)
+        close_log(self._path)
+        with translating(self._path):
+            kept = self._path.with_name(f"{self._path.name}.before-upgrade") if keep else None
+            if kept is not None:
+                os.link(self._path, kept)
+            os.replace(self.place, self._path)
+            flush_folder(self._path.parent)
+        return None if kept is None else os.fspath(kept)
+
+    def _check_space(self) -> None:
+        """Raise `StoreError` if the disk has no room for another archive beside the one that is there."""
+        there = self.place.stat().st_size if self.place.exists() else 0
+        needed = SqliteEngine(self._path).measure() * 6 // 5 - there
+        free = shutil.disk_usage(self._path.parent).free
+        if free < needed:
+            raise StoreError(
+                f"The upgrade needs {needed / 1e6:,.0f} MB beside {self._path}, "
+                f"and {free / 1e6:,.0f} MB are free"
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[FormerFile]:
+        with translating(self._path), closing(open_to_read(self._path, _PATIENT)) as driver:
+            yield FormerFile(str(self._path), driver)
+
+
+def _remove(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

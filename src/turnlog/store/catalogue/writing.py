@@ -242,7 +242,7 @@ class Writer:
     def _write_derived(self, session: int, derived: Derived) -> bool:
         """Replace what differs of what follows from a session's lines; return whether anything does."""
         query = "SELECT source, id FROM sources WHERE session = ?"
-        sources: dict[str, int] = dict(self._connection.execute(query, (session,)))  # type: ignore[arg-type]
+        sources: dict[str, int] = dict(self._connection.execute(query, (session,)))
         wrote = [
             write_row(self._connection, session, derived.session),
             *(write_outline(self._connection, session, outline) for outline in derived.outline),

@@ -178,9 +178,9 @@ def _shorten(label: str) -> str:
 def _find_context(rule: EventRule, fields: Mapping[str, Raw]) -> str | None:
     if rule.whole is not None:
         given = fields.get(rule.whole)
-        return None if given is None else bytes(given).decode()
+        return None if given is None else bytes(given).decode(errors="replace")
     there = {field: fields[field] for field in rule.context if field in fields}
-    return msgspec.json.encode(there).decode() if there else None
+    return msgspec.json.encode(there).decode(errors="replace") if there else None
 
 
 def match_lines(lines: Sequence[Told], deliveries: Sequence[Told]) -> dict[int, int]:

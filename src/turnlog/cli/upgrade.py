@@ -1,0 +1,121 @@
+"""`turnlog upgrade`: an archive of an earlier version becomes one of today's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from turnlog.cli.failures import NothingFoundError
+from turnlog.cli.files import path_text, warn
+from turnlog.cli.options import color_option, json_option
+from turnlog.cli.output import Output
+from turnlog.cli.progress import waiting
+from turnlog.cli.rendering.figures import plural
+from turnlog.config import Settings
+from turnlog.errors import FormerStoreError, OlderStoreError
+from turnlog.ingest.origin import find_origin
+from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
+from turnlog.store.opening import open_store, open_upgrade
+from turnlog.store.places import StorePlace, is_made
+
+
+class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog upgrade --json` prints."""
+
+    upgraded: bool
+    """False if there was nothing to do, or nothing was to be done."""
+    sessions: int = 0
+    bytes: int = 0
+    """Of the archive before."""
+    kept: str | None = None
+    """Where the former archive is."""
+
+
+@click.command(
+    "upgrade",
+    epilog="""\b
+Examples:
+  turnlog upgrade --dry-run  say what would be done
+  turnlog upgrade --keep     keep the former archive as well
+""",
+)
+@click.option("--keep", is_flag=True, help="Keep the former archive beside the upgraded one.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="How many processes derive sessions.  [default: by size]"
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
+@json_option
+@color_option
+def command(keep: bool, workers: int | None, dry_run: bool, as_json: bool, color: bool | None) -> None:
+    """Upgrade an archive of an earlier version, from what it has itself.
+
+    What only the archive knows is copied, all else is derived again, and the result is verified before it takes
+    the archive's place. Until then the archive stays as it is. An upgrade that was interrupted goes on where it
+    was. It needs about as much space on the disk as the archive has now.
+    """
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    if not is_made(settings.place):
+        raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
+    if not is_former(settings.place):
+        document = UpgradeDocument(upgraded=False)
+        lines = ["The archive is up to date."]
+    elif dry_run:
+        sessions, size = open_upgrade(settings.place).measure()
+        document = UpgradeDocument(upgraded=False, sessions=sessions, bytes=size)
+        lines = [f"{plural(sessions, 'session')} would be upgraded ({size / 1e6:,.0f} MB)."]
+    else:
+        report = bring_up(settings, keep=keep, workers=workers, is_asked=True)
+        document = UpgradeDocument(
+            upgraded=True, sessions=report.sessions, bytes=report.bytes, kept=report.kept
+        )
+        lines = [f"{plural(report.sessions, 'session')} upgraded, and verified."]
+        if report.kept is not None:
+            lines.append(f"The former archive is kept as {path_text(report.kept)}.")
+    if as_json:
+        output.print_json(document)
+    else:
+        output.print(lines)
+
+
+def is_former(place: StorePlace) -> bool:
+    """Tell whether there is an archive of an earlier version."""
+    if isinstance(place, Path) and not place.exists():
+        return False
+    try:
+        open_store(place, read_only=True).close()
+    except FormerStoreError:
+        return True
+    except OlderStoreError:  # which whoever opens it for writing brings up
+        return False
+    return False
+
+
+def bring_up(
+    settings: Settings, *, keep: bool = False, workers: int | None = None, is_asked: bool = False
+) -> UpgradeReport:
+    """Upgrade the archive, and show how far that is."""
+    if not is_asked:
+        warn("the archive is of an earlier version, and is upgraded first; this takes a while")
+    with ExitStack() as stack:
+        shown: list[Phase] = []
+
+        def on_phase(phase: Phase, done: int, whole: int) -> None:
+            if phase not in shown:
+                stack.close()
+                shown[:] = [phase]
+                progress.append(stack.enter_context(waiting(f"{phase.value} the archive")))
+            progress[-1](done, whole)
+
+        progress: list[Callable[[int, int], None]] = []
+        return upgrade_archive(
+            settings.place,
+            origin=find_origin(settings.home),
+            keep=keep,
+            workers=workers,
+            on_phase=on_phase,
+        )
