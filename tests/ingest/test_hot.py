@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from turnlog.store.sqlite.archive import SqliteArchive
 
 from golden import DATA
 from ingest.session_watch import list_files
@@ -22,9 +21,12 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line
+from turnlog.store.catalogue.archive import CatalogueArchive
+from turnlog.store.catalogue.database import Connection
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import LOCAL, Place, Scope
+from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.locate import locate_sessions
@@ -45,7 +47,8 @@ class Kept:
         self.project = self.config / "projects" / "-p"
         self.project.mkdir(parents=True)
         self.place = folder / "turnlog.db"
-        self.store = open_file(self.place)
+        self.engine = SqliteEngine(self.place)
+        self.store = CatalogueStore(self.engine)
         self.now = 0.0
         self.hot = HotSessions(clock=lambda: self.now, **options)  # type: ignore[arg-type]
 
@@ -82,17 +85,24 @@ class Counts:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bytes = self.lines = 0
-        read, take = SqliteArchive.read, Content._take
+        read, take = CatalogueArchive.read_spans, Content._take
 
-        def count_read(archive: SqliteArchive, scope: Scope, at: Place, length: int) -> bytes:
-            self.bytes += length
-            return read(archive, scope, at, length)
+        def count_read(
+            archive: CatalogueArchive,
+            connection: Connection,
+            scope: Scope,
+            source: str,
+            generation: int,
+            spans: Sequence[tuple[int, int]],
+        ) -> list[bytes]:
+            self.bytes += sum(length for _, length in spans)
+            return read(archive, connection, scope, source, generation, spans)
 
         def count_lines(content: Content, lines: list[Line]) -> None:
             self.lines += len(lines)
             take(content, lines)
 
-        monkeypatch.setattr(SqliteArchive, "read", count_read)
+        monkeypatch.setattr(CatalogueArchive, "read_spans", count_read)
         monkeypatch.setattr(Content, "_take", count_lines)
 
 
@@ -137,8 +147,8 @@ def test_a_line_more_of_a_long_session_writes_little(kept: Kept) -> None:
     kept.append(b"".join(islice(turns, 20_000)))
     kept.append(next(turns))
     log = kept.place.with_name("turnlog.db-wal")
-    assert kept.store._writer is not None
-    kept.store._writer.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    with kept.engine.database.alone() as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     sizes = [0]
     for line in islice(turns, 100):
         kept.append(line)
@@ -177,7 +187,7 @@ def test_line_by_line_the_store_gets_the_same_rows_as_at_once(golden: Path, kept
         if chance.random() < 0.5 or not pieces:
             kept.sync()
     kept.verify()
-    cold = open_file(tmp_path / "cold.db")
+    cold = open_store(tmp_path / "cold.db")
     sync(cold, tmp_path / "cold.db", locate_sessions([kept.config]).sessions, origin="here")
     for key in [session.key for session in cold.list_known(LOCAL)]:
         assert list_records(kept.store, key) == list_records(cold, key)
@@ -189,7 +199,7 @@ def test_a_session_that_another_process_changed_is_read_anew(kept: Kept) -> None
     kept.append(make_line(20))
     with (kept.project / "s.jsonl").open("ab") as file:
         file.write(make_line(21))
-    other = open_file(kept.place)
+    other = open_store(kept.place)
     sync(other, kept.place, locate_sessions([kept.config]).sessions, origin="here")
     kept.append(make_line(22))
     kept.verify()

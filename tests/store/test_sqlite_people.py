@@ -8,14 +8,9 @@ from pathlib import Path
 
 import apsw
 import pytest
-from turnlog.store.sqlite.connection import Options, open_to_write
-from turnlog.store.sqlite.migrations import MIGRATIONS, migrate, separate_people
-from turnlog.store.sqlite.restoring import restore_store
-from turnlog.store.sqlite.seen import SHADOWED, UNSHADOWED
 
-from turnlog.store.catalogue.sqlite_engine import SqliteEngine
-from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.opening import open_store, restore_store
 from turnlog.store.people import Visibility, find_access
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep
@@ -33,7 +28,7 @@ def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
 
 
 def test_of_every_table_it_is_decided_who_sees_what_is_in_it(path: Path) -> None:
-    open_file(path).close()
+    open_store(path).close()
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     tables = {str(name) for (name,) in execute(path, query)}
     indexes = {name for name in tables if name.startswith("cells_")}
@@ -42,7 +37,7 @@ def test_of_every_table_it_is_decided_who_sees_what_is_in_it(path: Path) -> None
 
 
 def test_a_store_of_one_person_keeps_nothing_about_people_but_its_machine(path: Path) -> None:
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         keep(store, {"session-1.jsonl": make_lines(4)})
     assert execute(path, "SELECT count(*) FROM access") == [(0,)]
     assert execute(path, "SELECT origin, person FROM machines") == [("here", None)]
@@ -59,7 +54,7 @@ def test_machines_of_an_older_store_are_known_and_nobodys(path: Path) -> None:
     )
     connection.execute("INSERT INTO changes VALUES (1, 'local', 'hook-delivered', 's', 0, 1)")
     connection.close()
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         [machine] = store.list_machines(LOCAL)
         assert (machine.origin, machine.person, machine.first_ns, machine.last_ns) == ("m-1", None, 5, 9)
         assert [each.origin for each in store.list_deliveries(LOCAL)] == [""]
@@ -70,7 +65,7 @@ def test_machines_of_an_older_store_are_known_and_nobodys(path: Path) -> None:
 
 
 def test_one_thread_answers_many_viewers_with_few_connections(path: Path) -> None:
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         keys = {f"p{number}": keep_of(store, f"p{number}", "one") for number in range(8)}
         for _ in range(2):
             for person, key in keys.items():
@@ -80,7 +75,7 @@ def test_one_thread_answers_many_viewers_with_few_connections(path: Path) -> Non
 
 
 def test_several_threads_ask_for_several_viewers(path: Path) -> None:
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         keys = {person: keep_of(store, person, "one") for person in ("ada", "bob")}
         wrong: list[str] = []
 
@@ -100,7 +95,7 @@ def test_several_threads_ask_for_several_viewers(path: Path) -> None:
 
 
 def test_what_was_made_private_since_a_backup_stays_so(path: Path, tmp_path: Path) -> None:
-    store = open_file(path)
+    store = open_store(path)
     one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
     store.set_visibility(LOCAL, [one, two], Visibility.TEAM)
     store.set_rule(LOCAL, "*", Visibility.TEAM)
@@ -112,7 +107,7 @@ def test_what_was_made_private_since_a_backup_stays_so(path: Path, tmp_path: Pat
     store.save_machine(LOCAL, "machine-of-bob", person="eve", reassign=True)
     store.close()
     restore_store(path, tmp_path / "backup.db")
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         assert store.list_sessions(BOB).sessions == ()
         assert [each.key for each in store.list_sessions(EVE).sessions] == [two]
         assert [each.pattern for each in store.list_rules(LOCAL)] == ["nothing"]
@@ -120,7 +115,7 @@ def test_what_was_made_private_since_a_backup_stays_so(path: Path, tmp_path: Pat
 
 
 def test_what_does_not_follow_is_found_and_mended(path: Path) -> None:
-    with closing(open_file(path)) as store:
+    with closing(open_store(path)) as store:
         key = keep_of(store, "ada", "one")
         other = keep_of(store, "bob", "two")
         execute(path, "UPDATE access SET person = 'bob', shared = 1 WHERE person = 'ada'")

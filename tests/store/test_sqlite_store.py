@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,11 +18,10 @@ from tempfile import TemporaryDirectory
 import apsw
 import pytest
 from msgspec.structs import replace
-from turnlog.store.sqlite.connection import break_off, open_to_read, translate
 
 from turnlog.errors import ArchiveError, BusyStoreError, StoreError
 from turnlog.store.batch import SessionBatch
-from turnlog.store.catalogue.sqlite import Options
+from turnlog.store.catalogue.sqlite import Options, break_off, open_to_read, translating
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import FRAME_SIZE
@@ -70,6 +69,10 @@ def store(path: Path) -> Iterator[CatalogueStore]:
     store = open_file(path)
     yield store
     store.close()
+
+
+def open_file(path: Path, *, read_only: bool = False, options: Options | None = None) -> CatalogueStore:
+    return CatalogueStore(SqliteEngine(path, read_only=read_only, options=options))
 
 
 def keep(store: CatalogueStore, data: bytes, session_id: str = "session-1") -> SessionBatch:
@@ -182,7 +185,7 @@ def test_what_is_asked_while_a_store_is_closed_is_broken_off(store: CatalogueSto
         connection.create_scalar_function("begin", lambda *_: begun.set(), 0)
         endless = "WITH RECURSIVE n(i) AS (SELECT begin() UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
         try:
-            with translate(path):
+            with translating(path):
                 connection.execute(endless).fetchall()
         except StoreError as error:
             failures.append(str(error))
@@ -258,11 +261,14 @@ def test_a_damaged_database_is_a_clear_error(path: Path) -> None:
     [
         ("segment_data SET packed = x'00'", "open_session"),
         ("segment_data SET packed = CAST(substr(packed, 1, 40) AS BLOB)", "open_session"),
-        ("segments SET data = 'text'", "open_session"),
+        ("segments SET patch = 'text'", "open_session"),
         ("outlines SET data = x'c1'", "open_session"),
-        ("summaries SET summary = x'00'", "find_sessions"),
-        ("summaries SET title = CAST(x'ff' AS TEXT)", "list_sessions"),
-        ("checkpoints SET checkpoint = x'ff'", "find_known"),
+        ("summaries SET data = x'00'", "find_sessions"),
+        ("sessions SET title = x'ff'", "list_sessions"),
+        ("sessions SET title = 7", "list_sessions"),
+        ("sessions SET key = CAST(x'ff' AS TEXT)", "list_sessions"),
+        ("sessions SET project_folder = x'ff'", "find_known"),
+        ("generations SET checkpoint = x'ff'", "find_known"),
         ("sources SET kind = 'nonsense'", "find_known"),
         ("changes SET kind = 'nonsense'", "read_feed"),
     ],
@@ -309,17 +315,23 @@ def test_a_damaged_frame_is_named_and_the_rest_stays_readable(store: CatalogueSt
     fresh.close()
 
 
-def test_a_file_grows_behind_a_damaged_tail(store: CatalogueStore, path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kept", "damage"), [(1, "tail_frames SET data = x'00'"), (2, "generations SET tail = x'00'")]
+)
+def test_a_file_grows_behind_a_damaged_tail(store: CatalogueStore, path: Path, kept: int, damage: str) -> None:
     noise = make_noise(2 * FRAME_SIZE)
     pieces = [noise[:1002], noise[1002:2004], noise[2004:]]
-    batch = keep(store, pieces[0])
-    ask(path, "UPDATE tail_frames SET data = x'00'")
-    for count in (2, 3):
+    for count in range(1, kept + 1):
+        batch = keep(store, b"".join(pieces[:count]))
+    ask(path, f"UPDATE {damage}")
+    for count in range(kept + 1, 4):
         keep(store, b"".join(pieces[:count]))
+    damaged = len(b"".join(pieces[: kept - 1]))
     with pytest.raises(ArchiveError):
-        store.archive.read(LOCAL, Place(batch.key, 0, 0), 10)
-    rest = b"".join(pieces[1:])
-    assert store.archive.read(LOCAL, Place(batch.key, 0, len(pieces[0])), len(rest)) == rest
+        store.archive.read(LOCAL, Place(batch.key, 0, damaged), 10)
+    assert store.archive.read(LOCAL, Place(batch.key, 0, 0), damaged) == noise[:damaged]
+    rest = b"".join(pieces[kept:])
+    assert store.archive.read(LOCAL, Place(batch.key, 0, len(noise) - len(rest)), len(rest)) == rest
 
 
 def test_a_frame_that_is_used_again_is_not_outdated(store: CatalogueStore, path: Path) -> None:
@@ -348,7 +360,7 @@ def test_a_missing_frame_is_named(store: CatalogueStore, path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing_and_the_store_goes_on(path: Path) -> None:
-    store = CatalogueStore(SqliteEngine(path, options=Options(max_pages=100)))
+    store = open_file(path, options=Options(max_pages=100))
     kept = keep(store, make_lines(3))
     for _ in range(2):
         with pytest.raises(StoreError, match="disk is full"):
@@ -368,7 +380,7 @@ def test_a_full_disk_loses_nothing_and_the_store_goes_on(path: Path) -> None:
 def test_a_writer_that_takes_too_long_is_named(store: CatalogueStore, path: Path) -> None:
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
-    hasty = CatalogueStore(SqliteEngine(path, options=Options(busy_seconds=0.05)))
+    hasty = open_file(path, options=Options(busy_seconds=0.05))
     with pytest.raises(BusyStoreError, match="another process"):
         keep(hasty, make_lines(1))
     other.execute("ROLLBACK")
@@ -377,7 +389,7 @@ def test_a_writer_that_takes_too_long_is_named(store: CatalogueStore, path: Path
     other.close()
 
 
-def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CatalogueStore) -> None:
+def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CatalogueStore, path: Path) -> None:
     batch = make_batch({NAME: make_lines(2)})
     records = unpack_files(get_derived(batch))[batch.key]
     [seen] = records.sightings
@@ -390,7 +402,7 @@ def test_words_of_a_batch_that_was_refused_are_not_remembered(store: CatalogueSt
         store.apply([good, replace(other, sources=(replace(source, source="other", generation=3),))])
     store.apply([good])
     assert [cell.model for cell in store.read_usage(LOCAL).list_cells()] == ["a new model"]
-    with closing(open_file(store._path, read_only=True)) as reader:
+    with closing(open_file(path, read_only=True)) as reader:
         assert [cell.model for cell in reader.read_usage(LOCAL).list_cells()] == ["a new model"]
 
 
@@ -428,7 +440,11 @@ def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: P
     sizes: list[int] = []
     for store, name in ((live, "live.db"), (whole, "whole.db")):
         assert read_bytes(store, LOCAL, make_batch({}).key, 0) == b"".join(lines)
-        query = "SELECT sum(length(data)) FROM (SELECT data FROM frames UNION ALL SELECT data FROM tail_frames)"
+        query = """
+        SELECT sum(length(data)) FROM (
+            SELECT data FROM frames UNION ALL SELECT data FROM tail_frames UNION ALL SELECT tail FROM generations
+        )
+        """
         sizes.append(int(str(ask(tmp_path / name, query)[0][0])))
         store.close()
     [(frames,)] = ask(tmp_path / "live.db", "SELECT count(*) FROM tail_frames")
@@ -436,12 +452,24 @@ def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: P
     assert sizes[0] < sizes[1] * 1.1
 
 
+@contextmanager
+def tracing() -> Iterator[list[str]]:
+    """List what new connections are asked."""
+    queries: list[str] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: queries.append(told["sql"]))
+
+    apsw.connection_hooks.append(watch)
+    try:
+        yield queries
+    finally:
+        apsw.connection_hooks.remove(watch)
+
+
 def test_a_way_into_a_long_session_is_found_without_its_segments(store: CatalogueStore, path: Path) -> None:
     batch = keep(store, make_lines(5000))
-    with closing(open_file(path, read_only=True)) as reader:
-        connection = reader._ask().connection
-        queries: list[str] = []
-        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: queries.append(told["sql"]))
+    with tracing() as queries, closing(open_file(path, read_only=True)) as reader:
         with reader.open_session(LOCAL, batch.key) as session:
             assert session.main is not None
             assert (session.main.count_lines, session.main.count_messages) == (5000, 5000)

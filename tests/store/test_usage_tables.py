@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from turnlog.store.sqlite.usage import ANSWERS_OF
 
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
@@ -36,7 +35,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "turnlog.db"
-        self.store = open_file(self.path)
+        self.store = CatalogueStore(SqliteEngine(self.path))
         self.said: dict[tuple[str, str], Files] = {}
         self.forgotten: set[tuple[str, str]] = set()
         self._lines = 0
@@ -202,14 +201,14 @@ def test_another_price_list_prices_everything_anew() -> None:
         made.store.close()
         change(made.path, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
         change(made.path, "UPDATE answers SET cost = 1")
-        made.store = open_file(made.path)
+        made.store = CatalogueStore(SqliteEngine(made.path))
         assert made.store.read_usage(LOCAL).list_cells() == before
         prices = made.store.read_usage(LOCAL).find_prices()
         assert prices is not None
         assert prices.version != "0.0.1"
         writes = made.store.writes
         made.store.close()
-        made.store = open_file(made.path)
+        made.store = CatalogueStore(SqliteEngine(made.path))
         assert (writes > 0, made.store.writes) == (True, 0)
 
 

@@ -93,6 +93,7 @@ class PostgresConnection:
         self._name = name
         self.driver: Any = driver
         self.cache: dict[str, Any] = {}
+        self.rows_changed = 0
 
     def execute(self, statement: str, values: Values = ()) -> list[Row]:
         """Do a statement, and return its rows."""
@@ -108,6 +109,7 @@ class PostgresConnection:
         try:
             with self.driver.cursor() as cursor:
                 cursor.executemany(spell(statement), [_bind(row) for row in rows])
+                self.rows_changed += cursor.rowcount
         except (psycopg.Error, ValueError, OverflowError) as error:
             raise translate_error(self._name, error) from error
 
@@ -123,7 +125,10 @@ class PostgresConnection:
         try:
             if not values:  # then it may be several
                 return self.driver.execute(spell(statement).replace(b"%%", b"%"))
-            return self.driver.execute(spell(statement), _bind(values), binary=True)
+            cursor = self.driver.execute(spell(statement), _bind(values), binary=True)
+            if not cursor.statusmessage.startswith("SELECT"):
+                self.rows_changed += cursor.rowcount
+            return cursor
         except (psycopg.Error, ValueError, OverflowError) as error:
             raise translate_error(self._name, error) from error
 
@@ -400,6 +405,7 @@ class PostgresDatabase:
                         driver.execute("ROLLBACK")
                     raise
                 self._commit(driver, is_written=is_written)
+                self.rows_changed += connection.rows_changed
             finally:
                 self._pool.putconn(driver)
 
