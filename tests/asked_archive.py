@@ -27,7 +27,6 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from hashlib import sha256
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -206,7 +205,7 @@ def _find_maker(engine: str) -> Callable[[Path], StorePlace] | None:
     """Return what makes a place for a store, given a home; None if this version does not have the engine."""
     if engine == "sqlite":
         return lambda home: home / "turnlog.db"
-    if find_spec("turnlog.store.postgres") is None:
+    if not hasattr(import_module("turnlog.store.places"), "find_place"):
         return None
     make_database = import_module("postgres_server").make_database
     server_place = import_module("turnlog.store.places").ServerPlace

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import psycopg
 
-__all__ = ["PostgresServer", "start_server"]
+__all__ = ["PostgresServer", "make_database", "start_server"]
 
 _USER = "postgres"
 _SETTINGS = {
@@ -109,6 +109,12 @@ class PostgresServer:
         if os.getuid() != 0:
             return [*command]
         return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", *command]
+
+
+def make_database() -> str:
+    """Return the address of a new database."""
+    server = start_server()
+    return server.address(server.create())
 
 
 @functools.cache

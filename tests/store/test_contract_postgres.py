@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from postgres_server import start_server
+from postgres_server import make_database
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
@@ -19,8 +19,7 @@ PLACES: dict[Path, ServerPlace] = {}
 
 class TestContract(CaredStoreContract):
     def make_store(self, tmp_path: Path) -> CaredStore:
-        server = start_server()
-        PLACES[tmp_path] = ServerPlace(server.address(server.create()), tmp_path)
+        PLACES[tmp_path] = ServerPlace(make_database(), tmp_path)
         return self.reopen(tmp_path)
 
     def reopen(self, tmp_path: Path) -> CaredStore:
