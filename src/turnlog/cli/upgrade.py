@@ -33,6 +33,8 @@ class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):
     """Of the archive before."""
     kept: str | None = None
     """Where the former archive is."""
+    damaged: int = 0
+    """How much was found wrong, and is as it was."""
 
 
 @click.command(
@@ -44,13 +46,16 @@ Examples:
 """,
 )
 @click.option("--keep", is_flag=True, help="Keep the former archive beside the upgraded one.")
+@click.option("--force", is_flag=True, help="Upgrade though parts are damaged; these stay as they are.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes derive sessions.  [default: by size]"
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
 @json_option
 @color_option
-def command(keep: bool, workers: int | None, dry_run: bool, as_json: bool, color: bool | None) -> None:
+def command(
+    keep: bool, force: bool, workers: int | None, dry_run: bool, as_json: bool, color: bool | None
+) -> None:
     """Upgrade an archive of an earlier version, from what it has itself.
 
     What only the archive knows is copied, all else is derived again, and the result is verified before it takes
@@ -69,11 +74,17 @@ def command(keep: bool, workers: int | None, dry_run: bool, as_json: bool, color
         document = UpgradeDocument(upgraded=False, sessions=sessions, bytes=size)
         lines = [f"{plural(sessions, 'session')} would be upgraded ({size / 1e6:,.0f} MB)."]
     else:
-        report = bring_up(settings, keep=keep, workers=workers, is_asked=True)
+        report = bring_up(settings, keep=keep, force=force, workers=workers, is_asked=True)
         document = UpgradeDocument(
-            upgraded=True, sessions=report.sessions, bytes=report.bytes, kept=report.kept
+            upgraded=True,
+            sessions=report.sessions,
+            bytes=report.bytes,
+            kept=report.kept,
+            damaged=report.damaged,
         )
         lines = [f"{plural(report.sessions, 'session')} upgraded, and verified."]
+        if report.damaged:
+            lines.append(f"{plural(report.damaged, 'problem')} found; `turnlog verify` lists them.")
         if report.kept is not None:
             lines.append(f"The former archive is kept as {path_text(report.kept)}.")
     if as_json:
@@ -96,7 +107,12 @@ def is_former(place: StorePlace) -> bool:
 
 
 def bring_up(
-    settings: Settings, *, keep: bool = False, workers: int | None = None, is_asked: bool = False
+    settings: Settings,
+    *,
+    keep: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    is_asked: bool = False,
 ) -> UpgradeReport:
     """Upgrade the archive, and show how far that is."""
     if not is_asked:
@@ -116,6 +132,7 @@ def bring_up(
             settings.place,
             origin=find_origin(settings.home),
             keep=keep,
+            force=force,
             workers=workers,
             on_phase=on_phase,
         )

@@ -1,8 +1,8 @@
 """Upgrading an archive of an earlier version: without its files, from the bytes that it has.
 
 What only the archive knows is copied, everything else is derived again from the bytes, and all of it is
-verified before the archive of today takes the place of the former one. Until then that stays as it was. An upgrade that
-was interrupted goes on where it was; meanwhile, hooks leave what they have to say in the spool.
+verified before the archive of today takes the place of the former one. Until then that stays as it was. An
+upgrade that was interrupted goes on where it was; meanwhile, hooks leave what they have to say in the spool.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class UpgradeReport(Struct, frozen=True, kw_only=True):
     """Of the archive as it was."""
     kept: str | None = None
     """Where the former archive is, if it is kept."""
+    damaged: int = 0
+    """How much of it was found wrong, and is as it was."""
 
 
 def upgrade_archive(
@@ -51,12 +53,14 @@ def upgrade_archive(
     *,
     origin: str,
     keep: bool = False,
+    force: bool = False,
     workers: int | None = None,
     on_phase: OnPhase | None = None,
 ) -> UpgradeReport:
     """Make the archive at a place one of today's, and return when it is; raises `StoreError`.
 
-    With `keep`, the former archive stays beside it.
+    With `keep`, the former archive stays beside it. With `force`, it is done though parts are damaged: their
+    bytes are kept as they are.
     """
 
     def tell(phase: Phase) -> Callable[[int, int], None]:
@@ -79,9 +83,13 @@ def upgrade_archive(
             for step in check_archive(store, LOCAL):
                 wrong += [f"{each.where}: {each.message}" for each in step.checked.left]
                 tell(Phase.VERIFYING)(step.done, step.total)
-        if wrong:
+        if wrong and not force:
             named = "; ".join(wrong[:_NAMED])
             more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-            raise StoreError(f"The former archive stays, as the upgraded one does not verify: {named}{more}")
+            raise StoreError(
+                f"The former archive stays, as not all of it can be derived and verified: {named}{more}; "
+                "`turnlog upgrade --force` upgrades it all the same"
+            )
         upgrade.check()
-        return UpgradeReport(sessions=sessions, bytes=size, kept=upgrade.finish(keep=keep))
+        kept = upgrade.finish(keep=keep)
+        return UpgradeReport(sessions=sessions, bytes=size, kept=kept, damaged=len(wrong))

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct, convert, msgpack, to_builtins
 
+from turnlog.errors import ArchiveError
 from turnlog.ingest.hot import HotSession, HotSessions
 from turnlog.ingest.looks import derive_again, look_on
 from turnlog.ingest.planning import Task
@@ -78,7 +79,10 @@ def _look_at(
         return found.batch, found.hot
     if task.known is None:
         return None, None
-    return derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns), None
+    try:
+        return derive_again(task.known, archive, owner=owner, origin=origin, now_ns=now_ns), None
+    except ArchiveError:  # it stays as it is; `turnlog verify` says what is damaged
+        return None, None
 
 
 def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int) -> Iterator[Looked]:

@@ -253,6 +253,8 @@ def _open(place: ServerPlace, *, read_only: bool = False) -> PostgresDatabase:
     return PostgresDatabase(place.address, place.schema, POSTGRES_STEPS, read_only=read_only, has_views=True)
 
 
+_UPGRADING = 7
+"""The second half of the number of the advisory lock of whoever upgrades."""
 _MOVED = "moved_to_another_schema"
 """A step that earlier versions do not know: they refuse tables in which it is recorded, also while they run."""
 _IDENTITIES = (("sessions", "id"), ("marks", "id"), ("hook_deliveries", "id"), ("changes", "seq"))
@@ -281,7 +283,10 @@ class ServerUpgrade:
     def alone(self) -> Iterator[None]:
         """Keep servers of the earlier version from writing, from now on; raises `StoreError`."""
         with translating(self._name), closing(connect(self._place.address, FORMER_SCHEMA)) as driver:
-            driver.execute("SELECT pg_advisory_lock(%s, 7)", (LOCKS,))  # one upgrade at a time
+            query = "SELECT pg_try_advisory_lock(%s, %s)"
+            [(is_ours,)] = driver.execute(query, (LOCKS, _UPGRADING)).fetchall()
+            if not is_ours:
+                raise BusyStoreError(f"The archive in {self._name} is being upgraded by another process")
             with driver.transaction():
                 # Whoever is writing comes to an end, and whoever comes next looks at the steps first.
                 driver.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, WRITING))

@@ -176,10 +176,11 @@ class CatalogueStore:
 
     def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost, each answer once, whichever of them came first."""
+        kept = CatalogueUsage(self._database, self._segments, scope)
         if scope.viewer is not None and scope.viewer.session is not None:
             # Who sees a session by its key sees less than the answers were elected among.
-            return RecountedUsage(self, scope)
-        return CatalogueUsage(self._database, self._segments, scope)
+            return RecountedUsage(self, scope, version_of=kept.find_version)
+        return kept
 
     def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
         """Return the feed's name, how far it goes, and its entries behind one."""
