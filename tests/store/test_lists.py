@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import apsw
 import pytest
 
 from turnlog.errors import CursorError, StoreError
 from turnlog.store.batch import Derived
-from turnlog.store.catalogue.sqlite_engine import SqliteEngine
-from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
 from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
+from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
-from turnlog.testing.builders import make_batch, make_key, make_line
+from turnlog.store.opening import open_store
+from turnlog.testing.builders import make_batch, make_line
 from turnlog.testing.row_builders import TIME, make_session_row
 
 COUNT = 10_000
@@ -41,102 +41,115 @@ EVERY_FILTER = SessionFilter(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogueStore]:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lists") / "turnlog.db"
+
+
+@pytest.fixture(scope="module")
+def store(path: Path) -> Iterator[CaredStore]:
     """A store with one session, of which the lists have ten thousand copies, half of them of 20 series."""
-    store = open_file(tmp_path_factory.mktemp("lists") / "turnlog.db")
+    store = open_store(path)
     derived = Derived(session=make_session_row("session", summary=b"{%s}" % (b" " * 2000)))
     store.apply(
         [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
     )
-    with store._writing() as connection:
-        for table, columns in (
-            ("sessions", "id, owner, key, origin, session_id, project_folder, revision, derivation"),
-            ("summaries", None),
-        ):
-            names = columns or ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
-            changed = {
-                "id": "id + n",
-                "session": "session + n",
-                "key": "key || n",
-                "last_time": "last_time + n",
-                "title_key": "title_key || (n % 997)",
-                "project": "project || (n % 80)",
-                "series": "CASE n % 2 WHEN 0 THEN n % 40 END",
-            }
-            values = ", ".join(changed.get(name, name) for name in names.split(", "))
+    changed = {
+        "id": "id + n",
+        "session": "session + n",
+        "key": "key || n",
+        "last_time": "last_time + n",
+        "title_key": "CAST(title_key || (n % 997) AS BLOB)",
+        "project": "CAST(project || (n % 80) AS BLOB)",
+        "series": "CASE n % 2 WHEN 0 THEN CAST(n % 40 AS BLOB) END",
+    }
+    with closing(apsw.Connection(str(path))) as connection:
+        for table in ("sessions", "summaries"):
+            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            values = ", ".join(changed.get(name, name) for name in names)
             connection.execute(
                 f"WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < {COUNT - 1}) "
-                f"INSERT INTO {table} ({names}) SELECT {values} FROM {table}, many"
+                f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {table}, many"
             )
     yield store
     store.close()
 
 
-@contextmanager
-def counting(store: CatalogueStore) -> Iterator[list[dict[str, int]]]:
-    """Yield what each query did that is asked meanwhile, when it has ended."""
-    connection = store._ask().connection
-    done: list[dict[str, int]] = []
-    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: done.append(told["stmt_status"]))
-    yield done
-    connection.trace_v2(0, None)
+class Watched(NamedTuple):
+    """A reader of that store, and what it asked: each query with what that did."""
+
+    store: CaredStore
+    queries: list[tuple[str, dict[str, int]]]
+
+
+@pytest.fixture(scope="module")
+def watched(store: CaredStore, path: Path) -> Iterator[Watched]:
+    watched = Watched(open_store(path, read_only=True), [])
+
+    def note(told: dict[str, Any]) -> None:
+        if told["sql"] not in ("BEGIN", "COMMIT"):
+            watched.queries.append((told["sql"], told["stmt_status"]))
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+
+    apsw.connection_hooks.append(watch)
+    try:
+        watched.store.list_sessions(LOCAL)  # by a connection that it keeps
+    finally:
+        apsw.connection_hooks.remove(watch)
+    yield watched
+    watched.store.close()
+
+
+CHOSEN_BY_TEXT = 4
+"""What `EVERY_FILTER` asks that is decided for each distinct value: project, branch, model and tags."""
 
 
 @pytest.mark.parametrize("order", SessionOrder)
-@pytest.mark.parametrize("asked", [SessionFilter(), EVERY_FILTER, SessionFilter(text="9")])
-def test_a_page_is_one_query(store: CatalogueStore, asked: SessionFilter, order: SessionOrder) -> None:
-    with counting(store) as done:
-        page = store.list_sessions(LOCAL, asked, order=order, limit=50)
-    assert len(done) == 1
+@pytest.mark.parametrize(
+    ("asked", "choices"), [(SessionFilter(), 0), (EVERY_FILTER, CHOSEN_BY_TEXT), (SessionFilter(text="9"), 0)]
+)
+def test_a_page_is_one_query(watched: Watched, asked: SessionFilter, choices: int, order: SessionOrder) -> None:
+    """And one before it for each text that is looked for in whatever its case."""
+    watched.queries.clear()
+    page = watched.store.list_sessions(LOCAL, asked, order=order, limit=50)
+    assert len(watched.queries) == 1 + choices
     if page.next is not None:
-        with counting(store) as done:
-            store.list_sessions(LOCAL, asked, order=order, limit=50, cursor=page.next)
-        assert len(done) == 1
+        watched.queries.clear()
+        watched.store.list_sessions(LOCAL, asked, order=order, limit=50, cursor=page.next)
+        assert len(watched.queries) == 1 + choices
 
 
-def test_projects_are_one_query(store: CatalogueStore) -> None:
-    with counting(store) as done:
-        projects = store.list_projects(LOCAL)
-    assert len(done) == 1
+def test_projects_are_one_query(watched: Watched) -> None:
+    watched.queries.clear()
+    projects = watched.store.list_projects(LOCAL)
+    assert len(watched.queries) == 1
     assert sum(project.sessions for project in projects) == COUNT
 
 
 @pytest.mark.parametrize("order", SessionOrder)
 @pytest.mark.parametrize("asked", [SessionFilter(), EVERY_FILTER])
 @pytest.mark.parametrize("grouped", [False, True])
-def test_wide_rows_are_read_for_the_page_alone(
-    store: CatalogueStore, asked: SessionFilter, order: SessionOrder, grouped: bool
+@pytest.mark.parametrize("summaries", [False, True])
+def test_what_is_wide_is_read_for_the_page_alone(
+    watched: Watched, path: Path, asked: SessionFilter, order: SessionOrder, grouped: bool, summaries: bool
 ) -> None:
-    connection = store._ask().connection
-    queries: list[str] = []
-    with counting(store) as done:
-        store.list_sessions(LOCAL, asked, order=order, limit=50, grouped=grouped)
+    watched.queries.clear()
+    watched.store.list_sessions(LOCAL, asked, order=order, limit=50, grouped=grouped, summaries=summaries)
+    query, did = watched.queries[-1]
     # What is looked up without an index of its own are the groups, which are few.
-    assert done[0]["SQLITE_STMTSTATUS_AUTOINDEX"] <= (20 if grouped else 0)
-    connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda told: queries.append(told["sql"]))
-    store.list_sessions(LOCAL, asked, order=order, limit=50, grouped=grouped)
-    connection.trace_v2(0, None)
-    names = dict.fromkeys(re.findall(r":(\w+)", queries[0]))
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {queries[0]}", names)]
-    of_lists = [step for step in plan if step.split()[1] == "t"]
-    covered = [step for step in of_lists if "COVERING INDEX summaries_listed" in step]
-    # the page, the total, what is alike, and the rows of the page
-    assert (len(of_lists), len(covered)) == (4, 3)
+    assert did["SQLITE_STMTSTATUS_AUTOINDEX"] <= (20 if grouped else 0)
+    names = dict.fromkeys(re.findall(r":(\w+)", query))
+    with closing(apsw.Connection(str(path))) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", names)]
+    scanned = {step.split()[1] for step in plan if step.startswith("SCAN")}
+    assert scanned.isdisjoint({"u", "s", "m"}), plan
+    of_summaries = [step for step in plan if step.split()[1] == "u"]
+    assert len(of_summaries) == int(summaries)
+    assert all(step.startswith("SEARCH u USING ") and "(session=?)" in step for step in of_summaries), plan
 
 
-def test_of_a_session_that_is_forgotten_it_is_not_kept_that_it_was_gone(tmp_path: Path) -> None:
-    store = open_file(tmp_path / "turnlog.db")
-    key = make_key("session")
-    store.apply([make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session")])
-    store.apply([make_batch({}, session_id="session", known=find_known(store, LOCAL, key))])
-    query = "SELECT count(*) FROM absent_sessions"
-    assert store._ask().connection.execute(query).fetchall() == [(1,)]
-    store.forget(LOCAL, [key])
-    assert store._ask().connection.execute(query).fetchall() == [(0,)]
-    store.close()
-
-
-def test_all_pages_together_are_the_list(store: CatalogueStore) -> None:
+def test_all_pages_together_are_the_list(store: CaredStore) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while True:
@@ -160,7 +173,7 @@ def test_a_cursor_is_text_that_goes_through_an_address() -> None:
 
 
 def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
-    store = open_file(tmp_path / "turnlog.db")
+    store = open_store(tmp_path / "turnlog.db")
     derived = Derived(session=make_session_row("session", cost="much"))
     store.apply(
         [make_batch({"session.jsonl": make_line(session_id="session")}, session_id="session", derived=derived)]
@@ -170,7 +183,7 @@ def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_total_leaves_out_what_was_put_away(store: CatalogueStore) -> None:
+def test_the_total_leaves_out_what_was_put_away(store: CaredStore) -> None:
     store.mark(LOCAL, [store.list_sessions(LOCAL, limit=1).sessions[0].key], MarkChange(archived=True))
     assert store.list_sessions(LOCAL, limit=1).total == COUNT - 1
     store.undo_mark(LOCAL)

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.accounts.carrying import CarriedAccounts
+from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.batch import Derived, TextFact
 from turnlog.store.identity import Scope
 from turnlog.store.interface import Store

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from msgspec import Struct
-
+from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.catalogue.database import Execute, Row
-
-__all__ = ["CarriedAccounts", "carry_over"]
 
 _KEYED_COLUMNS = {
     "users": ("name", "role", "full_name", "email", "email_key", "created_ns", "disabled_ns", "seen_ns"),
@@ -27,15 +24,6 @@ _KEYED_COLUMNS = {
 }  # fmt: skip
 """The columns of tables whose rows are known by the first one."""
 _AUDIT_COLUMNS = ("at_ns", "who", "action", "link", "session", "person", "detail")
-
-
-class CarriedAccounts(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of accounts when a backup was restored."""
-
-    users: int
-    """How many there are now."""
-    newer: int = 0
-    """Users, tokens and links that were made or changed after the backup, and stay so."""
 
 
 def carry_over(restored: Execute, present: Execute | None) -> CarriedAccounts:

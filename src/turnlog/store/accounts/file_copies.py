@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.carrying import CarriedAccounts, carry_over
+from turnlog.store.accounts.carrying import carry_over
+from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
 from turnlog.store.catalogue.database import Execute
 from turnlog.store.catalogue.sqlite import (

@@ -12,21 +12,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = [
-    "Accounts",
-    "Action",
-    "AuditEntry",
-    "AuditFilter",
-    "EVERYTHING",
-    "Identity",
-    "Link",
-    "PendingLogin",
-    "UserRole",
-    "Token",
-    "TokenKind",
-    "User",
-]
-
 
 class UserRole(StrEnum):
     """What a user may do."""
@@ -179,6 +164,15 @@ class PendingLogin(Struct, frozen=True, gc=False, kw_only=True):
     next: str
     """Where the browser goes afterwards: a path of ours."""
     expires_ns: int
+
+
+class CarriedAccounts(Struct, frozen=True, gc=False, kw_only=True):
+    """What became of accounts when a backup was restored."""
+
+    users: int
+    """How many there are now."""
+    newer: int = 0
+    """Users, tokens and links that were made or changed after the backup, and stay so."""
 
 
 class Accounts(Protocol):

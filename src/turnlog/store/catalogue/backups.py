@@ -16,9 +16,8 @@ from turnlog.store.catalogue.database import Connection, Database, pack_text, un
 from turnlog.store.catalogue.feed import renew_epoch
 from turnlog.store.catalogue.forgetting import bury, list_tombstones
 from turnlog.store.catalogue.people import list_access, list_machines, list_rules
-from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import Backup, Tombstone
+from turnlog.store.maintenance import Backup, CaredStore, Tombstone
 from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
 
 
@@ -58,7 +57,7 @@ def read_memory(connection: Connection) -> Memory:
     )
 
 
-def carry_over(database: Database, store: CatalogueStore, memory: Memory) -> int:
+def carry_over(database: Database, store: CaredStore, memory: Memory) -> int:
     """Bring a copy up to what is remembered; return how many of its sessions are forgotten by that."""
     forgotten = store.forget(LOCAL, [each.key for each in memory.tombstones]).sessions
 
@@ -75,7 +74,7 @@ def carry_over(database: Database, store: CatalogueStore, memory: Memory) -> int
     return forgotten
 
 
-def _carry_people_over(store: CatalogueStore, memory: Memory, rules: Sequence[ProjectRule]) -> None:
+def _carry_people_over(store: CaredStore, memory: Memory, rules: Sequence[ProjectRule]) -> None:
     for machine in memory.machines:
         store.save_machine(LOCAL, machine.origin, host=machine.host, user=machine.user, at_ns=machine.last_ns)
         store.save_machine(LOCAL, machine.origin, person=machine.person, reassign=True)

@@ -86,7 +86,10 @@ class Database(Protocol):
         """Do all of it or nothing; tables that are missing are made."""
 
     def read(self, work: Callable[[Connection], T], scope: Scope | None = None) -> T:
-        """Do what only reads; once more if the connection was lost."""
+        """Do what only reads; once more if the connection was lost.
+
+        A value of which nothing can be made is damage, and `StoreError`; so it is in `write`.
+        """
 
     def write(self, work: Callable[[Connection], T], *, is_repeatable: bool = False) -> T:
         """Do all of it or nothing.
@@ -114,8 +117,11 @@ def pack_text(text: str | None) -> bytes | None:
 
 
 def unpack_text(value: bytes | None) -> Any:
-    """Return what `pack_text` was given."""
-    return None if value is None else value.decode("utf-8", "surrogatepass")
+    """Return what `pack_text` was given; raises `ValueError` for what it cannot have made."""
+    try:
+        return None if value is None else value.decode("utf-8", "surrogatepass")
+    except AttributeError:
+        raise ValueError(f"Expected bytes, got {value!r}") from None
 
 
 def hash_text(text: str) -> int:

@@ -246,12 +246,12 @@ class PostgresDatabase:
     def read(self, work: Callable[[PostgresConnection], T], scope: Scope | None = None) -> T:
         """Do what only reads; once more if the connection was lost."""
         try:
-            with self.reading(scope) as connection:
+            with _translating_values(self.name), self.reading(scope) as connection:
                 return work(connection)
         except LostError:
             if self._local.__dict__.get("held"):
                 raise
-            with self.reading(scope) as connection:
+            with _translating_values(self.name), self.reading(scope) as connection:
                 return work(connection)
 
     def write(self, work: Callable[[PostgresConnection], T], *, is_repeatable: bool = False) -> T:
@@ -259,7 +259,7 @@ class PostgresDatabase:
         collisions = losses = 0
         while True:
             try:
-                with self.writing() as connection:
+                with _translating_values(self.name), self.writing() as connection:
                     return work(connection)
             except MissingMonthError:
                 self.make_months()
@@ -567,6 +567,15 @@ def translating(name: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.Error, MsgspecError) as error:
+        raise translate_error(name, error) from error
+
+
+@contextmanager
+def _translating_values(name: str) -> Iterator[None]:
+    """Raise as `StoreError` what cannot be made of rows, or put into them."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
         raise translate_error(name, error) from error
 
 

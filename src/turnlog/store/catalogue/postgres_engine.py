@@ -26,8 +26,8 @@ from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.carrying import CarriedAccounts
 from turnlog.store.accounts.carrying import carry_over as carry_accounts_over
+from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.accounts.schema import ACCOUNT_STEPS
 from turnlog.store.catalogue.backups import Memory, carry_over, list_backups, read_memory, record_backup
 from turnlog.store.catalogue.database import OnProgress

@@ -240,12 +240,12 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[SqliteConnection], T], scope: Scope | None = None) -> T:
         """Do what only reads."""
-        with self.reading(scope) as connection:
+        with translating(self.path), self.reading(scope) as connection:
             return work(connection)
 
     def write(self, work: Callable[[SqliteConnection], T], *, is_repeatable: bool = False) -> T:
         """Do all of it or nothing."""
-        with self.writing() as connection:
+        with translating(self.path), self.writing() as connection:
             return work(connection)
 
     def try_write(self, work: Callable[[SqliteConnection], object]) -> None:

@@ -119,21 +119,12 @@ class CatalogueStore:
             )
         if key is not None:
             query, values = f"{query} AND e.key IN @@texts(:keys)", {**values, "keys": [key]}
-        rows = self._ask(
-            scope, lambda connection: connection.execute(f"{query} ORDER BY e.key, s.source", values)
-        )
-        for (found, revision, session_id, folder, derivation, machine), group in groupby(
-            rows, itemgetter(0, 1, 2, 3, 4, 5)
-        ):
-            yield KnownSession(
-                key=found,
-                revision=revision,
-                session_id=unpack_text(session_id),
-                project_folder=unpack_text(folder),
-                derivation=derivation,
-                sources=tuple(map(_unpack_known, group)),
-                origin=unpack_text(machine),
-            )
+
+        def work(connection: Connection) -> list[KnownSession]:
+            rows = connection.execute(f"{query} ORDER BY e.key, s.source", values)
+            return [_unpack_session(*group) for group in groupby(rows, itemgetter(0, 1, 2, 3, 4, 5))]
+
+        yield from self._ask(scope, work)
 
     def list_sessions(
         self,
@@ -410,6 +401,19 @@ class CatalogueStore:
     def _clear_texts(self, connection: Connection) -> None:
         self._index.clear(connection)
         hooks.index_deliveries(connection, self._index)
+
+
+def _unpack_session(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> KnownSession:
+    key, revision, session_id, folder, derivation, machine = head
+    return KnownSession(
+        key=key,
+        revision=revision,
+        session_id=unpack_text(session_id),
+        project_folder=unpack_text(folder),
+        derivation=derivation,
+        sources=tuple(map(_unpack_known, rows)),
+        origin=unpack_text(machine),
+    )
 
 
 def _unpack_known(cells: Sequence[Any]) -> KnownSource:

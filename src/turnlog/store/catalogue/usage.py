@@ -82,7 +82,8 @@ class CatalogueUsage:
 
     def list_cells(self) -> list[UsageCell]:
         """Return what answers used, in quarters of an hour."""
-        with self._database.reading(self._scope) as connection:
+
+        def work(connection: Connection) -> list[UsageCell]:
             groups = self._load_groups(connection)
             return [
                 build_stored_cell(groups[group], slot, amounts)
@@ -90,9 +91,12 @@ class CatalogueUsage:
                 if group in groups
             ]
 
+        return self._database.read(work, self._scope)
+
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
-        with self._database.reading(self._scope) as connection:
+
+        def work(connection: Connection) -> list[AnswerCell]:
             groups = self._load_groups(connection)
             return [
                 AnswerCell(unpack_text(message), build_answer(groups[group], time, flags, counts))
@@ -100,14 +104,19 @@ class CatalogueUsage:
                 if group in groups
             ]
 
+        return self._database.read(work, self._scope)
+
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
-        with self._database.reading(self._scope) as connection:
+
+        def work(connection: Connection) -> list[CallUse]:
             return [
                 build_call_use(source, call, person)
                 for source, person, *key in connection.execute(_CALLS, (self._scope.owner,))
                 for call in self._segments.load(connection, (key[0], key[1], key[2])).calls
             ]
+
+        return self._database.read(work, self._scope)
 
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost; of copies, the one that has run furthest."""
