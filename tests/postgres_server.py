@@ -18,6 +18,9 @@ from uuid import uuid4
 
 import psycopg
 
+from turnlog.store.opening import open_store
+from turnlog.store.places import ServerPlace
+
 __all__ = ["PostgresServer", "make_database", "start_server"]
 
 _USER = "postgres"
@@ -35,7 +38,7 @@ _SETTINGS = {
 }
 
 
-def _find_programs() -> Path | None:
+def find_programs() -> Path | None:
     """Return the folder of the server's programs, None if they are not installed."""
     folders = sorted(
         Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name), reverse=True
@@ -50,7 +53,7 @@ class PostgresServer:
     """A cluster in a folder."""
 
     def __init__(self) -> None:
-        programs = _find_programs()
+        programs = find_programs()
         assert programs is not None, "PostgreSQL is not installed: `make test` does that"
         self._programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="turnlog-pg-", dir="/tmp"))
@@ -98,6 +101,13 @@ class PostgresServer:
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
         return name
 
+    @functools.cached_property
+    def archive(self) -> str:
+        """A database with an archive in which nothing is: to copy it is faster than to make another one."""
+        name = self.create()
+        open_store(ServerPlace(self.address(name), self.folder)).close()
+        return name
+
     def _run(self, program: str, *given: object) -> None:
         done = subprocess.run(
             self._build_command(str(self._programs / program), *map(str, given)),
@@ -115,6 +125,12 @@ def make_database() -> str:
     """Return the address of a new database."""
     server = start_server()
     return server.address(server.create())
+
+
+def make_archive() -> str:
+    """Return the address of a new database with an archive in which nothing is."""
+    server = start_server()
+    return server.address(server.create(server.archive))
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from api_archive import Writer, call, say
+from postgres_server import make_database
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
@@ -24,10 +25,12 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.people import Visibility
+from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 __all__ = [
+    "ENGINES",
     "PEOPLE",
     "WITH_SESSIONS",
     "Project",
@@ -39,6 +42,7 @@ __all__ = [
 ]
 
 PEOPLE = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "cleo": UserRole.MEMBER, "vera": UserRole.VIEWER}
+ENGINES = ("sqlite", "postgres")
 WITH_SESSIONS = tuple(person for person, role in PEOPLE.items() if role is not UserRole.VIEWER)
 AT_NS = 1_770_000_000 * 10**9
 
@@ -111,11 +115,13 @@ def write_files(folder: Path, sessions: Sequence[Told]) -> None:
 
 @contextmanager
 def making_world(
-    home: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
+    engine: str, home: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
 ) -> Iterator[World]:
     """Run a server with some of the sessions whose files were written."""
     home.mkdir(parents=True, exist_ok=True)
-    place = home / "turnlog.db"
+    place: StorePlace = home / "turnlog.db"
+    if engine == "postgres":
+        place = ServerPlace(make_database(), home)
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place)))
@@ -127,13 +133,13 @@ def making_world(
             if role is not UserRole.VIEWER:
                 machines[person] = accounts.create_token(person, TokenKind.MACHINE, "test")[1]
         served = stack.enter_context(
-            serving(home, store=store, accounts=accounts, around=Surroundings(place=place))
+            serving(home_of(place), store=store, accounts=accounts, around=Surroundings(place=place))
         )
         yield World(store, accounts, served, tokens, machines)
 
 
 def _fill(
-    store: CaredStore, place: Path, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
+    store: CaredStore, place: StorePlace, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
 ) -> None:
     wanted = {told.id: told for told in sessions}
     for person in WITH_SESSIONS:

@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import TIMEOUT
+from postgres_server import find_programs, make_database, start_server
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -75,7 +76,14 @@ class Walk:
         ]
         self.laptop = folder / "laptop"
         self._exported = ""
-        self._env = {"PATH": f"{prefix / 'bin'}:{os.environ['PATH']}", "HOME": str(self.laptop)}
+        programs = find_programs()
+        assert programs is not None
+        self._env = {
+            "PATH": f"{prefix / 'bin'}:{programs}:{os.environ['PATH']}",
+            "PGHOST": str(start_server().folder),
+            "PGUSER": "postgres",
+            "HOME": str(self.laptop),
+        }
 
     def take(self, number: int) -> str:
         """Take a step, and return what it prints."""
@@ -140,25 +148,34 @@ def ask(url: str, path: str, token: str | None) -> str:
         return text.decode()
 
 
-def test_what_is_installed_serves_sessions(prefix: Path, tmp_path: Path) -> None:
+def test_what_is_installed_serves_sessions_from_a_database(prefix: Path, tmp_path: Path) -> None:
     project = tmp_path / ".claude" / "projects" / "-p"
     project.mkdir(parents=True)
     (project / "11111111-1111-4111-8111-111111111111.jsonl").write_text(
         '{"type":"user","message":{"role":"user","content":"Where is the kettle?"}}\n'
     )
-    env = {"TURNLOG_HOME": str(tmp_path / "home"), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+    env = {
+        "TURNLOG_HOME": str(tmp_path / "home"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude"),
+        "TURNLOG_STORE": make_database(),
+    }
     run([str(prefix / "bin" / "turnlog"), "sync"], tmp_path, env)
-    with serving(prefix, env) as (url, token):
+    with (
+        serving(prefix, env) as (url, token),
+        serving(prefix, env | {"TURNLOG_HOME": str(tmp_path / "b")}) as other,
+    ):
         assert json.loads(ask(url, "/api/ready", token)) == {"ready": True, "reason": None}
         assert "<script" in ask(url, "/", token), "the page is in the wheel"
-        assert json.loads(ask(url, "/api/sessions", token))["total"] == 1
-        assert json.loads(ask(url, "/api/search?q=kettle", token))["items"]
+        for server in ((url, token), other):
+            assert json.loads(ask(server[0], "/api/sessions", server[1]))["total"] == 1
+            assert json.loads(ask(server[0], "/api/search?q=kettle", server[1]))["items"]
 
 
 def test_a_team_is_set_up_as_the_page_says(prefix: Path, tmp_path: Path) -> None:
     walk = Walk(prefix, tmp_path)
     assert [where for where, _ in walk.steps][:3] == ["build", "server", "server background"]
     assert walk.steps[0][1] == f"deploy/build.sh dist\ndeploy/install.sh dist/turnlog-*.whl {prefix}\n"
+    start_server().execute("DROP DATABASE IF EXISTS turnlog")
     project = walk.laptop / ".claude" / "projects" / "-home-ben-website"
     project.mkdir(parents=True)
     (project / f"{SESSION}.jsonl").write_text(
@@ -181,8 +198,7 @@ def test_a_team_is_set_up_as_the_page_says(prefix: Path, tmp_path: Path) -> None
         assert "kettle" in ask(url, f"/s/{link}/api/sessions/{SESSION}/messages", None)
         ask(url, f"/api/sessions/{SESSION}/messages", ada)
         audit = walk.take(7)
-        assert (tmp_path / "turnlog-backup.db").exists()
-        assert (tmp_path / "turnlog-backup.db.accounts").exists()
+        assert (tmp_path / "turnlog-backup.dump").exists()
     assert [word for word in ("ada", "ben", "looked", "rule") if word not in audit] == []
 
 

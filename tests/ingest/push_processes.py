@@ -19,6 +19,7 @@ from turnlog.store.identity import LOCAL
 from turnlog.store.interface import read_all
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
+from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
@@ -28,9 +29,16 @@ TOKEN = "server-token"
 class ServerProcess:
     """A server that is started again on the port that it had."""
 
-    def __init__(self, home: Path, host: str = "127.0.0.1", allowed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        home: Path,
+        host: str = "127.0.0.1",
+        allowed: tuple[str, ...] = (),
+        address: str | None = None,
+    ) -> None:
+        """Take the server's folder, and the address of its database, if it has one."""
         self.home = home
-        self.place = home / "turnlog.db"
+        self.place: StorePlace = home / "turnlog.db" if address is None else ServerPlace(address, home)
         self.host = host
         self.allowed = allowed
         self.port = 0
@@ -96,7 +104,7 @@ class ServerProcess:
                 self.kill()
 
 
-def _serve(home: Path, place: Path, options: ServeOptions, told: Connection) -> None:
+def _serve(home: Path, place: StorePlace, options: ServeOptions, told: Connection) -> None:
     env = {
         "TURNLOG_HOME": os.fspath(home),
         "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing"),

@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from ingest.push_processes import ServerProcess
@@ -20,9 +21,9 @@ __all__ = ["Recorder", "make_delivery", "write_on"]
 
 
 class Recorder(threading.Thread):
-    """Pushes one small thing after the other, again when it fails."""
+    """Pushes one small thing after the other, to another server when one fails."""
 
-    def __init__(self, server: ServerProcess, folder: Path, chance: random.Random) -> None:
+    def __init__(self, servers: Sequence[ServerProcess], folder: Path, chance: random.Random) -> None:
         super().__init__(daemon=True)
         self.project = folder / ".claude" / "projects" / "-p"
         self.project.mkdir(parents=True)
@@ -34,7 +35,7 @@ class Recorder(threading.Thread):
         self.failures = 0
         self._done = threading.Event()
         self._chance = chance
-        self._server = server
+        self._servers = servers
         self._folder = folder
         self._pending: list[Delivered] = []
 
@@ -45,8 +46,9 @@ class Recorder(threading.Thread):
 
     def run(self) -> None:
         while not self._done.is_set() or self._pending:
-            token = self._server.token_file.read_text().strip()
-            client = PushClient(parse_server(self._server.url), token, self.origin, timeout=10.0)
+            server = self._chance.choice(self._servers)
+            token = self._servers[0].token_file.read_text().strip()
+            client = PushClient(parse_server(server.url), token, self.origin, timeout=10.0)
             try:
                 self._push(client)
             except PushError:

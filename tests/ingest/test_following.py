@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -370,11 +371,12 @@ def test_only_one_process_follows(tmp_path: Path) -> None:
 def test_a_lease_is_renewed_and_its_loss_is_told(tmp_path: Path) -> None:
     place = tmp_path / "turnlog.db"
     lost = threading.Event()
-    with hold_lease(place, lost.set, seconds=0.2), open_lease(place, seconds=60) as other:
+    with hold_lease(place, lost.set, seconds=0.2), open_lease(place, "here", seconds=60) as other:
         assert not other.take(0.5)
         # Nobody can take it while it is held; a machine that slept finds it with another.
         while not other.take(0.0):
-            other._connection.execute("DELETE FROM lease")  # type: ignore[attr-defined]
+            with closing(apsw.Connection(str(place))) as connection:
+                connection.execute("DELETE FROM leases")
         assert lost.wait(PATIENCE)
 
 

@@ -1,4 +1,4 @@
-"""Servers and collectors that are killed at random: what was acknowledged is there, once."""
+"""Servers, databases and collectors that are killed at random: what was acknowledged is there, once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
+from ingest.killed_database import KilledDatabase
 from ingest.push_processes import CollectorProcess, ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.push_recorder import Recorder, make_delivery, write_on
 from ingest.pushed_store import check_sound
@@ -44,50 +45,74 @@ class Machine(CollectorProcess):
 
 
 class World:
-    """A server, machines that push to it, and who kills them."""
+    """Servers on one store, machines that push to any of them, and who kills them."""
 
-    def __init__(self, folder: Path, stack: ExitStack, *, machines: int, seed: int) -> None:
+    def __init__(
+        self, folder: Path, stack: ExitStack, *, servers: int, machines: int, seed: int, on_database: bool
+    ) -> None:
         self.chance = random.Random(seed)
+        self.database = KilledDatabase() if on_database else None
+        address = None
+        if self.database is not None:
+            stack.callback(self.database.remove)
+            address = self.database.address(self.database.create())
+        self.servers = [ServerProcess(folder / f"server{at}", address=address) for at in range(servers)]
         self.kills: Counter[str] = Counter()
-        self.server = ServerProcess(folder / "server")
-        self.server.home.mkdir()
-        stack.enter_context(self.server.running())
+        for server in self.servers:
+            server.home.mkdir()
+            if server is not self.servers[0]:  # whichever is asked, the same machines are let in
+                server.token_file.write_bytes(self.servers[0].token_file.read_bytes())
+                server.token_file.chmod(0o600)
+            stack.enter_context(server.running())
         self.machines = [Machine(folder / f"m{at}", random.Random(seed * 1000 + at)) for at in range(machines)]
         for machine in self.machines:
             machine.work()
-            stack.enter_context(machine.running(self.server))
-        self.recorder = Recorder(self.server, folder / "recorder", random.Random(seed + 1))
+            stack.enter_context(machine.running(self.chance.choice(self.servers)))
+        self.recorder = Recorder(self.servers, folder / "recorder", random.Random(seed + 1))
         stack.callback(self.recorder.end)
         self.recorder.start()
 
     def kill_something(self) -> None:
         kinds = [self._kill_server] * 3 + [self._kill_child] + [self._kill_collector] * 2
+        if self.database is not None:
+            kinds += [self._kill_database] * 3
         self.chance.choice(kinds)()
 
     def _kill_server(self) -> None:
-        self.server.kill(with_children=self.chance.random() < 0.5)
+        server = self.chance.choice(self.servers)
+        server.kill(with_children=self.chance.random() < 0.5)
         self.kills["servers"] += 1
         self.check_acknowledged()
-        self.server.start()
+        server.start()
 
     def _kill_child(self) -> None:
-        self.kills["uploaders"] += self.server.kill_children()
+        self.kills["uploaders"] += self.chance.choice(self.servers).kill_children()
+
+    def _kill_database(self) -> None:
+        assert self.database is not None
+        self.database.kill(self.chance)
+        self.kills["databases"] += 1
+        for machine in self.machines:
+            machine.work()
+        time.sleep(self.chance.uniform(0.0, 0.5))
+        self.database.start_again()
+        self.check_acknowledged()
 
     def _kill_collector(self) -> None:
         machine = self.chance.choice(self.machines)
         machine.kill()
-        machine.start(self.server)
+        machine.start(self.chance.choice(self.servers))
         self.kills["collectors"] += 1
 
     def check_acknowledged(self) -> None:
-        with opened(self.server) as store:
+        with opened(self.servers[0]) as store:
             for (source, generation), data in list(self.recorder.acknowledged.items()):
                 assert store.archive.read(LOCAL, Place(source, generation, 0), len(data)) == data
 
     def await_all(self) -> None:
         """Wait until what everybody wrote is there: nothing that went wrong may have been given up."""
         delivered = {**self.recorder.delivered, **{k: v for m in self.machines for k, v in m.delivered.items()}}
-        with opened(self.server) as store:
+        with opened(self.servers[0]) as store:
             for machine in self.machines:
                 await_that(lambda m=machine: self._has_all(store, m))  # type: ignore[misc]
             which = DeliveryFilter(delivery_ids=list(delivered))
@@ -102,14 +127,16 @@ class World:
             if (status.again_at or 0.0) > time.time() + LONG_PAUSE:
                 # Who tried in vain for minutes waits for minutes; that is not what this is about.
                 machine.kill()
-                machine.start(self.server)
+                machine.start(self.chance.choice(self.servers))
                 await_that(lambda: (read_status(machine.turnlog) or status).pid != status.pid)
         return False
 
 
-def kill_often(folder: Path, *, kills: int, collectors: int, seed: int) -> str:
+def kill_often(
+    folder: Path, *, kills: int, collectors: int, seed: int, on_database: bool, servers: int = 1
+) -> str:
     with ExitStack() as stack:
-        world = World(folder, stack, machines=collectors, seed=seed)
+        world = World(folder, stack, servers=servers, machines=collectors, seed=seed, on_database=on_database)
         while world.kills.total() < kills:
             for machine in world.machines:
                 machine.work()
@@ -117,8 +144,9 @@ def kill_often(folder: Path, *, kills: int, collectors: int, seed: int) -> str:
             world.kill_something()
         world.recorder.end()
         world.await_all()
-        world.server.kill()
-        with closing(open_store(world.server.place)) as store:
+        for server in world.servers:
+            server.kill()
+        with closing(open_store(world.servers[0].place)) as store:
             world.check_acknowledged()
             return f"{_tell(world)}: {check_all(store, world)}"
 
@@ -147,11 +175,23 @@ def _list_deliveries(store: CaredStore) -> list[tuple[str, bytes]]:
     return found
 
 
-def test_what_was_acknowledged_outlives_kills(tmp_path: Path, report: Callable[[str], None]) -> None:
-    report(kill_often(tmp_path, kills=10, collectors=2, seed=3))
+ENGINES: Sequence[object] = (
+    pytest.param(False, 1, id="sqlite"),
+    pytest.param(True, 2, id="postgres"),
+)
+
+
+@pytest.mark.parametrize(("on_database", "servers"), ENGINES)
+def test_what_was_acknowledged_outlives_kills(
+    tmp_path: Path, report: Callable[[str], None], on_database: bool, servers: int
+) -> None:
+    report(kill_often(tmp_path, kills=10, collectors=2, seed=3, on_database=on_database, servers=servers))
 
 
 @pytest.mark.soak
-def test_what_was_acknowledged_outlives_a_hundred_kills(tmp_path: Path, report: Callable[[str], None]) -> None:
+@pytest.mark.parametrize(("on_database", "servers"), ENGINES)
+def test_what_was_acknowledged_outlives_a_hundred_kills(
+    tmp_path: Path, report: Callable[[str], None], on_database: bool, servers: int
+) -> None:
     seed = int(os.environ.get("TURNLOG_SEED", "4"))
-    report(kill_often(tmp_path, kills=120, collectors=20, seed=seed))
+    report(kill_often(tmp_path, kills=120, collectors=20, seed=seed, on_database=on_database, servers=servers))

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from golden import DATA
 from ingest.pushed_store import ORIGIN, PushedStore, check_same, check_sound
+from postgres_server import make_database
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
+from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path
 
@@ -93,6 +95,21 @@ def test_a_fork_is_told_as_one(tmp_path: Path) -> None:
     bring_both(synced, pushed, folder)
     assert any(source.copied_from for known in pushed.list_known() for source in known.sources) is False
     assert any(source.copied_from for known in pushed.store.list_known(LOCAL) for source in known.sources)
+    synced.close()
+    pushed.store.close()
+
+
+def test_it_is_the_same_on_a_database_server(tmp_path: Path) -> None:
+    folder = tmp_path / "projects"
+    for name in ("agents-workflow", "agents-meta", "turns"):
+        shutil.copytree(GOLDEN / name, folder / name)
+    synced = open_store(tmp_path / "synced.db")
+    pushed = PushedStore(ServerPlace(make_database(), tmp_path), SMALL)
+    bring_both(synced, pushed, folder)
+    for path in sorted(folder.rglob("*.jsonl"))[::2]:
+        path.write_bytes(make_lines(5, session_id=path.stem))
+    bring_both(synced, pushed, folder)
+    check_sound(pushed.store)
     synced.close()
     pushed.store.close()
 

@@ -28,7 +28,7 @@ BENS, SHARED, CLEOS = (
 def world(tmp_path: Path) -> Iterator[World]:
     sessions = (BENS, SHARED, CLEOS)
     write_files(tmp_path / "files", sessions)
-    with making_world(tmp_path / "home", tmp_path / "files", sessions, ()) as made:
+    with making_world("sqlite", tmp_path / "home", tmp_path / "files", sessions, ()) as made:
         yield made
 
 

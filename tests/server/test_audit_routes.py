@@ -28,7 +28,7 @@ HOOKED = Told(number=3, person="ben", project="web", hooks=2, has_file=False)
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder, sessions = tmp_path_factory.mktemp("world"), (SHARED, PRIVATE, HOOKED)
     write_files(folder / "files", sessions)
-    with making_world(folder / "home", folder / "files", sessions, ()) as made:
+    with making_world("sqlite", folder / "home", folder / "files", sessions, ()) as made:
         yield made
 
 

@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from live_client import LiveClient, listening
 from server_app import Answer
 from team_worlds import (
+    ENGINES,
     PEOPLE,
     WITH_SESSIONS,
     Project,
@@ -83,14 +85,21 @@ class Worlds:
         self.keys = {known.session_id: known.key for known in whole.store.list_known(LOCAL)}
 
 
-@pytest.fixture(scope="module", params=range(TEAMS))
+def name_world(given: tuple[str, int]) -> str:
+    return f"{given[0]}-{given[1]}"
+
+
+@pytest.fixture(scope="module", params=list(product(ENGINES, range(TEAMS))), ids=name_world)
 def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
-    folder, team = tmp_path_factory.mktemp("worlds"), Team(request.param)
+    engine, seed = request.param
+    folder, team = tmp_path_factory.mktemp("worlds"), Team(seed)
     write_files(folder / "files", team.sessions)
     with ExitStack() as stack:
 
         def make(name: str, sessions: Sequence[Told]) -> World:
-            return stack.enter_context(making_world(folder / name, folder / "files", sessions, team.rules))
+            return stack.enter_context(
+                making_world(engine, folder / name, folder / "files", sessions, team.rules)
+            )
 
         yield Worlds(team, make("all", team.sessions), {who: make(who, team.list_seen(who)) for who in OTHERS})
 

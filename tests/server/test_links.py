@@ -113,7 +113,7 @@ def plant(folder: Path, planted: Planted) -> None:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder, sessions = tmp_path_factory.mktemp("world"), (SHOWN, OTHER)
     write_files(folder / "files", sessions)
-    with making_world(folder / "home", folder / "files", sessions, ()) as made:
+    with making_world("sqlite", folder / "home", folder / "files", sessions, ()) as made:
         yield made
 
 

@@ -24,7 +24,7 @@ SHARED = Told(number=2, person="ben", project="web", chosen=Visibility.TEAM)
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder, sessions = tmp_path_factory.mktemp("world"), (BENS, SHARED)
     write_files(folder / "files", sessions)
-    with making_world(folder / "home", folder / "files", sessions, ()) as made:
+    with making_world("sqlite", folder / "home", folder / "files", sessions, ()) as made:
         yield made
 
 

@@ -7,26 +7,41 @@ from pathlib import Path
 
 import pytest
 
+from postgres_server import make_database
 from turnlog.errors import StoreError
 from turnlog.store.accounts.checking import check_accounts
 from turnlog.store.accounts.file_copies import back_up_accounts, find_copy, find_file
 from turnlog.store.accounts.interface import Action, AuditEntry, Identity, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store, restore_store
+from turnlog.store.places import ServerPlace, StorePlace
+
+
+def make_place(engine: str, home: Path) -> StorePlace:
+    """Return where a new store is."""
+    return home / "turnlog.db" if engine == "sqlite" else ServerPlace(make_database(), home)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Where stores and accounts are."""
+    return str(request.param)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "turnlog.db"
+def place(engine: str, tmp_path: Path) -> StorePlace:
+    """A store of each engine."""
+    return make_place(engine, tmp_path / "home")
 
 
-def back_up(place: Path, target: Path) -> None:
+def back_up(place: StorePlace, target: Path) -> None:
     with closing(open_store(place)) as store:
-        back_up_accounts(place, target, force=True)
+        if isinstance(place, Path):
+            back_up_accounts(place, target, force=True)
         store.back_up(target, force=True)
 
 
-def test_what_ended_since_stays_ended_and_nothing_is_lost(place: Path, tmp_path: Path) -> None:
+def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp_path: Path) -> None:
     target = tmp_path / "copy"
     with closing(open_accounts(place)) as accounts:
         for name in ("ada", "ben", "cleo"):
@@ -74,12 +89,12 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: Path, tmp_path:
     assert check_accounts(place) == []
 
 
-def test_accounts_that_are_gone_come_back(place: Path, tmp_path: Path) -> None:
+def test_accounts_that_are_gone_come_back(place: StorePlace, engine: str, tmp_path: Path) -> None:
     with closing(open_accounts(place)) as accounts:
         accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")
     back_up(place, tmp_path / "copy")
-    other = tmp_path / "other" / "turnlog.db"
+    other = make_place(engine, tmp_path / "other")
     restored = restore_store(other, tmp_path / "copy")
     assert restored.accounts is not None
     assert (restored.accounts.users, restored.accounts.newer) == (1, 0)
@@ -87,7 +102,7 @@ def test_accounts_that_are_gone_come_back(place: Path, tmp_path: Path) -> None:
         assert accounts.find_by_token(secret) is not None
 
 
-def test_a_backup_without_accounts_leaves_those_that_are_there(place: Path, tmp_path: Path) -> None:
+def test_a_backup_without_accounts_leaves_those_that_are_there(place: StorePlace, tmp_path: Path) -> None:
     back_up(place, tmp_path / "copy")
     with closing(open_accounts(place)) as accounts:
         accounts.add_user("ada", UserRole.ADMIN)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from postgres_server import make_database
+from postgres_server import make_archive
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
@@ -19,7 +19,7 @@ PLACES: dict[Path, ServerPlace] = {}
 
 class TestContract(CaredStoreContract):
     def make_store(self, tmp_path: Path) -> CaredStore:
-        PLACES[tmp_path] = ServerPlace(make_database(), tmp_path)
+        PLACES[tmp_path] = ServerPlace(make_archive(), tmp_path)
         return self.reopen(tmp_path)
 
     def reopen(self, tmp_path: Path) -> CaredStore:

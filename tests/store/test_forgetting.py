@@ -139,7 +139,7 @@ def test_while_somebody_reads_the_files_cannot_be_scrubbed_and_later_they_can(
     key = fill(store, "one", NEEDLE)
     reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     reader.execute("BEGIN")
-    reader.execute("SELECT * FROM words").fetchall()
+    reader.execute("SELECT * FROM sessions").fetchall()
     assert not store.forget(LOCAL, [key]).scrubbed
     reader.close()
     assert store.maintain(Maintenance.PURGE)

@@ -169,9 +169,12 @@ QUESTIONS = {
 def test_finding_a_few_deliveries_takes_no_longer_with_many(tmp_path: Path, which: DeliveryFilter) -> None:
     steps = []
     for count in (20, 2000):
-        store = open_store(tmp_path / f"{count}.db")
-        store.add_deliveries(LOCAL, [make("Stop", at, f"d{at}", tool_use_id=f"t{at}") for at in range(count)])
         with counted_steps() as taken:
+            store = open_store(tmp_path / f"{count}.db")
+            store.add_deliveries(
+                LOCAL, [make("Stop", at, f"d{at}", tool_use_id=f"t{at}") for at in range(count)]
+            )
+            taken.clear()
             assert len(store.list_deliveries(LOCAL, which)) == 2
         steps.append(sum(taken))
         store.close()

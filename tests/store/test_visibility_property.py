@@ -15,12 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postgres_server import make_database
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
 from turnlog.store.identity import Place, Scope, Viewer
 from turnlog.store.interface import ChangeKind
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
+from turnlog.store.places import ServerPlace
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300
 _owners = count()
@@ -30,6 +32,13 @@ _owners = count()
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
     """Return one store for all worlds: each has an owner of its own."""
     with closing(open_store(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
+    """Return one store for all worlds, on a server."""
+    with closing(open_store(ServerPlace(make_database(), tmp_path_factory.mktemp("worlds")))) as store:
         yield store
 
 
@@ -46,6 +55,14 @@ def test_a_viewer_is_told_what_a_store_without_the_rest_would_tell(
     embedded: CaredStore, world: World, viewer: tuple[str, int]
 ) -> None:
     compare_worlds(embedded, world, *viewer)
+
+
+@settings(max_examples=max(_EXAMPLES // 40, 1), suppress_health_check=list(HealthCheck))
+@given(world=worlds, viewer=viewers)
+def test_a_viewer_is_told_the_same_by_a_server(
+    served: CaredStore, world: World, viewer: tuple[str, int]
+) -> None:
+    compare_worlds(served, world, *viewer)
 
 
 def compare_worlds(store: CaredStore, world: World, kind: str, number: int) -> None:

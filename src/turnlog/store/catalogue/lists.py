@@ -90,26 +90,30 @@ def list_sessions(
     if cursor is not None:
         behind, more = _build_behind(decode_cursor(cursor, order), rank, direction)
         values |= more
-    # Where nothing is grouped, nothing is of a series.
-    query = f"""
-    WITH alike AS MATERIALIZED (
+    order_by = f"{rank} {direction} NULLS LAST, e.key"
+    groups = f"""
+    alike AS MATERIALIZED (
         SELECT e.id, count(*) OVER (PARTITION BY e.series, e.person) AS sessions, row_number() OVER (
-            PARTITION BY e.series, e.person ORDER BY {rank} {direction} NULLS LAST, e.key
-        ) AS place {_LISTED} WHERE {where} AND {"e.series IS NOT NULL" if grouped else "false"}
+            PARTITION BY e.series, e.person ORDER BY {order_by}
+        ) AS place {_LISTED} WHERE {where} AND e.series IS NOT NULL
     ), firsts AS MATERIALIZED (
         SELECT id, sessions FROM alike WHERE place = 1 AND sessions >= {FEWEST_ALIKE}
     ), hidden AS MATERIALIZED (
         SELECT id FROM alike WHERE place > 1 AND sessions >= {FEWEST_ALIKE}
-    ), page AS MATERIALIZED (
+    ),
+    """
+    query = f"""
+    WITH {groups if grouped else ""} page AS MATERIALIZED (
         SELECT e.id, {rank} AS rank, e.key {_LISTED}
-        WHERE {where} AND {behind} AND e.id NOT IN (SELECT id FROM hidden)
-        ORDER BY {rank} {direction} NULLS LAST, e.key LIMIT :limit
+        WHERE {where} AND {behind} {"AND e.id NOT IN (SELECT id FROM hidden)" if grouped else ""}
+        ORDER BY {order_by} LIMIT :limit
     ), whole AS MATERIALIZED (
-        SELECT count(*) AS total, (SELECT count(*) FROM hidden) AS hidden {_LISTED} WHERE {where}
+        SELECT count(*) AS total, {"(SELECT count(*) FROM hidden)" if grouped else "0"} AS hidden
+        {_LISTED} WHERE {where}
     )
-    SELECT whole.total, whole.hidden, page.rank, coalesce(firsts.sessions, 1),
+    SELECT whole.total, whole.hidden, page.rank, {"coalesce(f.sessions, 1)" if grouped else "1"},
         {"u.data" if summaries else "NULL"}, {_STORED}
-    FROM whole LEFT JOIN page ON true LEFT JOIN firsts ON firsts.id = page.id
+    FROM whole LEFT JOIN page ON true {"LEFT JOIN firsts AS f ON f.id = page.id" if grouped else ""}
     LEFT JOIN sessions AS e ON e.id = page.id LEFT JOIN marks AS m ON m.id = e.mark {_PLACE}
     {"LEFT JOIN summaries AS u ON u.session = e.id" if summaries else ""}
     ORDER BY page.rank {direction} NULLS LAST, page.key
@@ -235,7 +239,8 @@ def _build_where(connection: Connection, scope: Scope, asked: SessionFilter) -> 
     """Return a condition on what `_LISTED` joins, and the values of its parameters."""
     values: dict[str, Any] = {"owner": scope.owner}
     clauses = [
-        "e.owner = :owner AND e.is_listed = 1",
+        # Where sessions are named, no index is used but those of their names.
+        f"{'e.owner' if asked.session is None else 'coalesce(e.owner, NULL)'} = :owner AND e.is_listed = 1",
         *_list_clauses(asked, values),
         *_list_matches(connection, asked, values),
         *_list_flags(asked),
@@ -318,12 +323,13 @@ def _list_flags(asked: SessionFilter) -> Iterator[str]:
 
 
 def _build_session(prefix: str, values: dict[str, Any]) -> str:
-    """Return the condition that the id or the key of a session begins with a prefix."""
-    clauses = [begins_with(f"e.{name}", name, pack_text(prefix), values) for name in ("file_id", "session_id")]
+    """Return the condition that the id or the key of a session begins with a prefix, each by its own index."""
+    clauses = [begins_with(name, name, pack_text(prefix), values) for name in ("file_id", "session_id")]
     if "\0" not in prefix and prefix.isprintable():
         values["key_from"], values["key_to"] = prefix, prefix + chr(0x10FFFF)
-        clauses.append("(e.key >= :key_from AND e.key < :key_to)")
-    return f"({' OR '.join(clauses)})"
+        clauses.append("(key >= :key_from AND key < :key_to)")
+    found = " UNION ".join(f"SELECT id FROM sessions WHERE owner = :owner AND {each}" for each in clauses)
+    return f"e.id IN ({found})"
 
 
 def _build_under(path: str, values: dict[str, Any]) -> str:
@@ -371,7 +377,10 @@ def _unpack_project(cells: Sequence[Any]) -> StoredProject:
 
 def _add_up(costs: str) -> Decimal:
     """Return the sum of dollars to the last digit, which SQL cannot tell."""
-    try:
-        return sum(map(Decimal, costs.split()), Decimal(0))
-    except InvalidOperation as error:
-        raise StoreError(f"The archive is damaged: {costs[:40]!r} has what is no amount") from error
+    total = Decimal(0)
+    for amount in costs.split():
+        try:
+            total += Decimal(amount)
+        except InvalidOperation as error:
+            raise StoreError(f"The archive is damaged: {amount!r} is no amount") from error
+    return total

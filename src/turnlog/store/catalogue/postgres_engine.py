@@ -203,26 +203,26 @@ class PostgresEngine:
             is_there = _has_schema(driver, ARCHIVE_SCHEMA)
             memory = self._read_memory() if is_there else Memory()
             listed = _run_program("pg_restore", None, "--list", os.fspath(source))
-            has_accounts = re.search(rf" ARCHIVE_SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
+            has_accounts = re.search(rf" SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
             replaced = [ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [ARCHIVE_SCHEMA]
             moved = [schema for schema in replaced if _has_schema(driver, schema)]
             driver.execute(
-                f"DROP ARCHIVE_SCHEMA IF EXISTS {ARCHIVE_SCHEMA}_seen CASCADE".encode()
+                f"DROP SCHEMA IF EXISTS {ARCHIVE_SCHEMA}_seen CASCADE".encode()
             )  # made again from the tables
             for schema in moved:
-                driver.execute(f"ALTER ARCHIVE_SCHEMA {schema} RENAME TO {schema}{suffix}".encode())
+                driver.execute(f"ALTER SCHEMA {schema} RENAME TO {schema}{suffix}".encode())
             try:
                 # The extension is of the whole database, and not in the copy.
-                driver.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm ARCHIVE_SCHEMA public")
+                driver.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public")
                 given = "--no-owner", "--single-transaction", "--exit-on-error", os.fspath(source)
                 _run_program("pg_restore", self.address, *given)
                 forgotten = self._carry_over(memory)
                 accounts = self._carry_accounts(ACCOUNTS_SCHEMA + suffix) if has_accounts else None
             except BaseException:
                 for schema in replaced:
-                    driver.execute(f"DROP ARCHIVE_SCHEMA IF EXISTS {schema} CASCADE".encode())
+                    driver.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
                 for schema in moved:
-                    driver.execute(f"ALTER ARCHIVE_SCHEMA {schema}{suffix} RENAME TO {schema}".encode())
+                    driver.execute(f"ALTER SCHEMA {schema}{suffix} RENAME TO {schema}".encode())
                 raise
         return Restored(ARCHIVE_SCHEMA + suffix if is_there else None, forgotten, accounts)
 

@@ -518,7 +518,11 @@ def flush_log(path: Path) -> None:
 def check_pages(connection: apsw.Connection, *, quick: bool = False) -> list[str]:
     """Return what SQLite finds wrong with the file, at most so much."""
     pragma = "quick_check" if quick else "integrity_check"
-    found = [str(text) for (text,) in connection.execute(f"PRAGMA {pragma}(20)")]
+    found: list[str] = []
+    try:
+        found += (str(text) for (text,) in connection.execute(f"PRAGMA {pragma}(20)"))
+    except apsw.CorruptError as error:  # it is too damaged to go on
+        found.append(str(error))
     return [] if found == ["ok"] else found
 
 

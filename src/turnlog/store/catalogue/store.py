@@ -10,6 +10,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any, TypeVar
 
+from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.catalogue import forgetting, hooks, lists, marks, people
 from turnlog.store.catalogue.archive import CatalogueArchive, repair_frames
@@ -324,7 +325,13 @@ class CatalogueStore:
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself."""
-        return [*self._engine.list_flaws(), *self._database.read(lambda each: list_flaws(each, scope))]
+        found = self._engine.list_flaws()
+        try:
+            return [*found, *self._database.read(lambda each: list_flaws(each, scope))]
+        except StoreError:
+            if not found:
+                raise
+            return found  # it is too damaged to be asked for more
 
     def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""

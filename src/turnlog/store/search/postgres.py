@@ -365,6 +365,10 @@ def pack_words(cells: Iterable[str], take: Callable[[Collection[str]], object]) 
     some = list(islice(left, _LONG))
     if len(some) == _LONG:
         return _pack_many(chain(some, left), take)
+    if len(some) == 1:
+        words = _split_cell(some[0])
+        take(words)
+        return TextWords(sorted(set(map(number_word, words))), None, 1)
     counted = Counter(word for cell in some for word in _split_cell(cell))
     take(counted.keys())
     counts: dict[int, int] = {}
@@ -372,8 +376,7 @@ def pack_words(cells: Iterable[str], take: Callable[[Collection[str]], object]) 
         number = number_word(word)
         counts[number] = counts.get(number, 0) + count
     numbers = sorted(counts)
-    packed = bytes(min(counts[number], _MOST_COUNTED) for number in numbers) if len(some) > 1 else None
-    return TextWords(numbers, packed, len(some))
+    return TextWords(numbers, bytes(min(counts[number], _MOST_COUNTED) for number in numbers), len(some))
 
 
 def _pack_many(cells: Iterator[str], take: Callable[[Collection[str]], object]) -> TextWords:
@@ -578,7 +581,9 @@ _FIRST = 256
 """How many texts are looked at first."""
 _LARGEST = 16_000
 _RARE = 50
-"""If fewer than one in so many may be a hit, the index is asked for the others."""
+"""If fewer than one in so many may be a hit, the index is asked for the others,"""
+_FEWER = 8
+"""but only if no more than one in so many has the words, or those that may be hits are in few files."""
 _LISTED = 500
 """How many texts it lists first at least; four times as many each time, since each time it has to find all."""
 _COLUMNS = "t.time, t.id, t.generation, t.number, t.ordinal, t.block, t.state, t.cells"
@@ -694,8 +699,8 @@ class Walk:
         while place is not None:
             found, having, place = self._look(place, size)
             yield from found
-            is_rare = having * _RARE < size or (self._is_narrow and len(found) * _RARE < size)
-            if is_rare or (self._is_wide and self._parts["words"] != _ANYTHING):
+            is_listed_soon = self._is_narrow or (size == _LARGEST and having * _FEWER < size)
+            if self._is_wide or having * _RARE < size or (is_listed_soon and len(found) * _RARE < size):
                 break
             size = min(4 * size, _LARGEST)
         size = self._listed

@@ -1,0 +1,65 @@
+"""The command line on an archive that is on a database server, as on one in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import run
+from postgres_server import make_database
+
+SESSION = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    project = tmp_path / ".claude" / "projects" / "-p"
+    project.mkdir(parents=True)
+    (project / f"{SESSION}.jsonl").write_text(
+        '{"type":"user","message":{"role":"user","content":"Where is the kettle?"}}\n'
+    )
+    return {
+        "TURNLOG_HOME": str(tmp_path / "home"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude"),
+        "TURNLOG_STORE": make_database(),
+    }
+
+
+def ask(env: dict[str, str], *args: str | Path, status: int = 0) -> str:
+    ran = run(*args, env=env)
+    assert ran.returncode == status, ran.stderr.decode()
+    return ran.stdout.decode()
+
+
+def test_a_machine_without_a_folder_of_its_own_yet_archives_and_asks(env: dict[str, str]) -> None:
+    ask(env, "sync")
+    assert json.loads(ask(env, "status", "--json"))["sessions"] == 1
+    assert SESSION in ask(env, "search", "kettle", "--json")
+    assert "kettle" in ask(env, "show", SESSION)
+    ask(env, "verify")
+    assert not (Path(env["TURNLOG_HOME"]) / "turnlog.db").exists()
+
+
+def test_a_backup_brings_back_what_was_there_but_not_what_was_forgotten(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    ask(env, "sync")
+    ask(env, "mark", SESSION, "--star")
+    ask(env, "backup", tmp_path / "copy")
+    ask(env, "mark", SESSION, "--no-star")
+    ask(env, "restore", "--from", tmp_path / "copy", "--yes")
+    assert len(json.loads(ask(env, "sessions", "--starred", "--json"))["sessions"]) == 1
+    assert str(tmp_path / "copy") in ask(env, "forget", SESSION, "--yes")
+    ask(env, "restore", "--from", tmp_path / "copy", "--yes")
+    assert json.loads(ask(env, "status", "--json"))["sessions"] == 0
+
+
+def test_a_server_that_is_not_there_is_one_line(env: dict[str, str], tmp_path: Path) -> None:
+    nowhere = f"postgresql://ada:s3cret@/turnlog?host={tmp_path}&connect_timeout=2"
+    ran = run("status", env={**env, "TURNLOG_STORE": nowhere})
+    assert ran.returncode != 0
+    [line] = ran.stderr.decode().splitlines()
+    assert "cannot be reached" in line
+    assert "s3cret" not in line
