@@ -32,13 +32,14 @@ from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 
 STEP = """
-def add_wonders(connection: apsw.Connection) -> None:
-    connection.execute("CREATE TABLE wonders (name TEXT PRIMARY KEY)")
+
+def add_wonders(connection: SqliteConnection) -> None:
+    connection.execute("CREATE TABLE wonders (name text PRIMARY KEY)")
     connection.execute("CREATE INDEX sessions_by_name ON sessions (session_id)")
 
 
+SQLITE_STEPS = Steps(SQLITE_STEPS.subject, (*SQLITE_STEPS.migrations, add_wonders), frozenset({additive}))
 """
-STEPS = "MIGRATIONS: tuple[Migration, ...] = ("
 
 
 def make_newer(folder: Path, *, is_additive: bool) -> Path:
@@ -48,15 +49,9 @@ def make_newer(folder: Path, *, is_additive: bool) -> Path:
         folder / "turnlog",
         ignore=shutil.ignore_patterns("__pycache__", "page"),
     )
-    module = folder / "turnlog" / "store" / "sqlite" / "migrations.py"
-    before, start, rest = module.read_text().partition(STEPS)
-    steps, end, behind = rest.partition("\n)\n")
-    assert start
-    assert end
-    text = f"{before}{STEP}{start}{steps}\n    add_wonders,{end}{behind}"
-    if is_additive:
-        text += "\nADDITIVE = frozenset({*ADDITIVE, add_wonders})\n"
-    module.write_text(text)
+    module = folder / "turnlog" / "store" / "catalogue" / "sqlite_engine.py"
+    step = STEP.replace("{additive}", "[add_wonders]" if is_additive else "")
+    module.write_text(module.read_text() + step)
     return folder
 
 

@@ -9,45 +9,43 @@ import apsw
 import pytest
 
 from turnlog.errors import NewerStoreError
+from turnlog.store.catalogue.database import Connection
+from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.sqlite import SqliteDatabase
+from turnlog.store.catalogue.sqlite_engine import SQLITE_STEPS
 from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_lines
 
-STEP = "INSERT INTO migrations (name, applied_ns, is_additive) VALUES ('add_wonders', 1, true)"
-BINDING = "UPDATE migrations SET is_additive = false WHERE name = 'add_wonders'"
-EARLY = "ALTER TABLE migrations DROP COLUMN is_additive"
+BINDING = "UPDATE migrations SET is_additive = 0 WHERE name = 'add_wonders'"
 
 
-def change_file(path: Path, *statements: str) -> None:
-    with closing(apsw.Connection(str(path))) as connection:
-        for statement in statements:
-            connection.execute(statement)
+def add_wonders(connection: Connection) -> None:
+    connection.execute("CREATE TABLE wonders (name text)")
 
 
-def write(store: CaredStore) -> None:
-    store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
-    assert len(list(store.list_known(LOCAL))) == 1
+NEWER = Steps(SQLITE_STEPS.subject, (*SQLITE_STEPS.migrations, add_wonders), frozenset({add_wonders}))
 
 
 def test_a_file_with_a_step_that_only_adds_is_read_and_written(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    open_store(path).close()
-    change_file(path, STEP, "CREATE TABLE wonders (name TEXT)")
+    with closing(SqliteDatabase(path, NEWER)) as newer:
+        newer.make()
     with closing(open_store(path)) as store:
-        write(store)
+        store.apply([make_batch({"session-1.jsonl": make_lines(3)})])
+        assert len(list(store.list_known(LOCAL))) == 1
     open_store(path, read_only=True).close()
-    change_file(path, BINDING)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(BINDING)
     with pytest.raises(NewerStoreError, match="add_wonders"):
         open_store(path)
 
 
-def test_a_file_from_before_such_steps_is_known(tmp_path: Path) -> None:
+def test_a_step_that_only_adds_may_be_done_while_an_older_program_has_the_file_open(tmp_path: Path) -> None:
     path = tmp_path / "turnlog.db"
-    open_store(path).close()
-    change_file(path, EARLY)
-    with closing(open_store(path)) as store:
-        write(store)
-    change_file(path, "INSERT INTO migrations VALUES ('add_wonders', 1)")
-    with pytest.raises(NewerStoreError, match="add_wonders"):
-        open_store(path)
+    batch = make_batch({"session-1.jsonl": make_lines(3)})
+    with closing(open_store(path)) as store, closing(SqliteDatabase(path, NEWER)) as newer:
+        newer.make()
+        store.apply([batch])
+        assert [known.key for known in store.list_known(LOCAL)] == [batch.key]
+        assert newer.read(lambda connection: connection.execute("SELECT * FROM wonders")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -96,13 +97,18 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: CaredStore, p
 
 
 def test_what_earlier_writes_left_behind_is_gone_too(store: CaredStore, path: Path) -> None:
+    frames: set[bytes] = set()
     for count in range(1, 6):  # frames of the tail are merged, rows are replaced
         known = find_known(store, LOCAL, make_key())
         data = make_lines(count) + make_line(9, text=NEEDLE)
         derived = Derived(session=make_session_row("session-1", title=f"{NEEDLE} {count}"))
         store.apply([make_batch({"session-1.jsonl": data}, known=known, derived=derived)])
+        with closing(apsw.Connection(str(path))) as connection:
+            query = "SELECT data FROM tail_frames UNION SELECT tail FROM generations WHERE tail IS NOT NULL"
+            frames |= {data for (data,) in connection.execute(query)}
+    assert len(frames) == 5
     store.forget(LOCAL, [make_key()])
-    assert search(path, [NEEDLE.encode()]) == {}
+    assert search(path, [NEEDLE.encode(), *frames]) == {}
 
 
 def test_a_writer_beside_uses_no_words_that_are_gone(store: CaredStore, path: Path) -> None:

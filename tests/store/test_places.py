@@ -21,8 +21,9 @@ def test_a_file_has_its_folder_for_what_belongs_to_the_machine(tmp_path: Path) -
 
 
 def test_a_server_is_named_by_its_address_and_has_a_folder_here_too(tmp_path: Path) -> None:
-    place = parse_address("postgresql://ada@db.example.org:5433/turnlog", tmp_path)
-    assert (place.engine, home_of(place), is_made(place)) == ("postgres", tmp_path, True)
+    address = "postgresql://ada@db.example.org:5433/turnlog"
+    place = parse_address(address, tmp_path)
+    assert (place, home_of(place), is_made(place)) == (ServerPlace(address, tmp_path), tmp_path, True)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_an_engine_whose_driver_is_missing_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in [name for name in sys.modules if name.startswith("turnlog.store.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("turnlog.store.catalogue.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(StoreError, match=r"pip install 'turnlog\[postgres\]'"):
         open_store(ServerPlace("postgresql://db/turnlog", tmp_path))
