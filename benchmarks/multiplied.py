@@ -29,18 +29,17 @@ _SUMS = {
     "last": f"a.last + {DAY_US} * n.day",
 }
 _COPIED = {
-    "words": {"id": "a.id + n.copy * {words}", "word": "a.word || '-' || n.copy"},
     "sessions": {
         "id": "a.id + n.copy * {sessions}",
         "key": "a.key || '-' || n.copy",
-        "session_id": "a.session_id || '-' || n.copy",
+        **{name: f"CAST(a.{name} || '-' || n.copy AS BLOB)" for name in ("file_id", "session_id")},
+        **_TIMES,
     },
-    "summaries": {"session": "a.session + n.copy * {sessions}", **_TIMES},
-    "access": {"session": "a.session + n.copy * {sessions}"},
+    "summaries": {"session": "a.session + n.copy * {sessions}"},
     "usage_groups": {
         "id": "a.id + n.copy * {usage_groups}",
         "session": "a.session + n.copy * {sessions}",
-        "session_id": "a.session_id + n.copy * {words}",
+        "session_id": "CAST(a.session_id || '-' || n.copy AS BLOB)",
     },
     "usage_rollup": _SUMS,
 }
@@ -79,8 +78,7 @@ def _list_statements(ask: _Ask, columns: Mapping[str, Sequence[str]], copies: in
         if "id" in columns[name]
     }
     for name in _COPIED:
-        only = " WHERE id IN (SELECT session_id FROM usage_groups)" if name == "words" else ""
-        yield f"CREATE TEMP TABLE {name}_once AS SELECT * FROM {name}{only}"
+        yield f"CREATE TEMP TABLE {name}_once AS SELECT * FROM {name}"
     for name, cells in _COPIED.items():
         listed = ", ".join(cells.get(column, f"a.{column}").format(**beyond) for column in columns[name])
         yield (

@@ -42,7 +42,7 @@ SEED = 11
 EACH = 25
 """How many questions of a kind are drawn."""
 COMMON = ("the", "to", "a", "and", "in", "of", "is", "if", "1", "file", "error", "import", "return", "test")
-TABLES = ("cells", "text_", "vocabulary", "search_state", "sqlite_autoindex_text_")
+TABLES = ("cells", "new_cells", "text_runs", "vocabulary", "search_state")
 
 _TIMESTAMP = re.compile(rb'("timestamp":")(\d{4}-\d\d-\d\d)')
 _ID = re.compile(rb"\b(?=[0-9]*[a-f])[0-9a-f]{4}(?=[0-9a-f]{4}\b)")
@@ -205,7 +205,7 @@ def _quote(text: str) -> str:
 def _print_sizes(place: Path) -> None:
     with closing(apsw.Connection(str(place), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
-        [(raw,)] = connection.execute("SELECT sum(length) FROM checkpoints")
+        [(raw,)] = connection.execute("SELECT sum(length) FROM generations")
         [(cells,)] = connection.execute("SELECT count(*) FROM cells_docsize")
     index = sum(int(size) for name, size in sizes.items() if str(name).startswith(TABLES))
     whole = sum(int(size) for size in sizes.values())
@@ -250,11 +250,8 @@ def _describe(times: list[float]) -> str:
 
 def _count(place: Path) -> int:
     """Return how many prompts, answers and results there are."""
-    query = """
-    SELECT count(*) FROM lines WHERE type IN (SELECT id FROM words WHERE word IN ('user', 'assistant'))
-    """
     with closing(apsw.Connection(str(place), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        [(count,)] = connection.execute(query)
+        [(count,)] = connection.execute("SELECT coalesce(sum(messages), 0) FROM segments")
         return int(count)
 
 

@@ -105,19 +105,21 @@ def test_a_sound_archive_is_said_to_be_sound(env: dict[str, str]) -> None:
 def lose_message(env: dict[str, str], where: str) -> None:
     """Take the message with the index 1 out of segments."""
     connection = sqlite3.connect(home(env) / "turnlog.db")
-    query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {where}"
-    for number, data in connection.execute(query).fetchall():
+    query = f"SELECT source, number, packed FROM segment_data WHERE {where}"
+    for *place, data in connection.execute(query).fetchall():
         segment = unpack_segment(data)
         messages = [each for each in segment.messages if each.index != 1]
         packed = pack_segment(segment.lines, messages, segment.calls, segment.events, segment.sightings)
-        connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
+        connection.execute(
+            "UPDATE segment_data SET packed = ? WHERE source = ? AND number = ?", (packed, *place)
+        )
     connection.commit()
     connection.close()
 
 
 def test_what_disagrees_is_listed_and_mended(env: dict[str, str]) -> None:
     lose_message(env, "true")
-    tamper(env, "UPDATE summaries SET output_tokens = 12345678 WHERE output_tokens > 0")
+    tamper(env, "UPDATE sessions SET output_tokens = 12345678 WHERE output_tokens > 0")
     found = json.loads(invoke("verify", "--json", env=env).stdout)
     messages = {each["message"] for each in found["disagreements"]}
     assert {"row 1 is missing", "row 0 differs in output_tokens"} <= messages
@@ -132,7 +134,7 @@ def test_what_disagrees_is_listed_and_mended(env: dict[str, str]) -> None:
 
 
 def test_one_session_is_verified_alone(env: dict[str, str]) -> None:
-    of_session = "session = (SELECT session FROM summaries WHERE title LIKE 'About%')"
+    of_session = "session = (SELECT id FROM sessions WHERE CAST(title AS TEXT) LIKE 'About%')"
     lose_message(env, f"source IN (SELECT id FROM sources WHERE {of_session})")
     assert invoke("verify", ID[:13], env=env).exit_code == 1
     other = next(path.stem for path in (Path(env["CLAUDE_CONFIG_DIR"])).rglob("0b5c*.jsonl") if path.stem != ID)

@@ -77,20 +77,20 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
     archive.store.close()
 
 
-OF_TRANSCRIPT = """
-generation = (SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source
-    JOIN source_paths AS p ON p.source = s.id WHERE p.path LIKE '%/s1.jsonl')
-"""
-OF_SESSION = "session = (SELECT id FROM sessions WHERE session_id = 's1')"
+NEWEST = "(SELECT newest FROM sources WHERE CAST(path AS TEXT) LIKE '%/s1.jsonl')"
+OF_TRANSCRIPT = f"generation = {NEWEST}"
+S1 = "file_id = CAST('s1' AS BLOB)"
+OF_SESSION = f"session = (SELECT id FROM sessions WHERE {S1})"
 FLIPPED = f"""
 UPDATE tail_frames SET data = CAST(substr(data, 1, 40) || x'00' || substr(data, 42) AS BLOB)
 WHERE {OF_TRANSCRIPT}
 """
 
-OF_FILE = "source = (SELECT source FROM source_paths WHERE path LIKE '%/{}')"
+FILE = "(SELECT id FROM sources WHERE CAST(path AS TEXT) LIKE '%{}')"
+OF_FILE = f"source = {FILE}"
 DAMAGED = f"""
 UPDATE segment_data SET packed = CAST(substr(packed, 1, 20) AS BLOB)
-WHERE id IN (SELECT data FROM segments WHERE {OF_FILE.format("s1.jsonl")})
+WHERE {OF_FILE.format("/s1.jsonl")}
 """
 
 
@@ -98,14 +98,13 @@ def alter(section: str, at: int, file: str = "s1.jsonl", **values: object) -> Ta
     """Give a record of a file's segment other values; without any, drop it."""
 
     def change(connection: apsw.Connection) -> None:
-        query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format(file)}"
-        [(number, data)] = connection.execute(query)
+        of_file = OF_FILE.format(f"/{file}")
+        [(data,)] = connection.execute(f"SELECT packed FROM segment_data WHERE {of_file}")
         segment = unpack_segment(data)
         records = {each: [*getattr(segment, each)] for each in SECTIONS}
         records[section][at : at + 1] = [replace(records[section][at], **values)] if values else []
-        connection.execute(
-            "UPDATE segment_data SET packed = ? WHERE id = ?", (pack_segment(*records.values()), number)
-        )
+        packed = pack_segment(*records.values())
+        connection.execute(f"UPDATE segment_data SET packed = ? WHERE {of_file}", (packed,))
 
     return change
 
@@ -114,19 +113,19 @@ def add_turn(connection: apsw.Connection) -> None:
     """Add a part with a turn that nobody took."""
     turn = TurnRecord(index=99, prompt=0, last=0, messages=0, calls=0, agents=0, files_changed=0)
     connection.execute(
-        "INSERT INTO outlines SELECT id, 'turns', 1, ? FROM sessions WHERE session_id = 's1'",
+        f"INSERT INTO outlines SELECT id, 'turns', 1, ? FROM sessions WHERE {S1}",
         (TURNS.pack([turn]),),
     )
 
 
 def alter_branch(connection: apsw.Connection) -> None:
     """Let a branch have more messages than there are, which follows from no other record."""
-    query = f"SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE {OF_FILE.format('s1.jsonl')}"
-    [(number, data)] = connection.execute(query)
+    of_file = OF_FILE.format("/s1.jsonl")
+    [(data,)] = connection.execute(f"SELECT packed FROM segment_data WHERE {of_file}")
     *sections, branches, escaped = msgpack.decode(ZstdDecompressor().decompress(data))
     branches[0][4] += 1
     packed = ZstdCompressor(level=3).compress(msgpack.encode((*sections, branches, escaped)))
-    connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
+    connection.execute(f"UPDATE segment_data SET packed = ? WHERE {of_file}", (packed,))
 
 
 TAMPERED = [
@@ -135,7 +134,7 @@ TAMPERED = [
         alter("lines", 2, time=1), Subject.LINES, "line", "row 2 differs in time", id="an altered line"
     ),
     pytest.param(
-        f"UPDATE checkpoints SET lines = lines + 1 WHERE {OF_TRANSCRIPT}",
+        f"UPDATE generations SET lines = lines + 1 WHERE id = {NEWEST}",
         Subject.LINES,
         "s1.jsonl (generation 0)",
         "15 lines are known, 14 are there",
@@ -143,21 +142,28 @@ TAMPERED = [
     ),
     pytest.param(alter("messages", 2), Subject.ROWS, "message", "row 2 is missing", id="a dropped message"),
     pytest.param(
-        f"UPDATE summaries SET output_tokens = output_tokens + 1 WHERE {OF_SESSION}",
+        f"UPDATE sessions SET output_tokens = output_tokens + 1 WHERE {S1}",
         Subject.ROWS,
         "session",
         "row 0 differs in output_tokens",
         id="an altered sum",
     ),
     pytest.param(
-        f"DELETE FROM summaries WHERE {OF_SESSION}",
+        f"UPDATE sessions SET is_listed = 0 WHERE {S1}",
         Subject.ROWS,
         "session",
         "row 0 is missing",
+        id="a session that is not listed",
+    ),
+    pytest.param(
+        f"DELETE FROM summaries WHERE {OF_SESSION}",
+        Subject.ROWS,
+        "session",
+        "row 0 differs in summary",
         id="no summary",
     ),
     pytest.param(
-        f"UPDATE summaries SET summary = x'00' WHERE {OF_SESSION}",
+        f"UPDATE summaries SET data = x'00' WHERE {OF_SESSION}",
         Subject.ROWS,
         "session",
         "cannot be read: ",
@@ -165,14 +171,21 @@ TAMPERED = [
     ),
     pytest.param(DAMAGED, Subject.ROWS, "segment", "cannot be read: ", id="a damaged segment"),
     pytest.param(
-        f"DELETE FROM segments WHERE {OF_FILE.format('s1.jsonl')}",
+        f"DELETE FROM segments WHERE {OF_FILE.format('/s1.jsonl')}",
         Subject.ROWS,
         "segment",
         "0 segments are there, 1 should be",
         id="no segment",
     ),
     pytest.param(
-        f"UPDATE segments SET reached = reached + 1 WHERE {OF_FILE.format('s1.jsonl')}",
+        f"DELETE FROM segment_data WHERE {OF_FILE.format('/s1.jsonl')}",
+        Subject.ROWS,
+        "segment",
+        "cannot be read: ",
+        id="no records of a segment",
+    ),
+    pytest.param(
+        f"UPDATE segments SET reached = reached + 1 WHERE {OF_FILE.format('/s1.jsonl')}",
         Subject.ROWS,
         "segment",
         "the head of segment 0 differs",
@@ -234,8 +247,8 @@ def test_rows_of_an_agents_file_are_named_by_it(archive: Archive) -> None:
 
 
 def test_a_session_that_follows_older_rules_is_told_and_derived_anew(archive: Archive) -> None:
-    archive.tamper(f"DELETE FROM segments WHERE {OF_FILE.format('s1.jsonl')}")
-    archive.tamper("UPDATE sessions SET derivation = 1 WHERE session_id = 's1'")
+    archive.tamper(f"DELETE FROM segments WHERE {OF_FILE.format('/s1.jsonl')}")
+    archive.tamper(f"UPDATE sessions SET derivation = 1 WHERE {S1}")
     known = archive.known("s1.jsonl")
     [found] = archive.check()
     assert (found.session, found.where) == (known.key, "session")
@@ -285,11 +298,10 @@ def test_a_flipped_byte_that_no_file_has_is_told_and_the_rest_is_readable(
 @pytest.mark.parametrize(
     "statement",
     [
-        f"DELETE FROM checkpoints WHERE {OF_TRANSCRIPT}",
-        "DELETE FROM source_paths WHERE path LIKE '%/s1.jsonl'",
-        "DELETE FROM generations WHERE source = (SELECT source FROM source_paths WHERE path LIKE '%/s1.jsonl')",
-        "DELETE FROM sessions WHERE session_id = 's1'",
-        "DELETE FROM sources WHERE id = (SELECT source FROM source_paths WHERE path LIKE '%/s1.jsonl')",
+        f"DELETE FROM generations WHERE {OF_FILE.format('/s1.jsonl')}",
+        f"UPDATE sources SET newest = newest + 1000 WHERE newest = {NEWEST}",
+        f"DELETE FROM sessions WHERE {S1}",
+        f"DELETE FROM sources WHERE newest = {NEWEST}",
     ],
 )
 def test_what_a_session_cannot_do_without_is_found_by_the_store(archive: Archive, statement: str) -> None:
@@ -301,7 +313,7 @@ def test_what_a_session_cannot_do_without_is_found_by_the_store(archive: Archive
 
 
 def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archive) -> None:
-    archive.tamper("DELETE FROM source_paths WHERE path LIKE '%.meta.json'")
+    archive.tamper(f"UPDATE sources SET newest = newest + 1000 WHERE id = {FILE.format('.meta.json')}")
     [flaw] = archive.store.list_flaws(LOCAL)
     [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
     last = archive.store.read_feed(LOCAL).last

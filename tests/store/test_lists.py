@@ -142,9 +142,9 @@ def test_what_is_wide_is_read_for_the_page_alone(
     names = dict.fromkeys(re.findall(r":(\w+)", query))
     with closing(apsw.Connection(str(path))) as connection:
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", names)]
-    scanned = {step.split()[1] for step in plan if step.startswith("SCAN")}
+    scanned = {step.split()[1] for step in plan if step.startswith("SCAN ")}
     assert scanned.isdisjoint({"u", "s", "m"}), plan
-    of_summaries = [step for step in plan if step.split()[1] == "u"]
+    of_summaries = [step for step in plan if step.split()[1:2] == ["u"]]
     assert len(of_summaries) == int(summaries)
     assert all(step.startswith("SEARCH u USING ") and "(session=?)" in step for step in of_summaries), plan
 

@@ -56,6 +56,7 @@ QUERIES: dict[str, Callable[[CatalogueStore, str], object]] = {
     "find_sessions": lambda store, key: find_sessions(store, LOCAL, key),
     "list_sessions": lambda store, key: store.list_sessions(LOCAL),
     "read_feed": lambda store, key: store.read_feed(LOCAL, 0),
+    "list_cells": lambda store, key: store.read_usage(LOCAL).list_cells(),
 }
 
 
@@ -271,6 +272,7 @@ def test_a_damaged_database_is_a_clear_error(path: Path) -> None:
         ("generations SET checkpoint = x'ff'", "find_known"),
         ("sources SET kind = 'nonsense'", "find_known"),
         ("changes SET kind = 'nonsense'", "read_feed"),
+        ("usage_groups SET model = x'ff'", "list_cells"),
     ],
 )
 def test_a_damaged_cell_is_a_clear_error(store: CatalogueStore, path: Path, damage: str, query: str) -> None:
@@ -442,7 +444,8 @@ def test_a_live_file_takes_hardly_more_room_than_one_that_came_whole(tmp_path: P
         assert read_bytes(store, LOCAL, make_batch({}).key, 0) == b"".join(lines)
         query = """
         SELECT sum(length(data)) FROM (
-            SELECT data FROM frames UNION ALL SELECT data FROM tail_frames UNION ALL SELECT tail FROM generations
+            SELECT data FROM frames UNION ALL SELECT data FROM tail_frames
+            UNION ALL SELECT tail FROM generations
         )
         """
         sizes.append(int(str(ask(tmp_path / name, query)[0][0])))

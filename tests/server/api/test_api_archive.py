@@ -170,14 +170,18 @@ def test_a_clean_archive_is_verified_beside_the_server(archive: Archive) -> None
 
 def test_what_disagrees_is_found(archive: Archive) -> None:
     connection = apsw.Connection(str(archive.place))
-    query = "SELECT id, packed FROM segments JOIN segment_data ON id = data WHERE calls > 0"
+    query = (
+        "SELECT source, number, packed FROM segments JOIN segment_data USING (source, number) WHERE calls > 0"
+    )
     rows: list[Any] = connection.execute(query).fetchall()
-    for number, data in rows:
+    for *place, data in rows:
         was = unpack_segment(data)
         calls = [replace(call, started=call.started and call.started + 1) for call in was.calls]
         packed = pack_segment(was.lines, was.messages, calls, was.events, was.sightings)
-        connection.execute("UPDATE segment_data SET packed = ? WHERE id = ?", (packed, number))
-    connection.execute("UPDATE tail_frames SET data = zeroblob(length(data)) WHERE id = 1")
+        connection.execute(
+            "UPDATE segment_data SET packed = ? WHERE source = ? AND number = ?", (packed, *place)
+        )
+    connection.execute("UPDATE tail_frames SET data = zeroblob(length(data)) WHERE rowid = 1")
     connection.close()
     archive.post("/api/archive/verify")
     job = archive.await_end()

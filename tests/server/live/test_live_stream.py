@@ -220,7 +220,17 @@ def test_only_who_may_ask_is_told(live: Served) -> None:
 
 
 def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "turnlog.db")
+    statements: list[str] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: statements.append(event["sql"]))
+
+    apsw.connection_hooks.append(watch)
+    try:
+        store = open_store(tmp_path / "turnlog.db")
+        store.read_feed(LOCAL)  # by a connection that it keeps
+    finally:
+        apsw.connection_hooks.remove(watch)
     asked: list[int | None] = []
     looks = threading.Semaphore(0)
     seq = store.read_feed(LOCAL).last
@@ -235,18 +245,16 @@ def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> No
             return store.read_feed(scope, after, limit)
 
     reader = FeedReader(Counting(), seq, lambda _: None, lambda: 0.0)  # type: ignore[arg-type]
-    statements: list[str] = []
-    connection = store._ask().connection  # type: ignore[attr-defined]
-    connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: statements.append(event["sql"]))
+    statements.clear()
     store.read_feed(LOCAL)
-    connection.trace_v2(0, None)
+    begun, *each, ended = statements
     reader.start()
     for _ in range(5):
         looks.acquire()
     reader.stop()
     store.close()
     assert set(asked) == {None}
-    assert len(statements) == 1
+    assert (begun, len(each), ended) == ("BEGIN", 1, "COMMIT")
 
 
 def test_heartbeats_keep_a_quiet_stream_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
-from turnlog.store.catalogue.database import Connection, Database
+from turnlog.store.catalogue.database import Connection, Database, Row, is_word
 from turnlog.store.frames import FRAME_SIZE, cut_frames, decompress, make_frame, open_frame
 from turnlog.store.identity import Place, Scope
 
@@ -89,6 +89,8 @@ class CatalogueArchive:
         SELECT g.generation, g.length FROM sources AS s JOIN generations AS g ON g.source = s.id
         WHERE s.owner = ? AND s.source = ? ORDER BY g.generation
         """
+        if not is_word(source):
+            return []
         rows = self._database.read(lambda connection: connection.execute(query, (scope.owner, source)), scope)
         return [(generation, length) for generation, length in rows]
 
@@ -101,7 +103,7 @@ class CatalogueArchive:
         spans: Sequence[tuple[int, int]],
     ) -> list[bytes]:
         """Return bytes by offset and length, as `read` does; the file is looked up once."""
-        rows = connection.execute(_GENERATION, (scope.owner, source, generation))
+        rows = _find_generation(connection, scope, source, generation)
         if not rows:
             raise KeyError(Place(source, generation, 0))
         [(number, end)] = rows
@@ -141,6 +143,10 @@ class CatalogueArchive:
             while len(self._open) > _KEPT:
                 self._open.popitem(last=False)
         return found.start, data
+
+
+def _find_generation(connection: Connection, scope: Scope, source: str, generation: int) -> list[Row]:
+    return connection.execute(_GENERATION, (scope.owner, source, generation)) if is_word(source) else []
 
 
 def _find_frame(connection: Connection, generation: int, position: int) -> _Found | None:
@@ -260,8 +266,7 @@ def repair_frames(
 ) -> int:
     """Replace frames that cannot be opened by what `find` has of them, if its digest is the same."""
     repaired = 0
-    rows = connection.execute(_GENERATION, (scope.owner, source, generation))
-    for number, _ in rows:
+    for number, _ in _find_generation(connection, scope, source, generation):
         for table in _TABLES:
             query = f"""
             SELECT start, length, CAST(data AS @@bytes), digest FROM {table} AS f

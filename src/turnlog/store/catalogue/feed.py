@@ -2,12 +2,15 @@
 
 A number that is given before another one could be committed after it, and whoever had asked for what is behind
 the later one would never see it. So whoever writes to the feed has its lock, from before the first number is
-given until the transaction is over. It is taken last, when all else is written.
+given until the transaction is over. It is taken last, when all else is written, but for the rows of sessions:
+whoever has it may change any of these, so nobody who waits for it may have changed one. Writers of one session
+wait for each other before that, by the rows of its files.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from secrets import token_hex
 
 from turnlog.errors import BusyStoreError
@@ -20,6 +23,16 @@ from turnlog.store.leases import is_gone, name_holder, take_in_time
 def lock_feed(connection: Connection) -> None:
     """Wait until nobody else writes to the feed; the lock is let go with the transaction."""
     connection.lock("feed")
+
+
+def lock_sessions(connection: Connection, owner: str, keys: Iterable[str]) -> None:
+    """Wait until nobody else writes or forgets some sessions; this comes before the feed's lock."""
+    if connection.engine == "postgresql":  # else there is one writer
+        query = """
+        SELECT s.id FROM sources AS s JOIN sessions AS e ON e.id = s.session
+        WHERE e.owner = ? AND e.key IN @@texts(?) ORDER BY s.id @@lock(s)
+        """
+        connection.execute(query, (owner, [*keys]))
 
 
 def add_change(
@@ -55,16 +68,14 @@ def find_last(connection: Connection) -> int:
 
 def read_feed(connection: Connection, scope: Scope, after: int | None, limit: int) -> Feed:
     """Return the feed's name, how far it goes, and its entries behind one."""
-    [(epoch,)] = connection.execute("SELECT epoch FROM feed")
+    # From the end on: with one owner, the last entry is the first that is looked at.
+    query = "SELECT epoch, (SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1) FROM feed"
+    [(epoch, last)] = connection.execute(query, (scope.owner,))
     if connection.engine == "postgresql":  # a copy in another database has another name, however it was made
         [(number,)] = connection.execute(
             "SELECT oid::bigint FROM pg_database WHERE datname = current_database()"
         )
         epoch = f"{epoch}-{number}"
-    # From the end on: with one owner, the last entry is the first that is looked at.
-    last = connection.execute(
-        "SELECT seq FROM changes WHERE owner = ? ORDER BY seq DESC LIMIT 1", (scope.owner,)
-    )
     query = """
     SELECT seq, kind, session, revision, at_ns FROM changes WHERE seq > ? AND owner = ? ORDER BY seq LIMIT ?
     """
@@ -75,7 +86,7 @@ def read_feed(connection: Connection, scope: Scope, after: int | None, limit: in
         )
         for seq, kind, session, revision, at_ns in rows
     )
-    return Feed(epoch, last[0][0] if last else 0, entries)
+    return Feed(epoch, last or 0, entries)
 
 
 def renew_epoch(connection: Connection) -> None:

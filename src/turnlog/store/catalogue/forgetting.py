@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.store.catalogue.database import Connection, pack_text, same_text, unpack_text
-from turnlog.store.catalogue.feed import add_change, lock_feed
+from turnlog.store.catalogue.feed import add_change, lock_feed, lock_sessions
 from turnlog.store.catalogue.people import list_own
 from turnlog.store.catalogue.usage import UsageKeeper
 from turnlog.store.identity import Scope
@@ -80,7 +80,8 @@ def forget_sessions(
 ) -> Forgotten:
     """Delete sessions and all that only they needed, in the transaction of the caller."""
     at_ns = time.time_ns()
-    found = _list_found(connection, scope, keys, lock="@@lock(e)")
+    lock_sessions(connection, scope.owner, keys)
+    found = _list_found(connection, scope, keys)
     weights = [_weigh(connection, scope, each) for each in found]
     for each in found:
         usage.note(each.number, (), is_whole=True)
@@ -99,11 +100,11 @@ def count_forgotten(connection: Connection, scope: Scope, keys: Sequence[str]) -
     return _add_up([_weigh(connection, scope, found) for found in _list_found(connection, scope, keys)])
 
 
-def _list_found(connection: Connection, scope: Scope, keys: Iterable[str], lock: str = "") -> list[_Found]:
+def _list_found(connection: Connection, scope: Scope, keys: Iterable[str]) -> list[_Found]:
     where, values = list_own(scope)
     query = f"""
     SELECT e.id, e.key, e.revision, e.origin, e.person, e.is_shared, e.file_id, e.session_id FROM sessions AS e
-    WHERE {where} AND e.key IN @@texts(:keys) ORDER BY e.id {lock}
+    WHERE {where} AND e.key IN @@texts(:keys) ORDER BY e.id
     """
     rows = {row[1]: row for row in connection.execute(query, {**values, "keys": list(keys)})}
     found = []

@@ -55,9 +55,7 @@ def add_deliveries(
     """Write deliveries that are not there yet, with an entry in the feed for each; return how many."""
     new: list[tuple[int, HookDelivery]] = []
     for delivery in deliveries:
-        origin = pack_text(delivery.origin)
-        asked = {"owner": scope.owner, "session": pack_text(delivery.session_id), "origin": origin}
-        if connection.execute(_FORGOTTEN, asked):
+        if _is_forgotten(connection, scope, delivery):
             continue
         cells = (_pack_cell(name, getattr(delivery, name)) for name in _KEPT)
         rows = connection.execute(_INSERT, (scope.owner, _digest(delivery.delivery_id), *cells))
@@ -65,10 +63,22 @@ def add_deliveries(
     if new:
         _add_texts(connection, index, new)
         lock_feed(connection)
+        # Who forgets a session deletes under this lock what hooks told of it, as far as it is committed.
+        gone = {number for number, delivery in new if _is_forgotten(connection, scope, delivery)}
+        if gone:
+            index.delete_lines(connection, HOOKS, gone)
+            connection.execute("DELETE FROM hook_deliveries WHERE id IN @@ints(?)", ([*gone],))
+            new = [each for each in new if each[0] not in gone]
         for _, delivery in new:
             kind, told = ChangeKind.HOOK_DELIVERED, (delivery.session_id, 0, delivery.received_ns)
             add_change(connection, scope.owner, kind, *told, origin=delivery.origin)
     return len(new)
+
+
+def _is_forgotten(connection: Connection, scope: Scope, delivery: HookDelivery) -> bool:
+    session, origin = pack_text(delivery.session_id), pack_text(delivery.origin)
+    asked = {"owner": scope.owner, "session": session, "origin": origin}
+    return bool(connection.execute(_FORGOTTEN, asked))
 
 
 def list_deliveries(connection: Connection, scope: Scope, which: DeliveryFilter) -> list[HookDelivery]:
@@ -134,6 +144,7 @@ def _add_texts(
     connection: Connection, index: TextIndex, deliveries: Iterable[tuple[int, HookDelivery]]
 ) -> None:
     index.write(connection, HOOKS, _list_texts(deliveries))
+    index.flush(connection)
 
 
 def _list_texts(deliveries: Iterable[tuple[int, HookDelivery]]) -> Iterator[TextFact]:

@@ -168,8 +168,8 @@ def list_facets(connection: Connection, scope: Scope, asked: SessionFilter) -> F
     )
 
 
-def write_row(connection: Connection, session: int, row: SessionRow) -> bool:
-    """Write what lists show of a session, and its summary; return whether that differs from what is there."""
+def compare_row(connection: Connection, session: int, row: SessionRow) -> dict[str, Any]:
+    """Return the columns of a session that are not what lists are to show, each with what it should be."""
     title_key = None if row.title is None else pack_text(row.title.casefold())
     cells = (title_key, *_pack_row(row))
     query = f"SELECT is_listed, {', '.join(_WRITTEN)} FROM sessions WHERE id = ?"
@@ -178,17 +178,16 @@ def write_row(connection: Connection, session: int, row: SessionRow) -> bool:
     differing = {
         name: new for name, old, new in zip(_WRITTEN, known, cells, strict=True) if old != new or not is_listed
     }
-    if differing:
-        names = ", ".join(f"{name} = ?" for name in differing)
-        connection.execute(
-            f"UPDATE sessions SET {names}, is_listed = 1 WHERE id = ?", (*differing.values(), session)
-        )
-    summary = compress(row.summary)
+    return differing if is_listed else {**differing, "is_listed": 1}
+
+
+def write_summary(connection: Connection, session: int, row: SessionRow) -> bool:
+    """Write the summary of a session; return whether it differs from the one that is there."""
     query = """
     INSERT INTO summaries VALUES (?, ?)
     ON CONFLICT (session) DO UPDATE SET data = excluded.data WHERE summaries.data <> excluded.data
     """
-    return bool(connection.change(query, (session, summary))) or bool(differing)
+    return bool(connection.change(query, (session, compress(row.summary))))
 
 
 def _unpack(cells: Sequence[Any], alike: int, summary: bytes | None) -> StoredSession:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import psycopg
 import psycopg_pool
@@ -33,6 +33,7 @@ from psycopg.sql import Literal as SqlLiteral
 from turnlog.errors import BusyStoreError, FormerStoreError, LostStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.database import MONTH_BITS, Row, Values, is_word
 from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.sqlite import read_empty
 from turnlog.store.catalogue.views import ViewerTerms, build_hook_events, build_view, list_views
 from turnlog.store.identity import Scope, Viewer
 
@@ -219,7 +220,11 @@ class PostgresDatabase:
             yield held[viewed]
             return
         if not self._is_ready:
-            self._make_readable()
+            if not self._has_views and not self._has_tables():
+                with read_empty(self._steps) as empty:
+                    yield cast(Any, empty)
+                return
+            self.make()
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with self._transacting(begin if viewed is None else f"{begin}; {self._see(viewed)}") as connection:
             held[viewed] = connection
@@ -300,12 +305,15 @@ class PostgresDatabase:
         self._is_closed = True
         self._pool.close()
 
-    def _make_readable(self) -> None:
-        """Look whether there are tables; there may not be any yet, which is told by whoever reads."""
-        self.make()
+    def _has_tables(self) -> bool:
+        """Look whether anything was ever written: before that, whoever only reads makes nothing."""
+        query = "SELECT to_regclass(?) IS NOT NULL"
+        with self._transacting("BEGIN READ ONLY") as connection:
+            [(found,)] = connection.execute(query, (f"{self._schema}.migrations",))
+        return bool(found)
 
     def _check_current(self, connection: PostgresConnection) -> None:
-        if self._list_missing(connection):
+        if self._list_missing(connection) or (self._has_views and not self._are_views_current(connection)):
             raise OlderStoreError(
                 f"The store {self.name} has no tables of this version; `turnlog sync` makes them"
             )
@@ -529,7 +537,8 @@ def _configure(connection: psycopg.Connection[Any], schema: str) -> None:
     """Make a new connection ready."""
     # However the server is set up: what is acknowledged, here or by a server of ours, outlasts its end.
     connection.execute(
-        f"SET search_path TO {schema}, public; SET lock_timeout TO '{_LOCK_SECONDS}s'; "
+        # Compiling a query takes seconds where running it takes milliseconds.
+        f"SET jit TO off; SET search_path TO {schema}, public; SET lock_timeout TO '{_LOCK_SECONDS}s'; "
         "SELECT set_config('synchronous_commit', 'on', false) "
         "WHERE current_setting('synchronous_commit') = 'off'"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from msgspec import DecodeError
 from msgspec.structs import astuple, replace
@@ -57,9 +58,7 @@ def write_segments(connection: Connection, sources: dict[str, int], batch: Chapt
         raise StoreError(f"Expected segments of files of the session, found some of {batch.source}")
     changed = delete_segments(connection, source, batch.count)
     if batch.segments:
-        last = connection.execute("SELECT coalesce(max(seq), 0) FROM changes")
-        for segment in batch.segments:
-            changed = _write_segment(connection, source, segment, last[0][0] + 1) or changed
+        changed = _replace_segments(connection, source, batch.segments) or changed
     query = "SELECT count(*) FROM segments WHERE source = ?"
     _check_count(connection, query, (source,), batch.count, f"segments of {batch.source}")
     return changed
@@ -73,34 +72,46 @@ def delete_segments(connection: Connection, source: int, first: int = 0) -> bool
     return True
 
 
-def _write_segment(connection: Connection, source: int, segment: PackedSegment, stamp: int) -> bool:
-    head, place = astuple(segment.head), (source, segment.head.number)
-    known = connection.execute(
-        f"SELECT g.patch, CAST(d.packed AS @@bytes), {', '.join(f'g.{name}' for name in _HEAD.split(', '))} "
-        "FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number "
-        "WHERE g.source = ? AND g.number = ?",
-        place,
-    )
-    patch = None
-    if known:
-        [(former, base, *known_head)] = known
-        if segment.head.lines < SEGMENT and segment.data != base:
-            patch = _find_patch(segment.data, base)
-        # The head counts too: a segment without messages is the same bytes, however many are before it.
-        is_base = segment.data == base or patch is not None
-        if is_base and (patch, *head) == (former, *known_head):
-            return False
+def _replace_segments(connection: Connection, source: int, segments: Sequence[PackedSegment]) -> bool:
+    """Write the segments that differ from those that are there; return whether any does."""
+    numbers = [segment.head.number for segment in segments]
+    known = {
+        row[2]: row
+        for row in connection.execute(
+            f"SELECT g.patch, CAST(d.packed AS @@bytes), {', '.join(f'g.{name}' for name in _HEAD.split(', '))} "
+            "FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number "
+            "WHERE g.source = ? AND g.number IN @@ints(?)",
+            (source, numbers),
+        )
+    }
+    [(last,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM changes")
+    heads, data = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+    for segment in segments:
+        head, patch, is_base = astuple(segment.head), None, False
+        if segment.head.number in known:
+            former, base, *known_head = known[segment.head.number]
+            if segment.head.lines < SEGMENT and segment.data != base:
+                patch = _find_patch(segment.data, base)
+            # The head counts too: a segment without messages is the same bytes, however many are before it.
+            is_base = segment.data == base or patch is not None
+            if is_base and (patch, *head) == (former, *known_head):
+                continue
         if not is_base:
-            query = "UPDATE segment_data SET packed = ? WHERE source = ? AND number = ?"
-            connection.execute(query, (segment.data, *place))
-    else:
-        connection.execute("INSERT INTO segment_data VALUES (?, ?, ?)", (*place, segment.data))
-    connection.execute(
-        f"INSERT INTO segments (source, {_HEAD}, patch, stamp) VALUES ({', '.join('?' * 15)}) "
-        f"ON CONFLICT (source, number) DO UPDATE SET {_SET}",
-        (source, *head, patch, stamp),
-    )
-    return True
+            data.append((source, segment.head.number, segment.data))
+        heads.append((source, *head, patch, last + 1))
+    if data:
+        connection.change_many(
+            "INSERT INTO segment_data VALUES (?, ?, ?) "
+            "ON CONFLICT (source, number) DO UPDATE SET packed = excluded.packed",
+            data,
+        )
+    if heads:
+        connection.change_many(
+            f"INSERT INTO segments (source, {_HEAD}, patch, stamp) VALUES ({', '.join('?' * 15)}) "
+            f"ON CONFLICT (source, number) DO UPDATE SET {_SET}",
+            heads,
+        )
+    return bool(heads)
 
 
 def _find_patch(data: bytes, base: bytes) -> bytes | None:

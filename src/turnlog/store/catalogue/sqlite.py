@@ -207,7 +207,7 @@ class SqliteDatabase:
         self._check_open()
         if not self._is_ready:
             if not os.path.lexists(self.path):
-                with self._read_empty() as connection:
+                with read_empty(self._steps) as connection:
                     yield connection
                 return
             self.make()
@@ -329,14 +329,6 @@ class SqliteDatabase:
         with closing(open_to_read(self.path, self._options, traceless=traceless)) as driver:
             return _list_missing(SqliteConnection(self.path, driver), self._steps, self.name)
 
-    @contextmanager
-    def _read_empty(self) -> Iterator[SqliteConnection]:
-        """Lend tables that have nothing in them."""
-        with closing(apsw.Connection(":memory:")) as driver:
-            connection = SqliteConnection(self.path, driver)
-            self._steps.migrate(connection)
-            yield connection
-
     def _take(self, viewed: Scope | None) -> SqliteConnection:
         with self._lock:
             found = next((at for at in reversed(range(len(self._idle))) if self._idle[at][0] == viewed), None)
@@ -362,6 +354,15 @@ class SqliteDatabase:
             gone = self._idle.pop(0)[1] if len(self._idle) > _MOST_IDLE or self._is_closed else None
         if gone is not None:
             break_off(gone.driver)
+
+
+@contextmanager
+def read_empty(steps: Steps) -> Iterator[SqliteConnection]:
+    """Lend tables that have nothing in them."""
+    with closing(apsw.Connection(":memory:")) as driver:
+        connection = SqliteConnection(Path(":memory:"), driver)
+        steps.migrate(connection)
+        yield connection
 
 
 def _list_missing(connection: SqliteConnection, steps: Steps, name: str) -> list[str]:

@@ -1,8 +1,9 @@
 """Writing batches: what follows on what is there is added, what is there already changes nothing.
 
-The rows of a session and its files are locked first, so writers of one session come one behind the other, and
-those of others don't wait. What a batch is based on is then compared with what is there. Last of all, under the
-feed's lock, follows what sessions have in common: who sees them, which answers count, and the feed itself.
+The files of a session are locked first, so writers of one session come one behind the other, and those of
+others don't wait. What a batch is based on is then compared with what is there. Last of all, under the feed's
+lock, follow the rows of the sessions, and what they have in common: who sees them, which answers count, and the
+feed itself.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import Derived, Frame, SessionBatch, SourceBatch, TextFact
 from turnlog.store.catalogue.archive import CatalogueArchive, TailWriter
 from turnlog.store.catalogue.database import Connection, pack_text, unpack_text
-from turnlog.store.catalogue.feed import add_change, find_last, lock_feed
-from turnlog.store.catalogue.lists import write_row
+from turnlog.store.catalogue.feed import add_change, find_last, lock_feed, lock_sessions
+from turnlog.store.catalogue.lists import compare_row, write_summary
 from turnlog.store.catalogue.people import add_machine, refresh_access
 from turnlog.store.catalogue.segments import delete_segments, write_outline, write_segments
 from turnlog.store.catalogue.usage import UsageKeeper
@@ -99,6 +100,8 @@ class Writer:
         self._archive = archive
         self._index = index
         self._usage = usage
+        self._changes: dict[tuple[int, int], dict[str, Any]] = {}
+        """Columns of sessions that are still to be written, by their numbers and the revisions they were in."""
 
     def write(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, with their entries in the feed, and return its last number.
@@ -106,9 +109,14 @@ class Writer:
         Of a session that was forgotten nothing is written: it may have been looked at before.
         Raises `StoreError` if one does not follow on what is there.
         """
+        keys: dict[str, list[str]] = {}
+        for batch in batches:
+            keys.setdefault(batch.owner, []).append(batch.key)
+        for owner in sorted(keys):
+            lock_sessions(self._connection, owner, keys[owner])
         written = [done for batch in batches if (done := self._write_batch(batch)) is not None]
-        if written:
-            lock_feed(self._connection)
+        self._index.flush(self._connection)
+        self._write_sessions()
         for each in written:
             batch = each.batch
             add_change(
@@ -132,9 +140,8 @@ class Writer:
     ) -> int:
         """Write what follows from a session's bytes anew, and return the new revision."""
         execute = self._connection.execute
-        query = (
-            "SELECT id, derivation FROM sessions WHERE owner = ? AND key = ? AND revision = ? @@lock(sessions)"
-        )
+        lock_sessions(self._connection, scope.owner, [key])
+        query = "SELECT id, derivation FROM sessions WHERE owner = ? AND key = ? AND revision = ?"
         found = execute(query, (scope.owner, key, revision))
         if not found:
             raise StoreError(f"Expected revision {revision} of the session {key}; it has changed, or is gone")
@@ -153,24 +160,24 @@ class Writer:
             for (number,) in execute(query, (scope.owner, source, generation)):
                 self._index.delete(self._connection, [number])
                 self._index.write(self._connection, number, facts)
+        self._index.flush(self._connection)
         if derived is not None:
             for (number,) in execute("SELECT id FROM sources WHERE session = ?", (session,)):
                 delete_segments(self._connection, number)
             execute("DELETE FROM outlines WHERE session = ?", (session,))
             execute("DELETE FROM summaries WHERE session = ?", (session,))
-            self._write_derived(session, derived)
-        execute(
-            "UPDATE sessions SET revision = ?, derivation = ? WHERE id = ?",
-            (revision + 1, former if derived is None else derivation, session),
+            self._write_derived(session, revision, derived)
+        self._change(
+            session, revision, revision=revision + 1, derivation=former if derived is None else derivation
         )
-        lock_feed(self._connection)
+        self._write_sessions()
         add_change(self._connection, scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns())
         refresh_access(self._connection, session, self._usage.affect)
         self._usage.settle()
         return revision + 1
 
     def _write_batch(self, batch: SessionBatch) -> _Written | None:
-        # Once the row is locked, whoever forgets the session has done so, or comes later.
+        # Its files are locked: whoever forgets the session has done so, or comes later.
         session = self._find_session(batch)
         query = "SELECT 1 FROM tombstones WHERE owner = ? AND key = ?"
         if self._connection.execute(query, (batch.owner, batch.key)):
@@ -190,46 +197,60 @@ class Writer:
         for source, known in files:
             changed = self._write_source(batch.owner, session.id, source, known) or changed
         if batch.derived is not None:
-            changed = self._write_derived(session.id, batch.derived) or changed
+            changed = self._write_derived(session.id, session.revision, batch.derived) or changed
         return self._finish(batch, session, is_changed=changed)
 
     def _finish(self, batch: SessionBatch, session: _Session, *, is_changed: bool) -> _Written | None:
         """Give a session that changed its new revision."""
         derivation = session.derivation if batch.derived is None else batch.derivation
-        revision, is_present = session.revision, True
+        revision = session.revision
         if is_changed:
             # A batch that changes nothing was applied before, whatever it is based on.
             if batch.base_revision is not None:
                 _check_base(batch, session.revision)
             revision += 1
-            query = "SELECT 1 FROM sources WHERE session = ? AND is_present = 1 LIMIT 1"
-            is_present = bool(self._connection.execute(query, (session.id,)))
         elif derivation == session.derivation:
             return None
-        self._connection.execute(
-            "UPDATE sessions SET origin = ?, file_id = ?, project_folder = ?, revision = ?, derivation = ?, "
-            "is_present = CASE WHEN ? = 1 THEN ? ELSE is_present END WHERE id = ?",
-            (
-                pack_text(batch.origin), *_name(batch), revision, derivation, int(is_changed), int(is_present),
-                session.id,
-            ),
+        file_id, folder = _name(batch)
+        self._change(
+            session.id, session.revision, origin=pack_text(batch.origin), file_id=file_id, project_folder=folder,
+            revision=revision, derivation=derivation,
         )  # fmt: skip
         if not is_changed:
             return None
+        query = "SELECT 1 FROM sources WHERE session = ? AND is_present = 1 LIMIT 1"
+        is_present = bool(self._connection.execute(query, (session.id,)))
+        self._change(session.id, session.revision, is_present=int(is_present))
         vanished = any(source.change is Change.VANISHED for source in batch.sources)
         kind = ChangeKind.SESSION_GONE if vanished and not is_present else ChangeKind.SESSION_CHANGED
         return _Written(session.id, batch, ChangeKind.SESSION_ADDED if revision == 1 else kind, revision)
 
     def _find_session(self, batch: SessionBatch) -> _Session | None:
         query = """
-        SELECT id, revision, file_id, project_folder, derivation FROM sessions
-        WHERE owner = ? AND key = ? @@lock(sessions)
+        SELECT id, revision, file_id, project_folder, derivation FROM sessions WHERE owner = ? AND key = ?
         """
-        for number, revision, name, folder, derivation in self._connection.execute(
-            query, (batch.owner, batch.key)
-        ):
+        rows = self._connection.execute(query, (batch.owner, batch.key))
+        if rows and any(number == rows[0][0] for number, _ in self._changes):  # by a batch before
+            self._write_sessions()
+            rows = self._connection.execute(query, (batch.owner, batch.key))
+        for number, revision, name, folder, derivation in rows:
             return _Session(number, revision, (name, folder), derivation)
         return None
+
+    def _change(self, session: int, former: int, **columns: object) -> None:
+        """Note what becomes of the row of a session that is in some revision."""
+        self._changes.setdefault((session, former), {}).update(columns)
+
+    def _write_sessions(self) -> None:
+        """Write the rows of sessions that are others now, from now on under the feed's lock."""
+        if self._changes:
+            lock_feed(self._connection)
+        for (session, revision), columns in self._changes.items():
+            names = ", ".join(f"{name} = ?" for name in columns)
+            query = f"UPDATE sessions SET {names} WHERE id = ? AND revision = ?"
+            if not self._connection.change(query, (*columns.values(), session, revision)):
+                raise StoreError("A session is not as it was any more: another writer was faster")
+        self._changes.clear()
 
     def _add_session(self, batch: SessionBatch) -> _Session:
         query = """
@@ -239,12 +260,16 @@ class Writer:
         [(number,)] = self._connection.execute(query, cells)
         return _Session(number, 0, _name(batch), 0)
 
-    def _write_derived(self, session: int, derived: Derived) -> bool:
+    def _write_derived(self, session: int, revision: int, derived: Derived) -> bool:
         """Replace what differs of what follows from a session's lines; return whether anything does."""
         query = "SELECT source, id FROM sources WHERE session = ?"
         sources: dict[str, int] = dict(self._connection.execute(query, (session,)))
+        differing = compare_row(self._connection, session, derived.session)
+        if differing:
+            self._change(session, revision, **differing)
         wrote = [
-            write_row(self._connection, session, derived.session),
+            bool(differing),
+            write_summary(self._connection, session, derived.session),
             *(write_outline(self._connection, session, outline) for outline in derived.outline),
             *(write_segments(self._connection, sources, chapter) for chapter in derived.chapters),
         ]

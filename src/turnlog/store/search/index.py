@@ -30,6 +30,9 @@ class TextIndex(Protocol):
     def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
         """Add texts behind those that a generation has."""
 
+    def flush(self, connection: Any) -> None:
+        """Write what is still held of texts, at the latest before the transaction ends."""
+
     def delete(self, connection: Any, generations: Iterable[int]) -> None:
         """Delete all texts of some generations."""
 

@@ -38,7 +38,7 @@ from turnlog.store.search.asking import Counts, Fragment, build_wanted, list_ask
 from turnlog.store.search.characters import is_spaceless
 from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage, TextKey, decode_cursor
 from turnlog.store.search.index import ReadBytes
-from turnlog.store.search.language import And, Filter, Node, Not, Or, Query, Term
+from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
 from turnlog.store.search.ranking import RANKED, rank
@@ -111,14 +111,20 @@ class PostgresTextIndex:
 
     def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
         """Add texts behind those that a generation has."""
-        _Writer(connection.driver, generation).write(texts)
+        _find_writer(connection).write(generation, texts)
+
+    def flush(self, connection: Any) -> None:
+        """Send what was written and is still held here."""
+        _find_writer(connection).flush()
 
     def delete(self, connection: Any, generations: Iterable[int]) -> None:
         """Delete all texts of some generations."""
+        self.flush(connection)
         connection.driver.execute(_DELETE.format("t.generation = ANY(%s::bigint[])"), (list(generations),))
 
     def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
         """Delete the texts of some lines of a generation."""
+        self.flush(connection)
         where = "t.generation = %s AND t.number = ANY(%s::bigint[])"
         connection.driver.execute(_DELETE.format(where), (generation, list(numbers)))
 
@@ -247,7 +253,11 @@ _MOST_WORDS = 100_000
 _COPY = """
 COPY texts (owner, time, generation, number, ordinal, block, state, cells, words, counts) FROM STDIN
 """
-_OWNER = "SELECT s.owner FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE g.id = %s"
+_OWNERS = """
+SELECT g.id, 0, s.owner FROM generations AS g JOIN sources AS s ON s.id = g.source
+WHERE g.id = ANY(%s::bigint[])
+UNION ALL SELECT %s, id, owner FROM hook_deliveries WHERE id = ANY(%s::bigint[])
+"""
 
 
 class _HeldWords:
@@ -271,47 +281,52 @@ class _HeldWords:
 
 
 class _Writer:
-    """Writes texts of a generation; what it holds is never much."""
+    """Writes the texts of one transaction, many at once; what it holds is never much."""
 
-    def __init__(self, driver: psycopg.Connection[Any], generation: int) -> None:
+    def __init__(self, driver: psycopg.Connection[Any]) -> None:
         self._driver = driver
-        self._generation = generation
-        self._rows: list[tuple[object, ...]] = []
+        self._rows: list[tuple[Any, ...]] = []
         self._length = 0
         self._words = _HeldWords(lambda words: add_words(driver, words))
 
-    def write(self, texts: Iterable[TextFact]) -> None:
-        """Write some texts."""
+    def write(self, generation: int, texts: Iterable[TextFact]) -> None:
+        """Write some texts of a generation."""
         for text in texts:
             words = pack_words(text.cells, self._words.take)
             numbers = f"{{{','.join(map(str, words.numbers))}}}"
             self._rows.append((
-                text.time, self._generation, text.number, text.ordinal, text.block,
-                text.kind * 2 + text.is_error, words.cells, numbers, words.counts,
+                text.time, generation, text.number, text.ordinal, text.block, text.kind * 2 + text.is_error,
+                words.cells, numbers, words.counts,
             ))  # fmt: skip
             self._length += len(numbers)
             if len(self._rows) == _AT_ONCE or self._length >= _LONGEST:
-                self._flush()
+                self.flush()
+
+    def flush(self) -> None:
+        """Send what is held."""
         if self._rows:
-            self._flush()
+            owners = self._find_owners()
+            self._words.finish()
+            with self._driver.cursor() as cursor, cursor.copy(_COPY) as copy:
+                for row in self._rows:
+                    copy.write_row((owners[row[1], row[2] if row[1] == HOOKS else 0], *row))
+            self._rows.clear()
+            self._length = 0
 
-    def _flush(self) -> None:
-        owners = self._find_owners()
-        self._words.finish()
-        with self._driver.cursor() as cursor, cursor.copy(_COPY) as copy:
-            for row in self._rows:
-                copy.write_row((owners[row[2]], *row))
-        self._rows.clear()
-        self._length = 0
+    def _find_owners(self) -> Mapping[tuple[int, int], str]:
+        """Return whose the texts are, by their generations; those of hooks by their own numbers."""
+        generations = list({row[1] for row in self._rows})
+        deliveries = list({row[2] for row in self._rows if row[1] == HOOKS})
+        found = self._driver.execute(_OWNERS, (generations, HOOKS, deliveries)).fetchall()
+        return {(generation, number): owner for generation, number, owner in found}
 
-    def _find_owners(self) -> Mapping[object, str]:
-        """Return whose the texts are, by the numbers of their lines."""
-        numbers = list({row[2] for row in self._rows})
-        if self._generation == HOOKS:
-            query = "SELECT id, owner FROM hook_deliveries WHERE id = ANY(%s::bigint[])"
-            return dict(self._driver.execute(query, (numbers,)).fetchall())
-        [(owner,)] = self._driver.execute(_OWNER, (self._generation,)).fetchall()
-        return dict.fromkeys(numbers, owner)
+
+def _find_writer(connection: Any) -> _Writer:
+    """Return what writes in a transaction, which is as old as its connection in our words."""
+    writer: _Writer | None = connection.cache.get("text_writer")
+    if writer is None:
+        writer = connection.cache["text_writer"] = _Writer(connection.driver)
+    return writer
 
 
 _TOKEN = re.compile(r"[^\W_]+")
@@ -369,14 +384,13 @@ def pack_words(cells: Iterable[str], take: Callable[[Collection[str]], object]) 
         words = _split_cell(some[0])
         take(words)
         return TextWords(sorted(set(map(number_word, words))), None, 1)
-    counted = Counter(word for cell in some for word in _split_cell(cell))
+    counted: Counter[str] = Counter()
+    for cell in some:
+        counted.update(_split_cell(cell))
     take(counted.keys())
-    counts: dict[int, int] = {}
-    for word, count in counted.items():
-        number = number_word(word)
-        counts[number] = counts.get(number, 0) + count
+    counts = dict(zip(map(number_word, counted), counted.values(), strict=True))
     numbers = sorted(counts)
-    return TextWords(numbers, bytes(min(counts[number], _MOST_COUNTED) for number in numbers), len(some))
+    return TextWords(numbers, bytes([min(counts[number], _MOST_COUNTED) for number in numbers]), len(some))
 
 
 def _pack_many(cells: Iterator[str], take: Callable[[Collection[str]], object]) -> TextWords:
@@ -402,7 +416,9 @@ def _split_cell(cell: str) -> set[str]:
     """
     words = set(_TOKEN.findall(cell))
     if not cell.isascii():
-        words.update(word[0] for word in tuple(words) if len(word) == 2 and _is_character(word))
+        words.update(
+            [word[0] for word in words if len(word) == 2 and not word.isascii() and _is_character(word)]
+        )
     return words
 
 
@@ -423,7 +439,7 @@ def add_words(driver: psycopg.Connection[Any], words: Collection[str]) -> None:
 
 def list_unlisted(driver: psycopg.Connection[Any], words: Collection[str]) -> list[str]:
     """Return those of some words that should be listed and are not, in order."""
-    left = iter(sorted(word for word in words if not _is_character(word)))
+    left = iter(sorted(word for word in words if word.isascii() or not _is_character(word)))
     missing: list[str] = []
     while some := list(islice(left, _ASKED)):
         numbers = f"{{{','.join(str(number_word(word)) for word in some)}}}"  # faster than psycopg's own way
@@ -565,7 +581,6 @@ def _join(parts: Iterable[str]) -> str:
 
 _FEW = 2000
 """Up to so many files their texts are listed."""
-_OF_SESSIONS = frozenset({"project", "session", "branch", "person", "machine"})
 """The filters that leave out whole files."""
 _GENERATIONS = """
 SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.owner = %s LIMIT %s
@@ -665,8 +680,8 @@ class Walk:
         self._is_wide = any(len(part) > _WIDE for leaf in self._leaves.values() for part in leaf.parts)
         self._is_ranked = is_ranked
         self._listed = max(_LISTED, min(wanted, _LARGEST))
-        since, until = _find_limits(query.root)
-        self._asks_sessions = _has_filter(query.root, _OF_SESSIONS)
+        since, until = self._around.limits
+        self._asks_sessions = self._around.asks_sessions
         generations = self._list_generations(scope, since)
         self._is_narrow = generations is not None
         states = around.list_states()
@@ -718,23 +733,21 @@ class Walk:
         found: list[Proposal] = []
         having, following = 0, None
         # Nobody is to sort all texts to find the newest, as a server that has not counted them may like to.
-        for *row, looked_at, with_words in self._ask(_LOOK, place, size, "SET LOCAL enable_sort TO off"):
+        for *row, looked_at, with_words in self._ask(_LOOK, place, size, sort="off"):
             if looked_at is None:
                 found.append(self._unpack(row))
             else:
                 having, following = with_words, (row[0], row[1]) if looked_at == size else None
         return sorted(found, key=lambda proposal: proposal.key, reverse=True), having, following
 
-    def _ask(self, query: str, place: tuple[int, int], size: int, setting: str = "") -> list[Any]:
+    def _ask(self, query: str, place: tuple[int, int], size: int, sort: str = "on") -> list[Any]:
         time, id = place
         values = {**self._values, "time": time, "id": id, "size": size}
-        # Compiling takes seconds for what is done in milliseconds.
-        begin = f"SET LOCAL jit TO off; {setting or 'SET LOCAL enable_sort TO on'}"
         # The values are put in here, so that all statements take one way to the server, and none is planned
         # without them.
         with psycopg.ClientCursor(self._driver) as cursor:
-            cursor.execute(f"{begin}; {query.format(**self._parts)}; SET LOCAL enable_sort TO on", values)
-            cursor.nextset()
+            asked = query.format(**self._parts)
+            cursor.execute(f"SET LOCAL enable_sort TO {sort}; {asked}; SET LOCAL enable_sort TO on", values)
             cursor.nextset()
             return cursor.fetchall()
 
@@ -755,20 +768,3 @@ class Walk:
         if self._asks_sessions:
             found = [number for number in found if self._around.may_have_hits(number, since, since)]
         return found if len(found) <= _FEW else None
-
-
-def _find_limits(root: Node) -> tuple[int, int | None]:
-    """Return from when on, and before when, all hits are."""
-    parts = root.parts if isinstance(root, And) else (root,)
-    filters = [part for part in parts if isinstance(part, Filter) and part.instant is not None]
-    since = [part.instant or 0 for part in filters if part.name == "after"]
-    until = [part.instant or 0 for part in filters if part.name == "before"]
-    return max(since, default=0), min(until, default=None)
-
-
-def _has_filter(node: Node, names: Collection[str]) -> bool:
-    if isinstance(node, Filter):
-        return node.name in names
-    if isinstance(node, And | Or):
-        return any(_has_filter(part, names) for part in node.parts)
-    return isinstance(node, Not) and _has_filter(node.part, names)

@@ -72,6 +72,9 @@ class SqliteTextIndex:
         """Add texts behind those that a generation has."""
         write_texts(connection.driver, generation, texts)
 
+    def flush(self, connection: Any) -> None:
+        """Do nothing: what is written is not held."""
+
     def delete(self, connection: Any, generations: Iterable[int]) -> None:
         """Delete all texts of some generations."""
         delete_texts(connection.driver, generations)

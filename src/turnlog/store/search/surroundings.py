@@ -42,9 +42,12 @@ class Surroundings:
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
-        if not names.isdisjoint(_OF_SESSIONS):
+        self.asks_sessions = not names.isdisjoint(_OF_SESSIONS)
+        """Whether filters ask for what texts have from their sessions."""
+        if self.asks_sessions:
             rows.load_chapters()
-        self._since, self._until = _find_limits(matcher.query.root)
+        self.limits = _find_limits(matcher.query.root)
+        """From when on, and before when, all hits are."""
         self._kept: dict[int, bool] = {}
 
     def list_states(self) -> list[int]:
@@ -59,7 +62,8 @@ class Surroundings:
 
     def may_have_hits(self, generation: int, oldest: int, newest: int) -> bool:
         """Tell whether texts of a file, of such times, may be hits, as far as session and times tell."""
-        if newest < self._since or (self._until is not None and oldest >= self._until):
+        since, until = self.limits
+        if newest < since or (until is not None and oldest >= until):
             return False
         known = self._kept.get(generation)
         if known is None:
