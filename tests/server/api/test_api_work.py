@@ -34,6 +34,7 @@ BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 """When sessions begin; there is a line each second."""
 FRAME = "SELECT CAST(data AS BLOB) FROM frames"
 TAIL = "SELECT CAST(data AS BLOB) FROM tail_frames"
+NEWEST = "SELECT CAST(data AS BLOB) FROM ( SELECT id AS generation"
 SEGMENTS = "SELECT CAST(d.packed AS BLOB)"
 NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
 
@@ -132,7 +133,7 @@ def measure(place: Path, name: str, ask: Ask) -> tuple[int, int, int]:
         work.statements.clear()
         with store.open_session(LOCAL, stored.key, hooks=NAMES[name]) as session:
             ask(store, stored, session)
-        counts = work.count(""), work.count(SEGMENTS), work.count(FRAME, TAIL)
+        counts = work.count(""), work.count(SEGMENTS), work.count(FRAME, TAIL, NEWEST)
         store.close()
     return counts[0] - counts[1] - counts[2], counts[1], counts[2]
 

@@ -74,13 +74,13 @@ QUERIES = (
 )  # fmt: skip
 
 
-@pytest.fixture
 def write(connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
     """Write texts, and send them at once."""
     INDEX.write(connection, generation, texts)
     INDEX.flush(connection)
 
 
+@pytest.fixture
 def address() -> str:
     server = start_server()
     return server.address(server.create())

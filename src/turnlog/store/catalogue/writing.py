@@ -211,11 +211,15 @@ class Writer:
             revision += 1
         elif derivation == session.derivation:
             return None
-        file_id, folder = _name(batch)
+        names = dict(zip(("file_id", "project_folder"), _name(batch), strict=True))
         self._change(
-            session.id, session.revision, origin=pack_text(batch.origin), file_id=file_id, project_folder=folder,
-            revision=revision, derivation=derivation,
-        )  # fmt: skip
+            session.id,
+            session.revision,
+            **names,
+            origin=pack_text(batch.origin),
+            revision=revision,
+            derivation=derivation,
+        )
         if not is_changed:
             return None
         query = "SELECT 1 FROM sources WHERE session = ? AND is_present = 1 LIMIT 1"
