@@ -12,7 +12,6 @@ from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.testing.store_contract import CaredStoreContract
 
-
 PLACES: dict[Path, ServerPlace] = {}
 """Which database a test's folder stands for."""
 

@@ -2,9 +2,10 @@
 
 Statements are written once. Values stand in them as `?` or `:name`; a list of values is asked for with
 `@@ints(?)`, `@@texts(?)` or `@@blobs(?)`, which stand for a table with one column, and may be empty. What the
-engines spell differently is written `@@bytes`, `@@number` (a key that is given by itself), `@@serial` (one that
-is never given twice), `@@compact` (a table without a number for each row), `@@lock(alias)` (nobody else changes
-these rows until the transaction ends) and `@@readable(column)` (bytes as text).
+engines spell differently is written `@@bytes`, `@@key` (a number), `@@number` (one that is given by itself),
+`@@serial` (one that is never given twice), `@@monthly` (one that begins with the month), `@@compact` (a table
+without a number for each row), `@@lock(alias)` (nobody else changes these rows until the transaction ends) and
+`@@readable(column)` (bytes as text).
 
 Text that people or data give is kept as bytes: PostgreSQL's text has neither zero characters nor lone
 surrogates, and bytes compare the same everywhere. Yes and no are 1 and 0.

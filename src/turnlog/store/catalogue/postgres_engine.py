@@ -123,9 +123,6 @@ class PostgresEngine:
             return forgotten
         # In a transaction of its own, which may wait for whoever writes: words that no text has any more go.
         self.database.write(self.index.settle)
-        with translating(self.database.name), closing(connect(self.address, self.place.schema)) as driver:
-            if driver.info.server_version >= _TELLING:  # so that it is seen what was deleted
-                driver.execute("SELECT pg_stat_force_next_flush()")
         return replace(forgotten, scrubbed=self.purge())
 
     def list_flaws(self) -> list[Flaw]:

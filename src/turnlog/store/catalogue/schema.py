@@ -70,7 +70,7 @@ CREATE INDEX sessions_by_file_id ON sessions (owner, substr(file_id, 1, {INDEXED
 CREATE INDEX sessions_by_session_id ON sessions (owner, substr(session_id, 1, {INDEXED}));
 CREATE INDEX sessions_by_head ON sessions (substr(head_uuid, 1, {INDEXED})) WHERE head_uuid IS NOT NULL;
 CREATE TABLE summaries (                      -- `transcripts.Summary` as JSON, compressed
-    session  bigint PRIMARY KEY,
+    session  @@key,
     data     @@bytes NOT NULL
 );
 CREATE TABLE outlines (                       -- a session's turns and agents, in parts
@@ -325,7 +325,7 @@ CREATE TABLE usage_rollup (                   -- what the answers of a group com
     PRIMARY KEY (grp, slot)
 )@@compact;
 CREATE TABLE reported_costs (                 -- what the program itself says that a session cost
-    session     bigint PRIMARY KEY,
+    session     @@key,
     session_id  @@bytes NOT NULL,
     kind        text NOT NULL,
     cost        text NOT NULL,                -- in dollars, as is the next
@@ -376,6 +376,10 @@ def create_tables(connection: Connection) -> None:
         for table, column in (("frames", "data"), ("tail_frames", "data"), ("segment_data", "packed")):
             # It is compressed already.
             connection.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL")
+    else:  # PostgreSQL has no index of texts of any length, and no scan of a file that is as slow
+        connection.execute(
+            "CREATE INDEX hook_events_by_session ON hook_deliveries (CAST(session_id AS TEXT), received_ns)"
+        )
     connection.execute(f"CREATE VIEW hook_events AS {HOOK_EVENTS}")
     connection.execute("INSERT INTO feed VALUES (?)", (token_hex(8),))
 

@@ -75,15 +75,12 @@ def delete_segments(connection: Connection, source: int, first: int = 0) -> bool
 def _replace_segments(connection: Connection, source: int, segments: Sequence[PackedSegment]) -> bool:
     """Write the segments that differ from those that are there; return whether any does."""
     numbers = [segment.head.number for segment in segments]
-    known = {
-        row[2]: row
-        for row in connection.execute(
-            f"SELECT g.patch, CAST(d.packed AS @@bytes), {', '.join(f'g.{name}' for name in _HEAD.split(', '))} "
-            "FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number "
-            "WHERE g.source = ? AND g.number IN @@ints(?)",
-            (source, numbers),
-        )
-    }
+    query = f"""
+    SELECT g.patch, CAST(d.packed AS @@bytes), {", ".join(f"g.{name}" for name in _HEAD.split(", "))}
+    FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number
+    WHERE g.source = ? AND g.number IN @@ints(?)
+    """
+    known = {row[2]: row for row in connection.execute(query, (source, numbers))}
     [(last,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM changes")
     heads, data = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for segment in segments:

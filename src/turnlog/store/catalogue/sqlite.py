@@ -51,6 +51,7 @@ _SPELLED = {
     "@@number": "INTEGER PRIMARY KEY",
     "@@serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "@@monthly": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "@@key": "INTEGER PRIMARY KEY",
     "@@compact": " WITHOUT ROWID",
 }
 _MACROS = (

@@ -92,6 +92,8 @@ _DELETE = """
 WITH gone AS (DELETE FROM texts AS t WHERE {} RETURNING t.words)
 INSERT INTO text_words_gone SELECT DISTINCT unnest(words) FROM gone
 """
+_REPORTING = 150000
+"""The first version of the server that counts at once if it is asked to."""
 _LOCK = "words"
 _LOCK_NUMBER = f"hashtextextended('turnlog {_LOCK}', 0)"
 """Whoever adds words has this lock together with others, and whoever deletes words has it alone: so no word
@@ -140,6 +142,7 @@ class PostgresTextIndex:
         if connection.execute("SELECT 1 FROM text_words_gone LIMIT 1"):
             connection.lock(_LOCK)
             purge_words(connection.driver)
+            _report_deleted(connection.driver)
         return is_much
 
     def purge(self, connection: Any) -> None:
@@ -151,6 +154,7 @@ class PostgresTextIndex:
         [(is_alone,)] = connection.execute(f"SELECT pg_try_advisory_xact_lock({_LOCK_NUMBER})")
         if is_alone:
             purge_words(connection.driver)
+        _report_deleted(connection.driver)
 
     def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how the texts of a generation differ from what they should be."""
@@ -196,6 +200,12 @@ class PostgresTextIndex:
                 proposals = iter(rank(newest, RANKED)[base.count :])
             candidates = _build(proposals, around, cancelled)
             return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
+
+
+def _report_deleted(driver: psycopg.Connection[Any]) -> None:
+    """Let whoever writes tables anew know at once what this transaction deletes: the server counts it later."""
+    if driver.info.server_version >= _REPORTING:
+        driver.execute("SELECT pg_stat_force_next_flush()")
 
 
 def _build(
