@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from api_archive import Writer, call, say
-from postgres_server import make_database
+from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
@@ -121,7 +121,7 @@ def making_world(
     home.mkdir(parents=True, exist_ok=True)
     place: StorePlace = home / "turnlog.db"
     if engine == "postgres":
-        place = ServerPlace(make_database(), home)
+        place = ServerPlace(make_archive(), home)
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place)))

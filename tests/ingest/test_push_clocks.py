@@ -9,7 +9,7 @@ import pytest
 
 from ingest.push_processes import CollectorProcess, ServerProcess, await_that, check_bytes, opened
 from ingest.pushed_store import check_sound
-from postgres_server import make_database
+from postgres_server import make_archive
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.identity import LOCAL
 from turnlog.testing.builders import make_lines
@@ -21,7 +21,7 @@ YEAR = 365 * 86_400
 @pytest.mark.parametrize("on_database", [False, True], ids=["sqlite", "postgres"])
 def test_clocks_that_are_years_apart_change_nothing(tmp_path: Path, on_database: bool) -> None:
     """What follows on what is told by bytes, and what came when by whoever was there."""
-    address = make_database() if on_database else None
+    address = make_archive() if on_database else None
     machines = [CollectorProcess(tmp_path / f"m{years}", skew=years * YEAR) for years in (-10, 10)]
     delivered: dict[str, int] = {}
     with ServerProcess(tmp_path / "server", address=address).running() as server:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from golden import DATA
 from ingest.pushed_store import ORIGIN, PushedStore, check_same, check_sound
-from postgres_server import make_database
+from postgres_server import make_archive
 from turnlog.ingest.pipeline import sync
 from turnlog.store.identity import LOCAL
 from turnlog.store.maintenance import CaredStore
@@ -104,7 +104,7 @@ def test_it_is_the_same_on_a_database_server(tmp_path: Path) -> None:
     for name in ("agents-workflow", "agents-meta", "turns"):
         shutil.copytree(GOLDEN / name, folder / name)
     synced = open_store(tmp_path / "synced.db")
-    pushed = PushedStore(ServerPlace(make_database(), tmp_path), SMALL)
+    pushed = PushedStore(ServerPlace(make_archive(), tmp_path), SMALL)
     bring_both(synced, pushed, folder)
     for path in sorted(folder.rglob("*.jsonl"))[::2]:
         path.write_bytes(make_lines(5, session_id=path.stem))

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -20,10 +21,11 @@ import pytest
 from msgspec.structs import replace
 
 from postgres_server import make_archive, make_database, start_server
-from turnlog.errors import LostStoreError, NewerStoreError, OlderStoreError, StoreError
+from turnlog.errors import CursorError, LostStoreError, NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.views import UNSEEN, ViewerTerms, list_views
 from turnlog.store.identity import LOCAL, Place, Scope, Viewer
 from turnlog.store.interface import Store, find_known
+from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, encode_cursor
 from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
 from turnlog.store.opening import find_holder, open_lease, open_store
@@ -35,6 +37,7 @@ from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.people import ADA, BOB, keep_of
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.segments import SEGMENT
 
 FILES = {"session-1.jsonl": make_lines(4)}
 SEEN = f"{ARCHIVE_SCHEMA}_seen"
@@ -337,6 +340,35 @@ def test_names_that_no_column_can_hold_name_nothing(store: CaredStore, name: str
         store.archive.read(LOCAL, Place(name, 0, 0), 1)
     with pytest.raises(StoreError):
         store.rewrite(LOCAL, name, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("order", "value"),
+    [
+        (SessionOrder.NEWEST, "text"),
+        (SessionOrder.NEWEST, 1.5),
+        (SessionOrder.TITLE, 5),
+        (SessionOrder.COST, "5"),
+        (SessionOrder.TOKENS, "a\0b"),
+    ],
+)
+def test_a_cursor_with_a_value_of_another_kind_is_refused(
+    store: CaredStore, order: SessionOrder, value: str | float
+) -> None:
+    keep(store, FILES)
+    cursor = encode_cursor(Cursor(order, value, make_key()))
+    with pytest.raises(CursorError, match=f"a list by {order}"):
+        store.list_sessions(LOCAL, order=order, cursor=cursor)
+
+
+def test_times_that_do_not_fit_into_nanoseconds_do_no_harm(store: CaredStore) -> None:
+    key, far = keep(store, FILES).key, 1 << 62
+    store.add_deliveries(LOCAL, [replace(deliver("d1"), received_ns=far)])
+    with store.open_session(LOCAL, key, hooks="session-1") as session:
+        assert [action.point.at for action in session.list_actions()][-1] == far // 1000
+    for since in (-far, far):
+        asked = SessionFilter(since=since, until=since + 1)
+        assert store.list_sessions(LOCAL, asked).sessions == ()
 
 
 def test_who_owns_a_database_needs_no_other_rights(tmp_path: Path) -> None:
@@ -739,6 +771,28 @@ def test_of_all_months_only_that_of_the_session_is_looked_at(place: ServerPlace,
     after = count_scans(place)
     scanned = {name for name, count in after.items() if count != before.get(name, 0)}
     assert scanned == {"frames_202709", "segment_data_202709"}
+
+
+@pytest.mark.parametrize("scope", [LOCAL, ADA], ids=["everything", "of a person"])
+def test_of_a_long_session_only_the_window_is_looked_at(place: ServerPlace, scope: Scope) -> None:
+    with closing(open_store(place)) as store:
+        store.save_machine(LOCAL, "here", person="ada")
+        key = keep(store, {"session-1.jsonl": make_lines(20 * SEGMENT)}).key
+    wait_alone(place)
+    query = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) FROM pg_stat_user_tables"
+    query += " WHERE relname ~ '^(segment_data|frames)_2'"
+    [(before,)] = execute(place.address, query)
+    with closing(open_store(place, read_only=True)) as store, store.open_session(scope, key) as session:
+        assert session.main is not None
+        window = session.main.list_after(10 * SEGMENT, 20)
+        assert len(window) == 20
+        session.main.list_calls_of(window)
+        assert len(session.main.read_raw(each.lines[0] for each in window)) == 20
+    wait_alone(place)
+    [(after,)] = execute(place.address, query)
+    assert isinstance(before, Decimal)
+    assert isinstance(after, Decimal)
+    assert 0 < after - before <= 4
 
 
 def count_scans(place: ServerPlace) -> dict[object, object]:

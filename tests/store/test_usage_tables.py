@@ -9,18 +9,21 @@ from pathlib import Path
 
 import apsw
 import msgspec
+import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from postgres_server import make_archive
 from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
 from turnlog.store.catalogue.database import hash_text
-from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Maintenance, find_known
+from turnlog.store.opening import open_store
+from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace, StorePlace
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.store.usage.source import AnswerUse
@@ -30,13 +33,21 @@ from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
 from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps
 
+ENGINES = ("sqlite", "postgres")
+
+
+def open_catalogue(place: StorePlace) -> CatalogueStore:
+    store = open_store(place)
+    assert isinstance(store, CatalogueStore)
+    return store
+
 
 class Machine:
     """A store, and what its sessions say just now."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "turnlog.db"
-        self.store = CatalogueStore(SqliteEngine(self.path))
+    def __init__(self, place: StorePlace) -> None:
+        self.place = place
+        self.store = open_catalogue(place)
         self.said: dict[tuple[str, str], Files] = {}
         self.forgotten: set[tuple[str, str]] = set()
         self._lines = 0
@@ -79,9 +90,8 @@ class Machine:
             assert merge_cells(answer.cell for answer in usage.list_answers()) == expected
             assert list_differences(usage, RecountedUsage(self.store, scope)) == []
         self._check_versions()
-        with closing(apsw.Connection(str(self.path))) as connection:
-            left = "SELECT count(*) FROM usage_groups WHERE id NOT IN (SELECT grp FROM answers)"
-            assert connection.execute(left).fetchall() == [(0,)]
+        left = "SELECT count(*) FROM usage_groups WHERE id NOT IN (SELECT grp FROM answers)"
+        assert execute(self.place, left) == [(0,)]
 
     def _check_versions(self) -> None:
         """Check that where answers are told otherwise than before, the revision or the version is another."""
@@ -100,9 +110,10 @@ class Machine:
 
 
 @contextmanager
-def machine() -> Iterator[Machine]:
+def machine(engine: str = "sqlite") -> Iterator[Machine]:
     with tempfile.TemporaryDirectory() as folder:
-        made = Machine(Path(folder))
+        home = Path(folder)
+        made = Machine(home / "turnlog.db" if engine == "sqlite" else ServerPlace(make_archive(), home))
         try:
             yield made
         finally:
@@ -114,7 +125,19 @@ def machine() -> Iterator[Machine]:
 def test_any_order_of_changes_counts_what_is_said_in_the_end(
     steps: Sequence[tuple[str, str, Files | None]], is_partial: bool
 ) -> None:
-    with machine() as made:
+    check_steps("sqlite", steps, is_partial=is_partial)
+
+
+@settings(max_examples=5)
+@given(steps, st.booleans())
+def test_any_order_of_changes_counts_the_same_on_a_server(
+    steps: Sequence[tuple[str, str, Files | None]], is_partial: bool
+) -> None:
+    check_steps("postgres", steps, is_partial=is_partial)
+
+
+def check_steps(engine: str, steps: Sequence[tuple[str, str, Files | None]], *, is_partial: bool) -> None:
+    with machine(engine) as made:
         for owner, session, said in steps:
             if said is None:
                 made.forget(owner, session)
@@ -135,8 +158,9 @@ def test_the_order_of_syncing_makes_no_difference(said: dict[str, Files], order:
         assert cells[0] == cells[1]
 
 
-def test_an_answer_that_loses_its_owner_gets_another() -> None:
-    with machine() as made:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_answer_that_loses_its_owner_gets_another(engine: str) -> None:
+    with machine(engine) as made:
         made.say("local", "a", {".jsonl": [make_sighting("m", session_id="a", time=5)]})
         made.say("local", "b", {".jsonl": [make_sighting("m", session_id="b", time=7)]})
         [cell] = made.store.read_usage(LOCAL).list_cells()
@@ -147,8 +171,9 @@ def test_an_answer_that_loses_its_owner_gets_another() -> None:
         made.check()
 
 
-def test_another_session_changes_what_is_told_of_an_answer() -> None:
-    with machine() as made:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_session_changes_what_is_told_of_an_answer(engine: str) -> None:
+    with machine(engine) as made:
         made.say("local", "a", {".jsonl": [make_sighting("m", session_id="a", output=1)]})
         made.say("local", "b", {".jsonl": [make_sighting("other", session_id="b")]})
         made.say("guest", "b", {".jsonl": [make_sighting("other", session_id="b")]})
@@ -171,21 +196,24 @@ def test_words_of_what_was_forgotten_are_forgotten() -> None:
         made.say("local", "a", {".jsonl": [make_sighting("m", skill="secret-skill", model="secret-model")]})
         made.forget("local", "a")
         made.store.close()
-        assert b"secret" not in made.path.read_bytes()
+        assert isinstance(made.place, Path)
+        assert b"secret" not in made.place.read_bytes()
 
 
-def test_counts_beyond_all_reason_are_kept_as_the_most_there_is() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_counts_beyond_all_reason_are_kept_as_the_most_there_is(engine: str) -> None:
     most = (1 << 63) - 1
-    with machine() as made:
+    with machine(engine) as made:
         rows = [make_sighting(name, input=most, output=most) for name in ("m", "n")]
         made.say("local", "a", {".jsonl": rows})
         [cell] = made.store.read_usage(LOCAL).list_cells()
         assert (cell.messages, cell.input, cell.cost) == (2, most, most)
 
 
-def test_what_the_program_itself_says_is_kept() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_program_itself_says_is_kept(engine: str) -> None:
     summary = {"id": "a", "reported_cost": "1.25", "cost": "1.5", "counts": {"types": {"cost-state": 2}}}
-    with machine() as made:
+    with machine(engine) as made:
         made.say("local", "a", {})
         known = find_known(made.store, LOCAL, make_key("a"))
         row = replace(make_session_row("a"), summary=msgspec.json.encode(summary))
@@ -198,24 +226,26 @@ def test_what_the_program_itself_says_is_kept() -> None:
         assert made.store.read_usage(LOCAL).list_reported() == []
 
 
-def test_another_price_list_prices_everything_anew() -> None:
-    with machine() as made:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_price_list_prices_everything_anew(engine: str) -> None:
+    with machine(engine) as made:
         made.say("local", "a", {".jsonl": [make_sighting("m")]})
         before = made.store.read_usage(LOCAL).list_cells()
         made.store.close()
-        change(made.path, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
-        change(made.path, "UPDATE answers SET cost = 1")
-        made.store = CatalogueStore(SqliteEngine(made.path))
+        execute(made.place, "UPDATE usage_prices SET list = 'older', version = '0.0.1'")
+        execute(made.place, "UPDATE answers SET cost = 1")
+        made.store = open_catalogue(made.place)
         assert made.store.read_usage(LOCAL).list_cells() == before
         prices = made.store.read_usage(LOCAL).find_prices()
         assert prices is not None
         assert prices.version != "0.0.1"
         writes = made.store.writes
         made.store.close()
-        made.store = CatalogueStore(SqliteEngine(made.path))
+        made.store = open_catalogue(made.place)
         assert (writes > 0, made.store.writes) == (True, 0)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -224,17 +254,18 @@ def test_another_price_list_prices_everything_anew() -> None:
         ("UPDATE usage_rollup SET cost = cost + 1", "totals per quarter of an hour do not match their answers"),
         ("DELETE FROM usage_rollup", "totals per quarter of an hour do not match their answers"),
         (
-            f"INSERT INTO answers SELECT NULL, {hash_text('n')}, x'6e', grp, time, "
-            "0, 0, 0, 0, 0, 0, 0, 0, 1 FROM answers",
+            "INSERT INTO answers (hash, message_id, grp, time, flags, input, output, cache_read, "
+            f"cache_write_5m, cache_write_1h, web_searches, cost, saved) SELECT {hash_text('n')}, {{letter}}, "
+            "grp, time, 0, 0, 0, 0, 0, 0, 0, 0, 1 FROM answers",
             "the usage of n should not be there",
         ),
     ],
 )
-def test_what_was_altered_is_found_named_and_mended(damage: str, told: str) -> None:
-    with machine() as made:
+def test_what_was_altered_is_found_named_and_mended(engine: str, damage: str, told: str) -> None:
+    with machine(engine) as made:
         made.say("local", "a", {".jsonl": [make_sighting("m")]})
         assert check_usage(made.store, LOCAL).left == ()
-        change(made.path, damage)
+        execute(made.place, damage.format(letter="x'6e'" if engine == "sqlite" else "'\\x6e'::bytea"))
         assert told in [each.message for each in check_usage(made.store, LOCAL).left]
         checked = check_usage(made.store, LOCAL, repair=True)
         assert checked.left == ()
@@ -242,9 +273,13 @@ def test_what_was_altered_is_found_named_and_mended(damage: str, told: str) -> N
         made.check()
 
 
-def change(path: Path, statement: str) -> None:
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute(statement)
+def execute(place: StorePlace, statement: str) -> list[tuple[object, ...]]:
+    if isinstance(place, ServerPlace):
+        with psycopg.connect(place.address, options=f"-c search_path={ARCHIVE_SCHEMA}") as driver:
+            cursor = driver.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+    with closing(apsw.Connection(str(place))) as connection:
+        return connection.execute(statement).fetchall()
 
 
 def test_answers_are_found_and_written_without_looking_at_all_of_them() -> None:
@@ -263,7 +298,7 @@ def test_answers_are_found_and_written_without_looking_at_all_of_them() -> None:
 
         apsw.connection_hooks.append(watch)
         try:
-            made.store = CatalogueStore(SqliteEngine(made.path))
+            made.store = open_catalogue(made.place)
             found = made.store.read_usage(LOCAL).find_answers(["m1"])
             made.say("local", "b", {".jsonl": [make_sighting("m2", session_id="b")]})
         finally:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postgres_server import make_database
+from postgres_server import make_archive
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
 from turnlog.store.identity import Place, Scope, Viewer
@@ -38,7 +38,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
     """Return one store for all worlds, on a server."""
-    with closing(open_store(ServerPlace(make_database(), tmp_path_factory.mktemp("worlds")))) as store:
+    with closing(open_store(ServerPlace(make_archive(), tmp_path_factory.mktemp("worlds")))) as store:
         yield store
 
 

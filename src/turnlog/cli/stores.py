@@ -7,13 +7,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import takewhile
 from operator import eq
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
 from turnlog.cli.terminal import shorten
-from turnlog.cli.upgrade import bring_up
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.identity import LOCAL
@@ -53,7 +53,8 @@ def _open_to_write(settings: Settings) -> CaredStore:
     try:
         return open_store(settings.place)
     except FormerStoreError:
-        bring_up(settings)
+        # Loaded when it is needed: it derives sessions, of which lists know nothing.
+        import_module("turnlog.cli.upgrade").bring_up(settings)
         return open_store(settings.place)
 
 
