@@ -23,8 +23,8 @@ from pathlib import Path
 from build import make_up
 from shapes import SHAPES, grow_machine, measure_peak
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

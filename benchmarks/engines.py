@@ -20,14 +20,13 @@ from pathlib import Path
 
 from search import draw_questions, lay_out
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store, open_store
 from turnlog.store.places import StorePlace
-from turnlog.store.search.hits import SearchOrder
-from turnlog.store.search.parsing import parse_query
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import SearchOrder
+from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.queries.bodies import decode_lines

@@ -27,11 +27,11 @@ from pathlib import Path
 import apsw
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.store.search.hits import SearchOrder
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import SearchOrder
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts import locate_sessions
 

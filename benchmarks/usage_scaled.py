@@ -18,11 +18,10 @@ from pathlib import Path
 
 from multiplied import multiply
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
 from turnlog.transcripts import locate_path
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnlog.demo.installing import install
 from turnlog.ingest.pipeline import sync
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.transcripts import locate_sessions
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)

@@ -22,7 +22,7 @@ from live_client import listening
 from server_app import Answer, Served, serving
 from turnlog.server.describe import describe
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"

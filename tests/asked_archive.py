@@ -48,8 +48,8 @@ from turnlog.integrations.mcp.tools import ArchiveTools
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.usage.report import Grouping

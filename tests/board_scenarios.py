@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import build_delivery
 

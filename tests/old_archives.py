@@ -496,7 +496,7 @@ def _fill_accounts(accounts: Any, clock: Any, odd: str, images: str) -> list[str
 
 def _read_facts(place: Any, digests: list[str]) -> Facts:
     """Read the facts, through the public interface wherever there is one."""
-    local = import_module("turnlog.store.identity").LOCAL
+    local = import_module("turnlog.store.model").LOCAL
     with closing(import_module("turnlog.store.opening").open_store(place)) as store:
         usage = store.read_usage(local)
         changes = store.list_changes(local, limit=10**6)
@@ -589,7 +589,7 @@ def _describe_delivery(delivery: Any) -> Facts:
 
 def _undo(place: Any) -> list[Any]:
     """Return what undoing marks changes; since it does change them, this comes last."""
-    local = import_module("turnlog.store.identity").LOCAL
+    local = import_module("turnlog.store.model").LOCAL
     with closing(import_module("turnlog.store.opening").open_store(place)) as store:
         undone: list[Any] = _simplify([store.undo_mark(local) for _ in range(5)])
         return undone

@@ -28,7 +28,7 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.server.sync_state import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0

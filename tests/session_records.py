@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.records import MessageRecord
 
 Records = Mapping[str, list[object]]

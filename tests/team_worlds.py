@@ -21,10 +21,9 @@ from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.opening import open_store
-from turnlog.store.people import Visibility
 from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery

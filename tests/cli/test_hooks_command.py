@@ -14,7 +14,7 @@ import pytest
 
 from command_line import TURNLOG, environment, invoke, run
 from turnlog.ingest.hook_install import LEFT_OUT, SINCE
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.table import EVENTS
 

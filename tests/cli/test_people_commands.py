@@ -20,7 +20,7 @@ from turnlog.errors import TurnlogError
 from turnlog.ingest.origin import find_origin
 from turnlog.store.accounts.interface import Accounts, Action, TokenKind
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 
 ID = "0b5c7a52-9d3e-4a6f-8c11-5e2f9a7d4c01"

@@ -14,7 +14,7 @@ from turnlog.demo.plays.table import PLAYS
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import import_spool
 from turnlog.messages import Dialect
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
 from turnlog.transcripts.hooks.states import AgentPhase, Why, advance

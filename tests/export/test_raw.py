@@ -11,8 +11,8 @@ import pytest
 from turnlog.errors import StoreError
 from turnlog.export.raw import Outcome, export_raw, restore_session
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

@@ -11,8 +11,8 @@ from turnlog.errors import StoreError
 from turnlog.store import interface
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
-from turnlog.store.identity import LOCAL, Place, Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import LOCAL, Place, Scope, SourceKind
 from turnlog.transcripts.files.reader import Change
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import SessionRecords

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from turnlog.ingest.origin import find_origin
 from turnlog.server.serving import Ready, ServeOptions, serve
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace, StorePlace
 

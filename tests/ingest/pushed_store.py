@@ -15,12 +15,11 @@ from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, SessionUpload, Up
 from turnlog.ingest.uploads.state import learn_session, tell_session
 from turnlog.ingest.uploads.taking import Given, Outcome, SessionAnswer, UploadTaker
 from turnlog.ingest.verification import verify_session
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import parse_query
 from turnlog.store.usage.cells import merge_cells
 from turnlog.testing.answers import read_bytes, sort_sources
 from turnlog.transcripts.files.session_files import SessionFiles

@@ -14,12 +14,11 @@ from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.repair import check_session
-from turnlog.store.identity import LOCAL, SourceKind
-from turnlog.store.interface import KnownSession, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.marks import MarkChange
+from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import parse_query
 from turnlog.transcripts import locate_path, locate_sessions
 from turnlog.transcripts.files.captures import CaptureKind, name_capture, split_capture
 from turnlog.transcripts.queries.threads import open_main

@@ -10,7 +10,7 @@ import pytest
 
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import locate_path
 

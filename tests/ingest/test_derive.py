@@ -14,7 +14,7 @@ from ingest.memory_store import MemoryStore
 from ingest.session_watch import ORIGIN, look_once
 from turnlog.ingest.looks import look
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL, name_source
+from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_store
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.files.dumps import list_dumped

@@ -21,8 +21,8 @@ from turnlog.ingest.following import follow
 from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.files.locate import list_roots

@@ -25,9 +25,8 @@ from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
-from turnlog.store.identity import LOCAL, name_source
-from turnlog.store.interface import KnownSession, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, read_all
+from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_lease, open_store
 from turnlog.transcripts.files.locate import list_roots
 

@@ -14,7 +14,7 @@ from turnlog.ingest.following import follow
 from turnlog.ingest.handover import Answer, Request, answer_requests, hand_over
 from turnlog.ingest.pipeline import SyncReport
 from turnlog.ingest.polling_watcher import PollingWatcher
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 TOUR = Path(__file__).parents[1] / "data" / "cli" / "tour"

@@ -25,7 +25,7 @@ from turnlog.store.catalogue.archive import CatalogueArchive
 from turnlog.store.catalogue.database import Connection
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts.files.dumps import list_dumped

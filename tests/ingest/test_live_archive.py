@@ -9,8 +9,8 @@ from pathlib import Path
 
 from session_records import list_records
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.transcripts.files.locate import locate_path

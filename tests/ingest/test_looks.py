@@ -18,7 +18,7 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import key_of, list_kinds, look, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
-from turnlog.store.identity import SourceKind, name_source
+from turnlog.store.model import SourceKind, name_source
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.reader import Change, read_lines
 

@@ -17,10 +17,10 @@ from turnlog.ingest.contents import Content, LineCache
 from turnlog.ingest.looks import look, look_on
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line, ProblemKind
-from turnlog.store.identity import LOCAL, SourceKind
 from turnlog.store.interface import read_all
+from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import parse_query
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.queries.bodies import decode_lines
 

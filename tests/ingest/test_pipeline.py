@@ -12,8 +12,8 @@ import pytest
 
 from session_records import list_records
 from turnlog.ingest.pipeline import SyncReport, sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind, Store, find_sessions, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_path, locate_sessions
 

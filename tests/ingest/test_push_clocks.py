@@ -11,7 +11,7 @@ from ingest.push_processes import CollectorProcess, ServerProcess, await_that, c
 from ingest.pushed_store import check_sound
 from postgres_server import make_archive
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.hooks.deliveries import build_delivery
 

@@ -27,8 +27,8 @@ from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSource, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_sessions

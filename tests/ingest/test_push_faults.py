@@ -14,8 +14,8 @@ from turnlog.ingest.uploads.taking import Outcome, UploadTaker
 from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts.files.locate import locate_path

@@ -18,8 +18,8 @@ from ingest.push_recorder import Recorder, make_delivery, write_on
 from ingest.pushed_store import check_sound
 from turnlog.ingest.push.status import PushPhase, read_status
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.identity import LOCAL, Place
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, build_delivery
 

@@ -26,9 +26,8 @@ from turnlog.ingest.push.following import Pushing, push_once
 from turnlog.ingest.push.pace import Backoff, Pace
 from turnlog.ingest.push.status import PushPhase, StatusFile
 from turnlog.ingest.watching import choose_watcher
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, read_all
+from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import list_roots
 

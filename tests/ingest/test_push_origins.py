@@ -13,7 +13,7 @@ from turnlog.ingest.glance import has_news
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watching import choose_watcher
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import list_roots, locate_sessions
 

@@ -16,9 +16,8 @@ from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.looks import derive_again, look
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.store.batch import ChapterBatch, SessionBatch
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store, find_known
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.transcripts.files.locate import locate_path, locate_sessions

@@ -17,8 +17,8 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_retention,
 )
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import locate_sessions
 

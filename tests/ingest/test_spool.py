@@ -18,8 +18,8 @@ from turnlog.ingest.spool import LARGEST, Spool, SpoolCounts, find_time, is_deli
 from turnlog.ingest.spool_import import Imported, SpoolImporter, import_spool
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 

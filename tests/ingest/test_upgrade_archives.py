@@ -35,9 +35,8 @@ from turnlog.errors import BusyStoreError, FormerStoreError, StoreError
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.upgrade import Phase, upgrade_archive
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, find_sessions, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, find_sessions, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import ServerPlace, StorePlace
 

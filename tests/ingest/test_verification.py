@@ -17,9 +17,8 @@ from turnlog.ingest.derive import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, read_all
-from turnlog.store.maintenance import CaredStore, Flaw
+from turnlog.store.interface import CaredStore, Flaw, KnownSession, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.records import TurnRecord

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.ingest.visits import Visit, visit
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.reader import Change
 
 TEXT = b"".join(b'{"type":"user","uuid":"%d"}\n' % number for number in range(1000))

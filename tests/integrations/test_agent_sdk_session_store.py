@@ -18,8 +18,8 @@ from turnlog.config import Settings
 from turnlog.ingest.capture.files import lock_file
 from turnlog.ingest.tenure import hold_lease
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 PROJECT = "-home-ada-tea"

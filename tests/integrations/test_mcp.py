@@ -21,7 +21,7 @@ from api_archive import fill
 from command_line import TURNLOG, environment
 from turnlog.integrations.mcp.answers import NOTICE
 from turnlog.integrations.mcp.serving import build_server
-from turnlog.store.identity import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 
 TOOLS = ["search", "file_history", "list_projects", "list_sessions", "read_conversation", "usage"]

@@ -23,9 +23,8 @@ from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
 from turnlog.messages.hook_events import PreToolUseHookInput
 from turnlog.messages.sdk import ResultMessage
-from turnlog.store.identity import LOCAL, SourceKind
-from turnlog.store.interface import KnownSession, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, read_all
+from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
 from turnlog.transcripts.calls.call import Call
 

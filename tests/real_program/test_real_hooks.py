@@ -16,9 +16,8 @@ from real_program.recordings import Recording, make_once, run_apart
 from real_program.script import Scenario
 from turnlog.ingest.hook_install import LEFT_OUT
 from turnlog.messages.system import StopHookSummary
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.states import AgentPhase, Why, advance

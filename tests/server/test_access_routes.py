@@ -12,9 +12,8 @@ import pytest
 from server_app import Answer
 from team_worlds import Told, World, making_world, name_machine, write_files
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import find_sessions
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts import locate_sessions
 
 BENS, SHARED, CLEOS = (

@@ -22,7 +22,7 @@ from turnlog.server.etags import build_etag, check_unchanged
 from turnlog.server.finding import find_session
 from turnlog.server.logs import redact, write_logs
 from turnlog.server.sync_state import News, SyncPhase
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 READERS: dict[str | None, Callable[[bytes], bytes]] = {

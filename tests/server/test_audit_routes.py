@@ -17,7 +17,7 @@ from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR, Caller, CallerKind
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, User, UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 SHARED = Told(number=1, person="ben", project="web", chosen=Visibility.TEAM, hooks=1)
 PRIVATE = Told(number=2, person="ben", project="web")

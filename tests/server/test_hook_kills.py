@@ -19,7 +19,7 @@ import pytest
 from command_line import TURNLOG, environment
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.serving import Ready, ServeOptions, serve
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 SERVE = (*TURNLOG, "serve", "--no-browser", "--no-sync", "--json", "--port", "0")

@@ -15,8 +15,8 @@ import pytest
 from server_app import Answer, Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.server.receiving import HookReceiver
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 

@@ -15,8 +15,8 @@ from msgspec import Raw
 from server_app import Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.ingest.spool_import import import_spool
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import deliveries
 from turnlog.transcripts.hooks.deliveries import build_delivery

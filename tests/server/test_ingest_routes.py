@@ -36,9 +36,8 @@ from turnlog.ingest.uploads.protocol import (
 from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
 from turnlog.server.uploading import Uploading
-from turnlog.store.identity import LOCAL, Place
-from turnlog.store.interface import KnownSession, find_known, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, find_known, read_all
+from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.fingerprints import Change

@@ -32,8 +32,7 @@ from team_worlds import (
     write_files,
 )
 from turnlog.store.accounts.interface import UserRole
-from turnlog.store.identity import LOCAL
-from turnlog.store.people import Visibility, find_access
+from turnlog.store.model import LOCAL, Visibility, find_access
 
 TEAMS = int(os.environ.get("TURNLOG_TEAMS", "1"))
 """How many teams each engine has to do with."""

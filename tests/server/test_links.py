@@ -20,9 +20,8 @@ from server_app import Answer
 from team_worlds import AT_NS, Told, World, making_world, name_machine, write_files
 from turnlog.ingest.pipeline import sync
 from turnlog.server.schema import build_schema
-from turnlog.store.identity import LOCAL
 from turnlog.store.marks import MarkChange
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import build_delivery
 

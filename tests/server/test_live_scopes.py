@@ -10,10 +10,9 @@ import pytest
 from live_client import LiveClient, listening
 from team_worlds import Told, World, making_world, name_machine, write_files
 from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import find_sessions
 from turnlog.store.marks import MarkChange
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts.hooks.deliveries import build_delivery
 
 BENS = Told(number=1, person="ben", project="web", chosen=Visibility.PRIVATE)

@@ -23,10 +23,9 @@ from turnlog.ingest.push.hooks import SpooledHooks
 from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
 from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
+from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnlog.server.views.escapes import strip_escapes
-from turnlog.store.search.snippets import Snippet
+from turnlog.store.search.matcher import Snippet
 
 
 def marked(snippet: Snippet) -> list[str]:

@@ -13,7 +13,7 @@ import command_line
 import turnlog
 from server_app import serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import locate_path
 

@@ -18,9 +18,8 @@ from turnlog.errors import SelectionError
 from turnlog.export.raw import export_raw, restore_session
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.verification import verify_session
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known, find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, find_known, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import list_dumped, locate_path
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import locate_path
 

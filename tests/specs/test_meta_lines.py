@@ -20,7 +20,7 @@ from turnlog import decode, encode, read
 from turnlog.export.formats import Format
 from turnlog.integrations.mcp.serving import build_server
 from turnlog.messages.system import SystemNotice
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.conversation.placements import Fate, Rule
 

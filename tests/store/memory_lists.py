@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from store.memory_marks import find_marks
 from store.memory_seeing import find_state
 from store.memory_state import Session, State
+from turnlog.store.catalogue.people import AccessState
 from turnlog.store.lists import (
     FEWEST_ALIKE,
     Cursor,
@@ -28,8 +29,7 @@ from turnlog.store.lists import (
     sort_projects,
 )
 from turnlog.store.marks import Marks
-from turnlog.store.people import Visibility
-from turnlog.store.visibility import AccessState
+from turnlog.store.model import Visibility
 
 __all__ = ["list_facets", "list_projects", "list_sessions"]
 

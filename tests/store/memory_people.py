@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from store.memory_seeing import find_state, is_own, see
 from store.memory_state import State
 from turnlog.errors import TakenMachineError
-from turnlog.store.identity import Scope
+from turnlog.store.catalogue.people import AccessState
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
-from turnlog.store.visibility import AccessState
+from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
 
 __all__ = ["MemoryPeople", "Shared"]
 

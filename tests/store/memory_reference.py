@@ -17,7 +17,6 @@ from store.memory_search import search
 from store.memory_seeing import see
 from store.memory_state import Generation, Session, apply_batch
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
@@ -29,8 +28,9 @@ from turnlog.store.lists import (
     StoredProject,
 )
 from turnlog.store.marks import MarkChange, MarkedSession
-from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.search.language import Query
+from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts.queries.actions import SessionActions

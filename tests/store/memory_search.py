@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnlog.errors import SearchCancelledError
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
-from turnlog.store.search.hits import (
+from turnlog.store.model import Scope
+from turnlog.store.search.language import Query
+from turnlog.store.search.paging import (
     Cursor,
     Hit,
     SearchOrder,
@@ -16,7 +17,6 @@ from turnlog.store.search.hits import (
     decode_cursor,
     encode_cursor,
 )
-from turnlog.store.search.language import Query
 from turnlog.testing.scanning import Scan
 
 __all__ = ["search"]

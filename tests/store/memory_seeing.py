@@ -5,10 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from store.memory_state import Session, State
-from turnlog.store.identity import Scope, Viewer
+from turnlog.store.catalogue.people import AccessState, RuleMatcher
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.people import ProjectRule
-from turnlog.store.visibility import AccessState, RuleMatcher
+from turnlog.store.model import ProjectRule, Scope, Viewer
 
 __all__ = ["find_state", "is_own", "see"]
 

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import Marks
-from turnlog.store.people import Machine, Visibility
+from turnlog.store.model import Machine, SourceKind, Visibility
 from turnlog.testing.merging import merge_derived
 from turnlog.transcripts.files.reader import Change, Checkpoint
 

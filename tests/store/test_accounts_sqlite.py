@@ -14,11 +14,10 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.credentials import digest_secret
-from turnlog.store.accounts.file_copies import find_file
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
-from turnlog.store.accounts.opening import StoredAccounts, open_accounts
-from turnlog.store.accounts.schema import ACCOUNT_OPTIONS, ACCOUNT_STEPS
+from turnlog.store.accounts.copies import find_file
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole, digest_secret
+from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.accounts.stored import ACCOUNT_OPTIONS, ACCOUNT_STEPS, StoredAccounts
 from turnlog.store.catalogue.sqlite import Options, SqliteDatabase
 from turnlog.testing.accounts_contract import AccountsContract
 

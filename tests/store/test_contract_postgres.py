@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 
 from postgres_server import make_archive
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.testing.store_contract import CaredStoreContract

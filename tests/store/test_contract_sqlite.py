@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.testing.store_contract import CaredStoreContract
 

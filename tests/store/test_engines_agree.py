@@ -19,16 +19,13 @@ from msgspec.structs import replace
 from postgres_server import make_archive
 from session_records import list_records
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import KnownSession, count_files
+from turnlog.store.interface import CaredStore, KnownSession, count_files
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
 from turnlog.store.opening import open_store
-from turnlog.store.people import Visibility
 from turnlog.store.places import ServerPlace, StorePlace
-from turnlog.store.search.hits import Hit, SearchOrder
-from turnlog.store.search.language import Query
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import Query, parse_query
+from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.store.usage.cells import merge_cells
 from turnlog.testing.answers import read_bytes, sort_sources
 from turnlog.transcripts.files.locate import locate_path

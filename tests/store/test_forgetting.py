@@ -15,9 +15,8 @@ from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import compress
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Maintenance, find_known, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, Maintenance, find_known, read_all
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines

@@ -12,8 +12,7 @@ import pytest
 
 from postgres_server import PostgresServer
 from turnlog.errors import BusyStoreError, StoreError
-from turnlog.store.catalogue.database import Connection
-from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.database import Connection, Steps
 from turnlog.store.catalogue.postgres import PostgresDatabase
 
 SCHEMA = "turnlog_words"

@@ -16,11 +16,9 @@ from postgres_server import find_programs, make_archive, make_database, start_se
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Maintenance
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, Maintenance
+from turnlog.store.model import LOCAL, Scope, Visibility
 from turnlog.store.opening import check_backup, find_in_backup, measure_store, open_store, restore_store
-from turnlog.store.people import Visibility
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_key, make_line, make_lines

@@ -22,14 +22,12 @@ from msgspec.structs import replace
 
 from postgres_server import make_archive, make_database, start_server
 from turnlog.errors import CursorError, LostStoreError, NewerStoreError, OlderStoreError, StoreError
-from turnlog.store.catalogue.views import UNSEEN, ViewerTerms, list_views
-from turnlog.store.identity import LOCAL, Place, Scope, Viewer
-from turnlog.store.interface import Store, find_known
+from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
+from turnlog.store.interface import CaredStore, Store, find_known
 from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, encode_cursor
-from turnlog.store.maintenance import CaredStore
 from turnlog.store.marks import MarkChange
+from turnlog.store.model import LOCAL, Place, Scope, Viewer, Visibility
 from turnlog.store.opening import find_holder, open_lease, open_store
-from turnlog.store.people import Visibility
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.answers import collect_answers, list_records, read_bytes

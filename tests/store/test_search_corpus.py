@@ -12,12 +12,11 @@ import pytest
 from hypothesis import settings
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.store.search.hits import Hit
-from turnlog.store.search.language import CHOICES
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.language import CHOICES, parse_query
+from turnlog.store.search.paging import Hit
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts.files.locate import locate_path
 

@@ -14,9 +14,8 @@ from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.repair import repair_session
 from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import Maintenance, find_known
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, Maintenance, find_known
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep

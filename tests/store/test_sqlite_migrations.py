@@ -11,11 +11,10 @@ import apsw
 import pytest
 
 from turnlog.errors import NewerStoreError, OlderStoreError
-from turnlog.store.catalogue.database import Connection
-from turnlog.store.catalogue.migrations import Migration, Steps
+from turnlog.store.catalogue.database import Connection, Migration, Steps
 from turnlog.store.catalogue.sqlite import SqliteDatabase
 from turnlog.store.catalogue.sqlite_engine import SQLITE_STEPS
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_lines
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from turnlog.store.catalogue.views import UNSEEN, ViewerTerms, list_views
-from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
+from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
 from turnlog.store.opening import open_store, restore_store
-from turnlog.store.people import Visibility
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.people import ADA, BOB, EVE, keep_of

@@ -25,8 +25,8 @@ from turnlog.store.catalogue.sqlite import Options, break_off, open_to_read, tra
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import FRAME_SIZE
-from turnlog.store.identity import LOCAL, Place, Scope
 from turnlog.store.interface import find_known, find_sessions
+from turnlog.store.model import LOCAL, Place, Scope
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import (

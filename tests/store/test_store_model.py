@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from store.memory_reference import MemoryStore, Shared
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
-from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeEntry, Store, find_known
+from turnlog.store.model import Scope, SessionRow
 from turnlog.store.opening import open_store
-from turnlog.store.rows import SessionRow
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import read_file, shift_source

@@ -12,14 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.usage.blocks import Limit
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
-from turnlog.store.usage.counting import build_cells
-from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import Span, find_zone
+from turnlog.store.usage.building import Limit, UsageQuery, build_report
+from turnlog.store.usage.cells import Home, Span, UsageCell, build_cell, build_cells, find_zone, merge_cells
 from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
-from turnlog.store.usage.tools import AnswerCell, CallUse
+from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.price_list import PriceTable

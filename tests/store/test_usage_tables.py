@@ -20,8 +20,8 @@ from turnlog.ingest.repair import check_usage
 from turnlog.store.batch import Derived
 from turnlog.store.catalogue.database import hash_text
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Maintenance, find_known
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace, StorePlace
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells

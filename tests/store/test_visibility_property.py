@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from postgres_server import make_archive
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
-from turnlog.store.identity import Place, Scope, Viewer
-from turnlog.store.interface import ChangeKind
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, ChangeKind
+from turnlog.store.model import Place, Scope, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace
 

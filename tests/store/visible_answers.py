@@ -11,15 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from store.visible_worlds import NAMES
-from turnlog.store.identity import Place, Scope
-from turnlog.store.interface import ChangeKind, KnownSession, count_files, find_sessions
+from turnlog.store.interface import CaredStore, ChangeKind, KnownSession, count_files, find_sessions, is_visible
 from turnlog.store.lists import SessionFilter
-from turnlog.store.maintenance import CaredStore, is_visible
-from turnlog.store.people import Visibility, find_access
-from turnlog.store.search.hits import SearchOrder
-from turnlog.store.search.parsing import parse_query
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
+from turnlog.store.model import Place, Scope, Visibility, find_access
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import SearchOrder
+from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told

@@ -12,10 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import Scope, Viewer
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.marks import MarkChange
-from turnlog.store.people import Visibility
+from turnlog.store.model import Scope, Viewer, Visibility
 from turnlog.testing.builders import make_batch, make_line
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 

@@ -9,8 +9,8 @@ from msgspec.structs import fields, replace
 from turnlog import decode
 from turnlog.store.batch import SessionBatch
 from turnlog.store.frames import open_frame
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.testing import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import get_derived, unpack_files
 from turnlog.transcripts.files.reader import Change

@@ -15,7 +15,7 @@ from turnlog.cli.progress import waiting
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.store.accounts.file_copies import back_up_accounts, find_copy
+from turnlog.store.accounts.copies import back_up_accounts, find_copy
 
 __all__ = ["BackupDocument", "command"]
 

@@ -21,7 +21,7 @@ from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import clean, shorten
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 
 __all__ = ["OriginItem", "WrittenLine", "command"]
 

@@ -22,10 +22,10 @@ from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
-from turnlog.store.accounts.file_copies import find_file
+from turnlog.store.accounts.copies import find_file
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
 from turnlog.store.places import StorePlace, home_of, is_made
 from turnlog.transcripts.files.locate import list_config_dirs

@@ -13,7 +13,7 @@ from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
     from turnlog.store.accounts.interface import Accounts
-    from turnlog.store.maintenance import CaredStore
+    from turnlog.store.interface import CaredStore
 
 __all__ = [
     "complete_links",
@@ -33,8 +33,8 @@ _LONGEST_TITLE = 60
 
 def complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the ids that begin so, the newest first."""
-    from turnlog.store.identity import LOCAL
     from turnlog.store.lists import SessionFilter
+    from turnlog.store.model import LOCAL
 
     wanted = SessionFilter(session=incomplete, archived=None)
     page = _ask(lambda store: store.list_sessions(LOCAL, wanted, limit=_MOST))
@@ -54,8 +54,8 @@ def complete_sessions_or_files(
 
 def complete_tags(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the tags that begin so."""
-    from turnlog.store.identity import LOCAL
     from turnlog.store.lists import SessionFilter
+    from turnlog.store.model import LOCAL
 
     tags = _ask(lambda store: store.list_facets(LOCAL, SessionFilter(archived=None)).tags)
     return [CompletionItem(tag) for tag, _ in sorted(tags or ()) if tag.startswith(incomplete)]
@@ -93,7 +93,7 @@ def complete_links(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 def complete_machines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the machines whose names begin so."""
-    from turnlog.store.identity import LOCAL
+    from turnlog.store.model import LOCAL
 
     machines = _ask(lambda store: store.list_machines(LOCAL)) or ()
     return [
@@ -105,7 +105,7 @@ def complete_machines(ctx: click.Context, param: click.Parameter, incomplete: st
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the patterns of rules that begin so."""
-    from turnlog.store.identity import LOCAL
+    from turnlog.store.model import LOCAL
 
     rules = _ask(lambda store: store.list_rules(LOCAL)) or ()
     return [

@@ -28,9 +28,9 @@ from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.export.selection import Selection
 from turnlog.export.writing import refuse_existing, write_file
 from turnlog.ingest.archived import find_transcript
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
 
 __all__ = ["ExportedFile", "WrittenSession", "command", "describe", "list_files"]

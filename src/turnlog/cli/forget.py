@@ -13,8 +13,8 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.forgotten import find_tombstones
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 
 __all__ = ["command"]
 

@@ -19,10 +19,9 @@ from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Maintenance
+from turnlog.store.interface import CaredStore, KnownSession, Maintenance
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 
 __all__ = ["Chosen", "ForgetDocument", "ForgottenSession", "forget", "still_scrub"]
 

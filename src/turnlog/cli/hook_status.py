@@ -21,7 +21,7 @@ from turnlog.ingest.hook_install import (
 )
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.presence import find_server
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
 

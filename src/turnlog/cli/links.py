@@ -33,8 +33,7 @@ from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.server.presence import find_server
 from turnlog.store.accounts.interface import Accounts, Action, Link
-from turnlog.store.identity import LOCAL
-from turnlog.store.people import find_access
+from turnlog.store.model import LOCAL, find_access
 
 __all__ = ["LinkItem", "NewLink", "command"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnlog.store.people import Machine
+from turnlog.store.model import Machine
 
 __all__ = ["find_machines"]
 

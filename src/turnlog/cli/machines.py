@@ -21,8 +21,7 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import LOCAL
-from turnlog.store.people import Machine
+from turnlog.store.model import LOCAL, Machine
 
 __all__ = ["MachineAssigned", "MachineItem", "command"]
 

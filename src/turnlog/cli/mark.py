@@ -15,10 +15,9 @@ from turnlog.cli.rendering.sessions import marks_text
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean, clean_line
 from turnlog.config import Settings
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.marks import MarkChange, Marks
+from turnlog.store.model import LOCAL
 
 __all__ = ["MarkItem", "command"]
 

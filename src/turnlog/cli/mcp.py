@@ -8,7 +8,7 @@ from turnlog.cli.failures import MisuseError
 from turnlog.cli.stores import open_for
 from turnlog.config import Settings
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 
 __all__ = ["command"]
 

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 
 from turnlog.cli.clock import local_time
-from turnlog.store.search.dates import Clock
+from turnlog.store.search.language import Clock
 
 __all__ = ["age_text", "length_text", "parse_moment"]
 

@@ -14,8 +14,8 @@ from turnlog.cli.rendering.projects import build_projects, render_projects, rend
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
-from turnlog.store.identity import LOCAL
 from turnlog.store.lists import ProjectOrder
+from turnlog.store.model import LOCAL
 
 __all__ = ["command"]
 

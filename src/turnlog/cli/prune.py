@@ -16,10 +16,9 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.stores import open_for
 from turnlog.config import Settings
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
+from turnlog.store.interface import CaredStore, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 
 __all__ = ["command"]
 

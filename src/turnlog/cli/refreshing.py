@@ -15,7 +15,7 @@ from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.glance import has_news
 from turnlog.ingest.origin import find_origin
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles

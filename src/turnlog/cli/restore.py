@@ -20,7 +20,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.raw import restore_session
 from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import check_backup, restore_store
 from turnlog.store.places import is_made
 

@@ -17,8 +17,7 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import LOCAL
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 
 __all__ = ["RuleChanged", "RuleItem", "command"]
 

@@ -17,11 +17,10 @@ from turnlog.cli.stores import open_for, shorten_id, shorten_ids
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import QueryError
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store, find_sessions
-from turnlog.store.search.hits import Hit, SearchOrder
-from turnlog.store.search.language import Query
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import LOCAL
+from turnlog.store.search.language import Query, parse_query
+from turnlog.store.search.paging import Hit, SearchOrder
 
 __all__ = ["command"]
 

@@ -20,10 +20,9 @@ from turnlog.cli.rendering.sessions import build_sessions, render_sessions, rend
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
-from turnlog.store.identity import LOCAL
+from turnlog.store.interface import CaredStore
 from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 
 __all__ = ["command"]
 

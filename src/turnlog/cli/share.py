@@ -16,10 +16,9 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import LOCAL
+from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import SessionAccess, Visibility, find_access
+from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access
 
 __all__ = ["SharedSession", "command"]
 

@@ -30,7 +30,7 @@ from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.messages import Dialect
 from turnlog.store.marks import Marks
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.sessions import SessionRecords

@@ -25,8 +25,8 @@ from turnlog.ingest.capture.sources import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
 from turnlog.messages.sdk.assemble import AssembledMessage
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Archive, KnownSource, read_all
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.usage.fold import find_reported_cost
 

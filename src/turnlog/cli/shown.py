@@ -18,11 +18,10 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, list_problems, read_summary
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
 from turnlog.store.lists import StoredSession
 from turnlog.store.marks import Marks
-from turnlog.store.people import Visibility
+from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.dumps import list_dumped
 from turnlog.transcripts.files.records import LineSplitter

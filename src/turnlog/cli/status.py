@@ -18,8 +18,8 @@ from turnlog.config import Settings
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store, count_files
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
 

@@ -25,10 +25,9 @@ from turnlog.cli.rendering.figures import cents_text
 from turnlog.cli.rendering.tables import bold, dim
 from turnlog.cli.terminal import shorten
 from turnlog.config import Settings
-from turnlog.store.usage.blocks import build_blocks
-from turnlog.store.usage.cells import UsageCell
-from turnlog.store.usage.periods import Days, find_zone
-from turnlog.store.usage.tallies import Tally
+from turnlog.store.usage.building import build_blocks
+from turnlog.store.usage.cells import Days, UsageCell, find_zone
+from turnlog.store.usage.report import Tally
 from turnlog.transcripts.usage.charges import to_dollars
 
 __all__ = ["StatusDocument", "StatusInput", "command"]
@@ -167,7 +166,7 @@ def _build(asked: StatusInput, zone_name: str | None) -> StatusDocument:
 def _read_archive(asked: StatusInput, zone_name: str | None) -> StatusDocument:
     """Return what the archive has; nothing if there is none, or it cannot be read."""
     from turnlog.errors import TurnlogError
-    from turnlog.store.identity import LOCAL as OWNER
+    from turnlog.store.model import LOCAL as OWNER
     from turnlog.store.opening import open_store
     from turnlog.store.places import is_made
 

@@ -16,10 +16,9 @@ from turnlog.cli.files import warn
 from turnlog.cli.terminal import shorten
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, Store, find_known, find_sessions
+from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, is_made
 

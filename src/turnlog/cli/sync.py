@@ -26,7 +26,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import Imported, import_spool
 from turnlog.ingest.tenure import hold_lease
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 
 __all__ = ["command"]

@@ -22,10 +22,8 @@ from turnlog.cli.rendering.usage import render_csv, render_usage
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.store.places import is_made
-from turnlog.store.usage.blocks import Limit
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import Span, find_zone
+from turnlog.store.usage.building import Limit, UsageQuery, build_report
+from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
 from turnlog.transcripts.usage.pricing import Prices, Rates
 from turnlog.transcripts.usage.quote_memory import QuoteMemory
@@ -228,7 +226,7 @@ def _report_files(
 def _report_archive(
     settings: Settings, query: UsageQuery, own: dict[str, Rates] | None, no_sync: bool
 ) -> UsageReport:
-    from turnlog.store.identity import LOCAL as OWNER
+    from turnlog.store.model import LOCAL as OWNER
     from turnlog.store.opening import open_store
 
     if not no_sync:

@@ -8,7 +8,7 @@ from turnlog.cli.files import path_text
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
-from turnlog.store.usage.tools import FAILED, CallUse
+from turnlog.store.usage.source import FAILED, CallUse
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.usage.sightings import find_sighting

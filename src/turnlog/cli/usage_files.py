@@ -8,10 +8,9 @@ from contextlib import suppress
 
 from turnlog.cli.files import Found, path_text, warn
 from turnlog.cli.usage_scan import ScannedFile, Showing, scan_files
-from turnlog.store.usage.cells import Home, UsageCell, build_cell
-from turnlog.store.usage.counting import build_cells
+from turnlog.store.usage.cells import Home, UsageCell, build_cell, build_cells
 from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.tools import AnswerCell, CallUse
+from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts.files.projects import project_name
 from turnlog.transcripts.usage.charges import Charger, to_dollars
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold

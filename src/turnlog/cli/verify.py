@@ -19,9 +19,9 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.store.accounts.checking import check_accounts
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.accounts.opening import check_accounts
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 
 __all__ = ["DisagreementDocument", "VerifyDocument", "command"]
 

@@ -7,10 +7,10 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import Scope
+from turnlog.store.search.language import parse_query
 from turnlog.transcripts.authorship.edits import FileEdit, read_edit
 from turnlog.transcripts.authorship.lines import attribute
 from turnlog.transcripts.queries.bodies import build_call, build_message, decode_lines

@@ -15,9 +15,9 @@ from turnlog.export.pieces import AgentBegins, Done, Piece, Said
 from turnlog.export.redacted import learn_session, redact_pieces
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.ingest.archived import read_summary
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.queries.bodies import build_call, decode_lines

@@ -18,8 +18,8 @@ from pathlib import Path, PurePath
 from msgspec import Struct
 
 from turnlog.errors import RestoreError
-from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store, read_all
+from turnlog.store.model import Place, Scope
 from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
 
 __all__ = ["Exported", "Outcome", "export_raw", "restore_session"]

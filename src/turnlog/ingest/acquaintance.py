@@ -13,8 +13,8 @@ from turnlog.ingest.capture.joining import Identity, identify
 from turnlog.ingest.capture.sources import list_mains
 from turnlog.ingest.kinds import find_transcript, key_of, list_kinds
 from turnlog.ingest.planning import find_former
-from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, Knows, find_known
+from turnlog.store.model import Scope
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.files.session_files import SessionFiles
 

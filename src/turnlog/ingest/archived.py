@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec import json
 
 from turnlog.messages import Position
-from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource, Store, find_sessions, read_all
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.files.sidecar_files import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import list_line_problems

@@ -12,7 +12,7 @@ from turnlog.ingest.contents import Content
 from turnlog.ingest.derive import Chapter, derive
 from turnlog.messages import Line, Position, Unknown, View
 from turnlog.store.batch import Derived
-from turnlog.store.identity import SourceKind
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.agents.agent import AgentSource
 from turnlog.transcripts.agents.workflows import WorkflowSource
 from turnlog.transcripts.conversation.conversation import Conversation

@@ -14,8 +14,8 @@ from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.introducing import introduce
 from turnlog.ingest.pipeline import OnProgress, SyncReport, sync
-from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, Store
+from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles

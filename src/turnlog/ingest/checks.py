@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from turnlog.ingest.repair import Checked, check_session, check_usage, describe_flaw, repair_session
-from turnlog.store.identity import Scope
-from turnlog.store.interface import KnownSession, Maintenance
-from turnlog.store.maintenance import CaredStore, Flaw
+from turnlog.store.interface import CaredStore, Flaw, KnownSession, Maintenance
+from turnlog.store.model import Scope
 
 __all__ = ["Step", "check_archive"]
 

@@ -27,8 +27,8 @@ from turnlog.messages.channels import AnyEntry
 from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.store.batch import Frame, Generated, TextFact
 from turnlog.store.frames import cut_frames, open_frame
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.files.sidecar_files import META_LIMIT, RECORD_LIMIT

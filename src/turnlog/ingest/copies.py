@@ -20,10 +20,9 @@ from msgspec.structs import replace
 
 from turnlog.ingest.seen import confirm
 from turnlog.store.batch import SessionBatch, SourceBatch
-from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.rows import SessionHead, SessionRow
+from turnlog.store.model import Scope, SessionHead, SessionRow, SourceKind
 
 __all__ = ["list_shared", "note_copies"]
 

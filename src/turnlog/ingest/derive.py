@@ -22,7 +22,7 @@ from turnlog.ingest.session_rows import build_session
 from turnlog.ingest.turn_rows import TurnBuilder
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterBatch, Derived, Generated, OutlineBatch
-from turnlog.store.rows import SessionHead
+from turnlog.store.model import SessionHead
 from turnlog.transcripts.agents.agent import Agent, AgentSource
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message

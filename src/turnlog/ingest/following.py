@@ -25,8 +25,8 @@ from turnlog.ingest.handover import Answer, Request, answer_requests
 from turnlog.ingest.kinds import find_transcript
 from turnlog.ingest.pipeline import OnProgress, SyncReport
 from turnlog.ingest.watcher import Watcher
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.session_files import SessionFiles
 

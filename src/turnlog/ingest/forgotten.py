@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore, Tombstone
+from turnlog.store.interface import CaredStore, Tombstone
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import find_in_backup
 
 __all__ = ["Holding", "find_tombstones", "list_forgotten", "list_holding"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import getpass
 import platform
 
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL, Scope
 
 __all__ = ["find_host", "find_user", "introduce"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.store.identity import SourceKind, name_source
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind, name_source
 from turnlog.transcripts.files.session_files import SessionFiles, pair_agents
 
 __all__ = [

@@ -17,8 +17,8 @@ from turnlog.ingest.seen import Seen, choose, confirm, keep, lose, restate
 from turnlog.ingest.visits import Visit, visit
 from turnlog.messages import Line
 from turnlog.store.batch import Derived, SourceBatch
-from turnlog.store.identity import Place, Scope, SourceKind, name_source
 from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
+from turnlog.store.model import Place, Scope, SourceKind, name_source
 from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import SessionFiles

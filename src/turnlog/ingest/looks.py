@@ -16,8 +16,8 @@ from turnlog.ingest.kinds import key_of, list_kinds
 from turnlog.ingest.looking import Looker, Report
 from turnlog.ingest.seen import Seen, miss, tells_of_lines
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Archive, KnownSession
+from turnlog.store.model import Scope
 from turnlog.transcripts.files.session_files import SessionFiles
 from turnlog.transcripts.usage.pricing import Prices
 

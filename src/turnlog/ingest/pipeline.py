@@ -22,8 +22,8 @@ from turnlog.ingest.looks import is_outdated, vanish
 from turnlog.ingest.planning import Plan, Task, build_plan, measure
 from turnlog.ingest.workers import Asker, Looked, count_cores, look_here, look_in_processes
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from turnlog.ingest.contents import DERIVED_FROM, Content
 from turnlog.store.batch import SourceBatch
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
 __all__ = ["Seen", "choose", "confirm", "keep", "lose", "miss", "restate", "tells_of_lines"]

@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
-from turnlog.store.rows import SessionHead, SessionRow
+from turnlog.store.model import SessionHead, SessionRow
 from turnlog.transcripts.segment_builder import bounded, microseconds, money
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.summary.fold import Summary

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.spool import Spool
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 logger = logging.getLogger("turnlog.ingest")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.ingest.origin import find_origin
-from turnlog.store.leases import Lease
+from turnlog.store.catalogue.feed import Lease
 from turnlog.store.opening import open_lease
 from turnlog.store.places import StorePlace, home_of
 

@@ -20,9 +20,8 @@ from turnlog.ingest.assembly import Part, assemble
 from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
 from turnlog.ingest.looks import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
-from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, find_sessions, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, KnownSource, find_sessions, read_all
+from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment

@@ -50,8 +50,8 @@ from turnlog.server.sync_state import SyncState
 from turnlog.server.uploading import Uploading
 from turnlog.server.verifying import Verifying
 from turnlog.store.accounts.interface import Accounts
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.places import home_of
 
 __all__ = ["Application", "build_app"]

@@ -7,9 +7,9 @@ from threading import Lock
 
 from msgspec import Struct
 
-from turnlog.store.identity import Scope
 from turnlog.store.interface import FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
+from turnlog.store.model import Scope
 
 __all__ = ["WITH_PROBLEMS", "ArchiveCounter", "Counted"]
 

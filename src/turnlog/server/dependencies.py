@@ -16,8 +16,8 @@ from turnlog.ingest.uploads.machines import KnownMachines
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync_state import SyncState
 from turnlog.store.accounts.interface import Accounts
-from turnlog.store.identity import Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import Scope
 
 __all__ = ["GivenAccounts", "GivenMachines", "GivenScope", "GivenStore", "GivenSync", "build_dependencies"]
 

@@ -15,7 +15,7 @@ from litestar.params import QueryParameter, SkipValidation
 from turnlog.server.moments import parse_moment
 from turnlog.server.security.callers import Caller, GivenCaller
 from turnlog.store.lists import SessionFilter
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 __all__ = ["ME", "SESSION_FILTER", "GivenFilter", "build_filter"]
 

@@ -13,10 +13,9 @@ from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Store, find_sessions
+from turnlog.store.interface import CaredStore, Store, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = [

@@ -26,7 +26,7 @@ from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.server.errors import RequestError
 from turnlog.server.live_window import LiveWindow
 from turnlog.server.shapes.hooks import HookReceipt
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
 __all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]

@@ -16,7 +16,7 @@ from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.shapes.archive import Finding
 from turnlog.server.views.limits import head_of, sayable
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 

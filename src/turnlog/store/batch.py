@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from turnlog.store.identity import SourceKind
-from turnlog.store.rows import SessionRow
+from turnlog.store.model import SessionRow, SourceKind
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.segments import PackedSegment

@@ -10,13 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.store.accounts.file_copies import check_copy, restore_accounts
+from turnlog.store.accounts.copies import check_copy, restore_accounts
 from turnlog.store.catalogue.engine import Engine, Upgrade
+from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.identity import Scope
-from turnlog.store.leases import Lease
-from turnlog.store.maintenance import Backup, CaredStore, Restored
+from turnlog.store.interface import Backup, CaredStore, Restored
+from turnlog.store.model import Scope
 from turnlog.store.places import ServerPlace, StorePlace
 
 _DUMP = b"PGDMP"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.identity import Place, Scope
 from turnlog.store.interface import KnownSession, Store, find_known, find_sessions, read_all
 from turnlog.store.lists import SessionFilter, SessionOrder
-from turnlog.store.search.hits import Hit
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import Place, Scope
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import Hit
 from turnlog.store.usage.cells import merge_cells
 
 __all__ = ["Answers", "collect_answers", "list_records", "read_bytes", "sort_sources"]

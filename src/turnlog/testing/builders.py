@@ -16,8 +16,8 @@ from turnlog.ingest.contents import Content
 from turnlog.messages import Line
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.frames import cut_frames
-from turnlog.store.identity import SourceKind, name_source
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind, name_source
 from turnlog.testing.row_builders import TIME, FileLines, make_derived
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.files.records import LineSplitter

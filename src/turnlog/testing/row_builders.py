@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
-from turnlog.store.identity import SourceKind
-from turnlog.store.rows import SessionHead, SessionRow
+from turnlog.store.model import SessionHead, SessionRow, SourceKind
 from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
 from turnlog.transcripts.records import (
     AgentRecord,

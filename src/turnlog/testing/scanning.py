@@ -12,18 +12,13 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import KnownSession, KnownSource, Store, find_sessions
+from turnlog.store.interface import CaredStore, KnownSession, KnownSource, Store, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.search.hits import Hit
+from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.search.language import Query
-from turnlog.store.search.matcher import Matcher
+from turnlog.store.search.matcher import Matcher, Setting, build_snippet
 from turnlog.store.search.normal import normalise
-from turnlog.store.search.paging import NO_SNIPPET
-from turnlog.store.search.reading import read_delivery, read_line
-from turnlog.store.search.settings import Setting
-from turnlog.store.search.snippets import build_snippet
+from turnlog.store.search.paging import NO_SNIPPET, Hit, read_delivery, read_line
 from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
 
 __all__ = ["Scan"]

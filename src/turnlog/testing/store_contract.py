@@ -64,4 +64,4 @@ class CaredStoreContract(
     PeopleContract,
     StoreContract,
 ):
-    """All contracts of a store that can be taken care of, too (`turnlog.store.maintenance`)."""
+    """All contracts of a store that can be taken care of, too (`turnlog.store.interface`)."""

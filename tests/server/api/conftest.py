@@ -8,7 +8,7 @@ import pytest
 
 from api_archive import fill
 from server_app import Served, serving
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 

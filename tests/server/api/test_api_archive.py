@@ -19,9 +19,8 @@ from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery

@@ -13,9 +13,8 @@ import zstandard
 from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, Writer, picture, say
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

@@ -13,7 +13,7 @@ import pytest
 from api_archive import TOOLS
 from server_app import PATIENCE, Served, serving
 from turnlog.errors import SearchCancelledError
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 
 
 def ask(api: Served, query: str, more: str = "") -> Any:

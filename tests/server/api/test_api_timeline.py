@@ -9,7 +9,7 @@ import pytest
 
 from hooked_session import AGENT, HEARD, HOOKED, fill_heard, fill_hooked
 from server_app import Served, serving
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 

@@ -13,11 +13,10 @@ import msgspec
 import pytest
 
 from server_app import Served
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import Span
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
+from turnlog.store.usage.building import UsageQuery, build_report
+from turnlog.store.usage.cells import Span
 from turnlog.store.usage.report import Breakdown, Grouping
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)

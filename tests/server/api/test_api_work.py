@@ -17,10 +17,9 @@ from turnlog.ingest.pipeline import sync
 from turnlog.server.views.lines import read_lines
 from turnlog.server.views.timeline import list_notes, view_timeline
 from turnlog.server.views.windows import Asked, ask_window, read_titles, view_window
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_sessions
+from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery

@@ -8,10 +8,9 @@ from typing import Any
 
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import find_known
+from turnlog.store.interface import CaredStore, find_known
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
 from turnlog.transcripts.actions.telling import REPORTED

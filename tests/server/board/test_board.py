@@ -21,7 +21,7 @@ from turnlog.server.board.columns import Column, StateChange
 from turnlog.server.board.tracking import StateTracker
 from turnlog.server.board.watching import StateWatch
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import Why
 

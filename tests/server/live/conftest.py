@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from server_app import Served, serving
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 

@@ -20,10 +20,9 @@ from turnlog.server.live.hub import MOST_BEHIND, LiveHub
 from turnlog.server.live.reader import FeedReader
 from turnlog.server.security.limits import Limits
 from turnlog.server.sync_state import News, SyncPhase
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import Feed
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, Feed
 from turnlog.store.marks import MarkChange
+from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep

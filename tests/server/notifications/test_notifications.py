@@ -29,7 +29,7 @@ from turnlog.server.notifications.notifier import Notifier
 from turnlog.server.notifications.targets import SendError
 from turnlog.server.notifications.webhooks import Webhook
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from turnlog.store.search.language import And, Filter, Form, Node, Not, Or, Query, Term
-from turnlog.store.search.settings import Setting
+from turnlog.store.search.matcher import Setting
 
 __all__ = ["compares", "is_hit", "list_places"]
 

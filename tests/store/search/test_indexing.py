@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.search.search_strategies import terms, texts
-from turnlog.store.search.characters import is_spaceless, is_word
-from turnlog.store.search.indexing import TOKENIZER, Tokens, index_form, needle_tokens, term_tokens
-from turnlog.store.search.language import Form, Query, Term
+from turnlog.store.search.language import LONGEST, Form, Query, Term
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.normal import normalise
-from turnlog.store.search.parsing import LONGEST
+from turnlog.store.search.normal import is_spaceless, is_word, normalise
+from turnlog.store.search.texts import TOKENIZER, Tokens, index_form, needle_tokens, term_tokens
 
 _CONNECTION = apsw.Connection(":memory:")
 _CONNECTION.execute(f"create virtual table found using fts5(text, tokenize='{TOKENIZER}')")

@@ -8,9 +8,7 @@ import pytest
 
 from turnlog.store.batch import TextFact
 from turnlog.store.search import texts
-from turnlog.store.search.cells import cut_cells
-from turnlog.store.search.indexing import index_form
-from turnlog.store.search.texts import LongText, build_text, clean
+from turnlog.store.search.texts import LongText, build_text, clean, cut_cells, index_form
 from turnlog.transcripts.lines.passages import Passage, PassageKind
 
 PARTS = (

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from store.search.matching_reference import compares, is_hit, list_places
 from store.search.search_strategies import queries, terms, texts
-from turnlog.store.search.language import Filter, Query, Term, list_terms
-from turnlog.store.search.matcher import Matcher
+from turnlog.store.search.language import Filter, Query, Term, list_terms, parse_query
+from turnlog.store.search.matcher import Matcher, Setting
 from turnlog.store.search.normal import normalise
-from turnlog.store.search.parsing import parse_query
-from turnlog.store.search.settings import Setting
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 NOON = int(NOW.timestamp()) * 1_000_000

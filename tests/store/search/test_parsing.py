@@ -14,6 +14,7 @@ from turnlog.errors import QueryError
 from turnlog.store.search.language import (
     CHOICES,
     FILTERS,
+    LONGEST,
     And,
     Filter,
     Form,
@@ -22,14 +23,14 @@ from turnlog.store.search.language import (
     Or,
     Query,
     Term,
+    format_query,
     join_and,
     join_or,
     list_terms,
     negate,
+    parse_query,
 )
 from turnlog.store.search.normal import normalise
-from turnlog.store.search.parsing import LONGEST, parse_query
-from turnlog.store.search.printing import format_query
 from turnlog.transcripts.lines.categories import Category, Role
 from turnlog.transcripts.lines.passages import PassageKind
 

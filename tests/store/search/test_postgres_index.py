@@ -20,18 +20,14 @@ from turnlog.store.batch import Generated, TextFact
 from turnlog.store.catalogue.postgres import PostgresConnection, PostgresDatabase
 from turnlog.store.catalogue.postgres_engine import POSTGRES_STEPS
 from turnlog.store.catalogue.segments import SegmentCache
-from turnlog.store.catalogue.text_rows import CatalogueTextRows
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import Maintenance
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, Maintenance
+from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.store.search.asking import Fragment
-from turnlog.store.search.cells import cut_cells
-from turnlog.store.search.hits import Hit, SearchOrder
-from turnlog.store.search.indexing import index_form
+from turnlog.store.search.index import HOOKS, Fragment
+from turnlog.store.search.language import parse_query
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.store.search.postgres import (
     PostgresTextIndex,
     Walk,
@@ -41,8 +37,8 @@ from turnlog.store.search.postgres import (
     number_word,
     pack_words,
 )
-from turnlog.store.search.surroundings import Surroundings
-from turnlog.store.search.text_rows import HOOKS
+from turnlog.store.search.surroundings import CatalogueTextRows, Surroundings
+from turnlog.store.search.texts import cut_cells, index_form
 from turnlog.testing import make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.search import search, search_all

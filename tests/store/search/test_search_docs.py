@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import QueryError
-from turnlog.store.search.language import CHOICES, FILTERS
+from turnlog.store.search.language import CHOICES, FILTERS, parse_query
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.parsing import parse_query
 
 PAGE = (Path(__file__).parents[3] / "docs" / "search.md").read_text()
 EXAMPLES = re.findall(r"^\| `(.+?)` \| `(.+?)` \| (yes|no) \|$", PAGE, re.MULTILINE)

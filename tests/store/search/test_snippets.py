@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from store.search.search_strategies import needles, texts
 from turnlog.store.search.language import Form, Query, Term
-from turnlog.store.search.matcher import Matcher
+from turnlog.store.search.matcher import Matcher, Snippet, build_snippet
 from turnlog.store.search.normal import normalise
-from turnlog.store.search.snippets import Snippet, build_snippet
 
 
 def marked(snippet: Snippet) -> list[str]:

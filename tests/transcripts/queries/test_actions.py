@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from turnlog.store.identity import SourceKind
+from turnlog.store.model import SourceKind
 from turnlog.testing.acting import ScannedSession
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.base import get_derived, unpack_files

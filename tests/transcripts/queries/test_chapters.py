@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import turnlog
 from turnlog.messages import Position
-from turnlog.store.identity import SourceKind
+from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_lines
 from turnlog.testing.memory_session import FileRecords, MemorySession
 from turnlog.testing.row_builders import FileLines, make_message, make_records

@@ -9,7 +9,7 @@ import pytest
 import turnlog
 from golden import DATA
 from turnlog.ingest.pipeline import sync
-from turnlog.store.identity import LOCAL
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_path
 from turnlog.transcripts.queries.memory import query

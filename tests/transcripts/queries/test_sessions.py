@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnlog.store.batch import Derived
-from turnlog.store.identity import SourceKind
+from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.base import get_derived
 from turnlog.testing.memory_session import MemorySession, unpack_records

@@ -12,8 +12,8 @@ from msgspec import Struct
 from turnlog.cli.clock import local_time
 from turnlog.cli.rendering.sessions import place_text, to_datetime
 from turnlog.cli.terminal import clean, clean_line, shorten
-from turnlog.store.search.hits import Hit, SearchPage
-from turnlog.store.search.snippets import Snippet
+from turnlog.store.search.matcher import Snippet
+from turnlog.store.search.paging import Hit, SearchPage
 
 __all__ = ["HitItem", "SearchDocument", "SnippetItem", "build_search", "render_hits"]
 

@@ -20,7 +20,7 @@ from turnlog.cli.terminal import clean_line, shorten
 from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredSession
 from turnlog.store.marks import Marks
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 __all__ = [
     "SessionItem",

@@ -14,9 +14,8 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import SyncReport, sync
 from turnlog.ingest.tenure import hold_lease
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import KnownSession, find_known, find_sessions
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, find_known, find_sessions
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import locate_path

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnlog.store.durable_files import make_folder
+from turnlog.ingest.durable_files import make_folder
 
 if sys.platform != "win32":
     import fcntl

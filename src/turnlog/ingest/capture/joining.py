@@ -20,8 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.ingest.capture.sources import is_captured, list_mains
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.captures import CaptureKind
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.captures import split_capture
 
 __all__ = [

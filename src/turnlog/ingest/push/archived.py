@@ -11,8 +11,8 @@ from turnlog.ingest.kinds import Match
 from turnlog.ingest.push.gathering import About
 from turnlog.ingest.push.pusher import Pusher
 from turnlog.ingest.visits import Visit
-from turnlog.store.identity import LOCAL, Place
 from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
+from turnlog.store.model import LOCAL, Place
 from turnlog.transcripts.files.fingerprints import Change, compare
 
 __all__ = ["ArchivedSessions"]

@@ -22,8 +22,8 @@ from turnlog.ingest.push.pusher import OnTrouble, Pusher
 from turnlog.ingest.push.status import find_progress, save_progress
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.uploads.protocol import Machine
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 __all__ = ["Collector", "describe_machine", "open_collector"]

@@ -21,8 +21,8 @@ from turnlog.ingest.uploads.protocol import (
     name_bytes,
 )
 from turnlog.ingest.visits import Visit, visit
-from turnlog.store.identity import name_source
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import name_source
 from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import SessionFiles

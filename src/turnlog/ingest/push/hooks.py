@@ -19,9 +19,8 @@ from turnlog.ingest.push.client import PushClient
 from turnlog.ingest.spool import Spool
 from turnlog.ingest.spool_import import import_spool
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeKind
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, ChangeKind
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
 
 _NAMES = 500

@@ -23,8 +23,8 @@ from turnlog.ingest.push.client import PushClient, SessionResult
 from turnlog.ingest.push.gathering import About, Gathered, VisitFile, describe, gather, tell_gone, visit_here
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Machine, SessionUpload, Upload
 from turnlog.ingest.uploads.state import learn_session
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from turnlog.errors import TakenMachineError, UploadError
 from turnlog.ingest.uploads.protocol import Machine
-from turnlog.store import people
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store import model
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Scope
 
 __all__ = ["MACHINE_TAKEN", "MACHINE_UNASSIGNED", "KnownMachines"]
 
@@ -48,7 +48,7 @@ class KnownMachines:
         self._scope = scope
         self._clock = clock
         self._noted: dict[str, _Noted] = {}
-        self._known: dict[str, people.Machine] = {}
+        self._known: dict[str, model.Machine] = {}
         self._known_at = 0.0
         self._lock = threading.Lock()
 

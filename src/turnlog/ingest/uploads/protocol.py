@@ -16,7 +16,7 @@ import zstandard
 from msgspec import Struct
 
 from turnlog.errors import UploadError
-from turnlog.store.identity import SourceKind
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Change
 
 __all__ = [

@@ -19,8 +19,8 @@ from turnlog.ingest.looks import Look, conclude, is_outdated
 from turnlog.ingest.uploads.protocol import SessionUpload, Stretch, name_text
 from turnlog.ingest.visits import Visit
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import Place, Scope, name_source
 from turnlog.store.interface import Archive, KnownSession, KnownSource
+from turnlog.store.model import Place, Scope, name_source
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, read_windows
 
 __all__ = ["find_key", "look_at_upload"]

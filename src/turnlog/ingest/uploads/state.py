@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.uploads.protocol import name_bytes, name_text
-from turnlog.store.identity import SourceKind
 from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Checkpoint
 
 __all__ = ["KeptSession", "KeptSource", "learn_session", "tell_session"]

@@ -22,9 +22,8 @@ from turnlog.ingest.uploads.machines import KnownMachines
 from turnlog.ingest.uploads.protocol import SessionUpload, Upload, decode_upload, name_text
 from turnlog.ingest.uploads.received import find_key, look_at_upload
 from turnlog.ingest.uploads.state import KeptSession, tell_session
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import KnownSession, find_known
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, find_known
+from turnlog.store.model import LOCAL, Scope, Viewer
 
 __all__ = ["Given", "Outcome", "SessionAnswer", "UploadAnswer", "UploadTaker"]
 

@@ -14,8 +14,8 @@ from turnlog.integrations.mcp.answers import NOTICE
 from turnlog.integrations.mcp.tools import ArchiveTools
 from turnlog.server.asgi import App, Receive, Scope, Send
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.store.identity import Scope as Visible
 from turnlog.store.interface import Store
+from turnlog.store.model import Scope as Visible
 
 __all__ = ["build_server", "serve_http", "serve_stdio"]
 

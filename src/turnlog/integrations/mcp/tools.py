@@ -30,15 +30,14 @@ from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.windows import Asked, ask_window, view_window
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.search.hits import Hit as Passage
-from turnlog.store.search.hits import SearchOrder
-from turnlog.store.search.parsing import parse_query
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import Span
+from turnlog.store.model import Scope
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import Hit as Passage
+from turnlog.store.search.paging import SearchOrder
+from turnlog.store.usage.building import UsageQuery, build_report
+from turnlog.store.usage.cells import Span
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE

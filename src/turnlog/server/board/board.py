@@ -14,10 +14,9 @@ from turnlog.server.board.spans import Interval, Moment, build_intervals, clip, 
 from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.shapes.board import BoardCard, BoardSpan, MissionControl, SpanInterval
 from turnlog.server.views.lists import name_session
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import find_sessions
+from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.queries.chapters import CallFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 

@@ -17,9 +17,9 @@ from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import dollars, moment
 from turnlog.server.views.resuming import build_resume
 from turnlog.server.views.turns import build_strip
-from turnlog.store.identity import Scope
+from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import Scope
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter

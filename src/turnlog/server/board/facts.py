@@ -12,9 +12,9 @@ from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
 from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript
 from turnlog.server.views.limits import head_of
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule

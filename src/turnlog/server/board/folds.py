@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from turnlog.server.board.columns import Column, find_column
 from turnlog.server.board.spans import Moment
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
 from turnlog.transcripts.hooks.states import AgentStatus, advance
 

@@ -14,10 +14,9 @@ from turnlog.server.board.columns import Column, SessionState, StateChange
 from turnlog.server.board.watching import ACTIVE_NS, StateWatch
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
-from turnlog.store.identity import LOCAL
-from turnlog.store.interface import ChangeEntry, ChangeKind, find_sessions
+from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.hooks.states import Why
 
 __all__ = ["StateTracker"]

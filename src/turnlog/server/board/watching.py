@@ -18,11 +18,9 @@ from turnlog.server.board.folds import HookFold, HookFolds
 from turnlog.server.board.processes import find_processes
 from turnlog.server.board.transcript_rules import judge
 from turnlog.server.views.lists import name_session
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import ChangeKind
+from turnlog.store.interface import CaredStore, ChangeKind
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import Machine
+from turnlog.store.model import LOCAL, Machine, Scope, Viewer
 
 __all__ = ["ACTIVE_NS", "GivenWatch", "StateWatch"]
 

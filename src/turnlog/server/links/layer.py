@@ -17,9 +17,8 @@ from turnlog.server.links.answers import Answers
 from turnlog.server.links.redaction import LinkRedactors
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.store.accounts.interface import Accounts, Action, Link
-from turnlog.store.identity import LOCAL
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import find_access
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, find_access
 
 __all__ = ["PREFIX", "LinkLayer"]
 

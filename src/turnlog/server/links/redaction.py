@@ -20,9 +20,8 @@ from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.redaction.json_values import list_strings
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Link
-from turnlog.store.identity import LOCAL, Place, Scope, Viewer
-from turnlog.store.interface import KnownSource, find_known, find_sessions, read_all
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
+from turnlog.store.model import LOCAL, Place, Scope, Viewer
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
 __all__ = ["LinkRedactor", "LinkRedactors"]

@@ -7,10 +7,8 @@ import threading
 from msgspec.structs import replace
 
 from turnlog.server.live.window import Window
-from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import find_access
+from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind
+from turnlog.store.model import Scope, find_access
 
 __all__ = ["Channel", "view_for"]
 

@@ -28,9 +28,8 @@ from turnlog.server.live.names import SessionNames, coalesce
 from turnlog.server.live.reader import FeedReader
 from turnlog.server.shapes.live import HelloEvent, ResetEvent
 from turnlog.store.accounts.interface import Accounts
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeEntry
-from turnlog.store.maintenance import CaredStore, is_visible
+from turnlog.store.interface import CaredStore, ChangeEntry, is_visible
+from turnlog.store.model import LOCAL, Scope
 
 __all__ = ["HEARTBEAT_SECONDS", "MOST_BEHIND", "LiveHub", "OnEntries"]
 

@@ -9,8 +9,8 @@ from threading import Lock
 from turnlog.server.shapes.live import ChangeEvent
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.lists import name_session
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeEntry, ChangeKind, Store, find_sessions
+from turnlog.store.model import LOCAL
 
 __all__ = ["SessionNames", "coalesce"]
 

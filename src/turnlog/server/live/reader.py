@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from turnlog.errors import StoreError
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeEntry, Store
+from turnlog.store.model import LOCAL
 
 __all__ = ["LOOK_SECONDS", "PAUSE_SECONDS", "FeedReader", "OnChanges"]
 

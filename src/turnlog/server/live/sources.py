@@ -12,7 +12,7 @@ from turnlog.server.shapes.live import StateEvent
 from turnlog.server.shapes.status import SyncStatus
 from turnlog.server.sync_state import SyncState
 from turnlog.server.views.sync import view_sync
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 
 __all__ = ["build_live"]
 

@@ -19,8 +19,7 @@ from turnlog.server.security.policies import forbid
 from turnlog.server.shapes.access import AccessChange, AccessChanges, ChangedAccess, SessionAccessItem
 from turnlog.server.views.sharing import view_access
 from turnlog.store.accounts.interface import Action, AuditEntry
-from turnlog.store.identity import Scope
-from turnlog.store.people import PeopleStore, SessionAccess, Visibility, find_access
+from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
 __all__ = ["HANDLERS", "change_access", "change_accesses", "get_access"]
 

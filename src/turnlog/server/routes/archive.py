@@ -31,8 +31,8 @@ from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.verifying import Verifying
 from turnlog.server.views.archive import view_archive
 from turnlog.server.views.limits import say
-from turnlog.store.identity import Scope
 from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.store.model import Scope
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 

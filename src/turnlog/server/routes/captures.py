@@ -15,8 +15,8 @@ from turnlog.server.finding import get_session
 from turnlog.server.parameters import NamedSession, NamedSource
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.captures import CapturedFile, CapturedFiles
-from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
+from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.files.paths import path_text
 
 __all__ = ["HANDLERS", "get_capture", "list_captures"]

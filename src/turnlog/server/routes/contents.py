@@ -17,8 +17,8 @@ from turnlog.server.parameters import Counted, NamedSession, NamedSource
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.sending import send_pieces
 from turnlog.server.views.images import find_picture
-from turnlog.store.identity import Place, Scope, SourceKind
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
+from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.queries.bodies import decode_lines
 
 __all__ = ["HANDLERS", "get_image", "get_tool_result"]

@@ -18,9 +18,9 @@ from turnlog.server.shapes.deletion import DeletedSession, SessionWeight
 from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.sharing import list_holding
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope
 
 __all__ = ["HANDLERS", "delete_session", "weigh_session"]
 

@@ -23,9 +23,9 @@ from turnlog.server.shapes.exporting import ExportPreview
 from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.exporting import MEDIA_TYPES, Wanted, name_export, preview, render
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import Scope
+from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import Scope
 
 __all__ = ["HANDLERS", "export_sessions", "preview_export"]
 

@@ -11,8 +11,8 @@ from turnlog.server.dependencies import GivenStore
 from turnlog.server.readiness import GivenReadiness
 from turnlog.server.security.policies import PUBLIC
 from turnlog.server.shapes.status import Health, ReadyState
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL
 
 __all__ = ["HANDLERS", "get_health", "get_ready"]
 

@@ -22,8 +22,8 @@ from turnlog.server.security.callers import CallerKind, GivenCaller
 from turnlog.server.security.policies import MACHINES, TOKEN_ONLY
 from turnlog.server.security.pushing import check_machine, note_machine
 from turnlog.server.shapes.hooks import HookEventItem, HookReceipt
-from turnlog.store.identity import Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, is_shown
 

@@ -22,10 +22,9 @@ from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.sharing import view_link
 from turnlog.store.accounts.interface import Action, AuditEntry, Link
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.people import find_access
+from turnlog.store.model import Scope, find_access
 
 __all__ = ["HANDLERS", "create_link", "list_links", "preview_link", "revoke_link"]
 

@@ -30,7 +30,7 @@ from turnlog.server.security.policies import LINKED
 from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.messages import MessageWindow
 from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
-from turnlog.store.identity import Place
+from turnlog.store.model import Place
 
 __all__ = ["HANDLERS", "get_raw_message", "list_messages"]
 

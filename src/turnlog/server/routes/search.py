@@ -26,13 +26,11 @@ from turnlog.server.views.escapes import strip_escapes
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.moments import moment
 from turnlog.store.accounts.interface import Action
-from turnlog.store.identity import Scope
-from turnlog.store.maintenance import CaredStore
-from turnlog.store.people import SessionAccess
-from turnlog.store.search.hits import Hit as Found
-from turnlog.store.search.hits import SearchOrder, SearchPage
-from turnlog.store.search.language import And, Filter, Node, Not, Or, Query
-from turnlog.store.search.parsing import LONGEST, parse_query
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import Scope, SessionAccess
+from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Query, parse_query
+from turnlog.store.search.paging import Hit as Found
+from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.passage import PassageKind
 

@@ -12,9 +12,8 @@ from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.etags import check_unchanged
 from turnlog.server.shapes.errors import ErrorDetail
-from turnlog.store.usage.building import build_report
-from turnlog.store.usage.grouping import UsageQuery
-from turnlog.store.usage.periods import Span, find_zone
+from turnlog.store.usage.building import UsageQuery, build_report
+from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
 
 __all__ = ["HANDLERS", "get_usage"]

@@ -19,7 +19,7 @@ from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.store.accounts.interface import Link, User, UserRole
-from turnlog.store.identity import LOCAL, Scope, Viewer
+from turnlog.store.model import LOCAL, Scope, Viewer
 
 __all__ = ["CALLER", "LINK", "NOTHING", "OPERATOR", "Caller", "CallerKind", "GivenCaller"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from turnlog.server.shapes.links import SharedLink
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 __all__ = ["AccessChange", "AccessChanges", "ChangedAccess", "SessionAccessItem"]
 

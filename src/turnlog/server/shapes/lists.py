@@ -7,7 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from turnlog.server.board.columns import ListedState
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 __all__ = ["Facet", "Marks", "Project", "Projects", "SessionFacets", "SessionItem", "SessionPage"]
 

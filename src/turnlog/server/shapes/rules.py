@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from turnlog.store.people import Visibility
+from turnlog.store.model import Visibility
 
 __all__ = ["RuleChange", "RuleItem", "RuleWeight"]
 

@@ -25,10 +25,9 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.server.views.limits import head_of, say, sayable
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.moments import moment
-from turnlog.store.identity import Scope
-from turnlog.store.interface import count_files, find_sessions
+from turnlog.store.interface import Backup, CaredStore, Tombstone, count_files, find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import Backup, CaredStore, Tombstone
+from turnlog.store.model import Scope
 from turnlog.store.opening import measure_store
 from turnlog.store.places import home_of
 from turnlog.transcripts.files.paths import path_text

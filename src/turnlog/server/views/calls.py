@@ -19,9 +19,9 @@ from turnlog.server.views.images import has_bytes, view_image
 from turnlog.server.views.limits import LONGEST_SHOWN, cut, cut_json, head_of, say, sayable
 from turnlog.server.views.lines import fit, read_each
 from turnlog.server.views.moments import moment, took_ms
-from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.calls.call import Call as BuiltCall
 from turnlog.transcripts.calls.results import CallState, Result
 from turnlog.transcripts.calls.topics import topic_of

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
-from turnlog.store.search.snippets import Snippet
+from turnlog.store.search.matcher import Snippet
 
 __all__ = ["strip_escapes"]
 

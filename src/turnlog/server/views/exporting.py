@@ -25,9 +25,9 @@ from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.exporting import ExportPreview, TakenOut
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.lists import name_session
-from turnlog.store.identity import Scope
+from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.model import Scope
 
 __all__ = ["MEDIA_TYPES", "Wanted", "name_export", "preview", "render"]
 

@@ -9,8 +9,8 @@ from turnlog.ingest.hook_settings import NotSettingsError, list_entries
 from turnlog.server.receiving import HookReceiver
 from turnlog.server.shapes.status import HookStatus
 from turnlog.server.surroundings import Surroundings
-from turnlog.store.identity import Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import Scope
 
 __all__ = ["view_hooks"]
 

@@ -10,7 +10,7 @@ from turnlog.server.shapes.people import LinkSeen, MachineItem, Me, TokenItem, U
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import moment
 from turnlog.store.accounts.interface import Action, AuditEntry, Token, User
-from turnlog.store.people import Machine
+from turnlog.store.model import Machine
 
 __all__ = ["build_entry", "view_machine", "view_me", "view_token", "view_user"]
 

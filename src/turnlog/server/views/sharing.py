@@ -13,10 +13,9 @@ from turnlog.server.shapes.audit import AuditItem
 from turnlog.server.shapes.deletion import HoldingBackup
 from turnlog.server.shapes.links import SharedLink
 from turnlog.store.accounts.interface import Accounts, AuditEntry, Link
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL, Machine, PeopleStore, Scope, SessionAccess
 from turnlog.store.opening import find_in_backup
-from turnlog.store.people import Machine, PeopleStore, SessionAccess
 from turnlog.transcripts.files.paths import path_text
 
 __all__ = ["list_holding", "map_machines", "view_access", "view_entry", "view_link"]

@@ -19,9 +19,9 @@ from turnlog.server.views.lines import fit, read_lines
 from turnlog.server.views.lists import name_session
 from turnlog.server.views.memos import Memo
 from turnlog.server.views.messages import Answer, Window, name_result_lane, view_message, view_results
-from turnlog.store.identity import Scope
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.categories import Category, Role
 from turnlog.transcripts.queries.bodies import build_message

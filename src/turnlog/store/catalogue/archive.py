@@ -19,7 +19,7 @@ from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
 from turnlog.store.catalogue.database import Connection, Database, Row, is_word
 from turnlog.store.frames import FRAME_SIZE, cut_frames, decompress, make_frame, open_frame
-from turnlog.store.identity import Place, Scope
+from turnlog.store.model import Place, Scope
 
 _KEPT = 32
 """How many open frames stay in memory: at most 16 MiB."""

@@ -13,19 +13,22 @@ surrogates, and bytes compare the same everywhere. Yes and no are 1 and 0.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 from typing import Any, Literal, Protocol, TypeVar, overload
 
-from turnlog.store.identity import Scope
+from msgspec import Struct
+
+from turnlog.errors import NewerStoreError
+from turnlog.store.model import Scope
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 Values = Sequence[object] | Mapping[str, object]
-
 MOST = (1 << 63) - 1
 """The largest number that a column can have; as a limit, it is none."""
 MONTH_BITS = 36
@@ -108,10 +111,16 @@ class Database(Protocol):
 
 @overload
 def pack_text(text: str) -> bytes: ...
+
+
 @overload
 def pack_text(text: None) -> None: ...
+
+
 @overload
 def pack_text(text: str | None) -> bytes | None: ...
+
+
 def pack_text(text: str | None) -> bytes | None:
     """Return text as bytes, whatever characters it has; None stays None."""
     return None if text is None else text.encode("utf-8", "surrogatepass")
@@ -151,3 +160,51 @@ def begins_with(column: str, name: str, prefix: bytes, values: dict[str, Any]) -
         return f"({head} >= :{name}_from AND {head} < :{name}_to)"
     values[f"{name}_head"] = prefix[:INDEXED]
     return f"({head} = :{name}_head AND {column} >= :{name}_from AND {column} < :{name}_to)"
+
+
+Migration = Callable[[Connection], None]
+"""A step; its name is what is recorded, so neither the name nor the step changes once it is released."""
+
+
+class Steps(Struct, frozen=True):
+    """All steps of some tables, in their order."""
+
+    subject: str
+    """What the tables are about, as in "the accounts"."""
+    migrations: tuple[Migration, ...]
+    additive: frozenset[Migration] = frozenset()
+    """Those that programs from before them can live with: what these write without knowing of them is right,
+    and what they read is what it was."""
+
+    @property
+    def names(self) -> list[str]:
+        """As they are recorded."""
+        return [migration.__name__ for migration in self.migrations]
+
+    def check_known(self, connection: Connection, name: str) -> None:
+        """Raise `NewerStoreError` if a step is recorded that this program does not know, and must."""
+        rows = connection.execute("SELECT name FROM migrations WHERE is_additive = 0")
+        unknown = sorted({name for (name,) in rows}.difference(self.names))
+        if unknown:
+            raise NewerStoreError(
+                f"A newer version of turnlog made {self.subject} in {name} (with {', '.join(unknown)}); "
+                "nothing was touched"
+            )
+
+    def list_missing(self, connection: Connection) -> list[str]:
+        """Return the names of the steps that are still to be done."""
+        applied = {name for (name,) in connection.execute("SELECT name FROM migrations")}
+        return [name for name in self.names if name not in applied]
+
+    def migrate(self, connection: Connection) -> None:
+        """Do the steps that are missing, in the transaction of the caller, who is alone."""
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations "
+            "(name text PRIMARY KEY, applied_ns bigint NOT NULL, is_additive bigint NOT NULL DEFAULT 0)"
+        )
+        missing = self.list_missing(connection)
+        for migration in self.migrations:
+            if migration.__name__ in missing:
+                migration(connection)
+                values = (migration.__name__, time.time_ns(), int(migration in self.additive))
+                connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", values)

@@ -14,11 +14,9 @@ from turnlog.store.catalogue.database import Connection, pack_text, same_text, u
 from turnlog.store.catalogue.feed import add_change, lock_feed, lock_sessions
 from turnlog.store.catalogue.people import list_own
 from turnlog.store.catalogue.usage import UsageKeeper
-from turnlog.store.identity import Scope
-from turnlog.store.interface import ChangeKind
-from turnlog.store.maintenance import Forgotten, Tombstone
-from turnlog.store.search.index import TextIndex
-from turnlog.store.search.text_rows import HOOKS
+from turnlog.store.interface import ChangeKind, Forgotten, Tombstone
+from turnlog.store.model import Scope
+from turnlog.store.search.index import HOOKS, TextIndex
 
 _OF_GENERATION = ("frames", "tail_frames")
 _GENERATIONS = "SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.session = ?"

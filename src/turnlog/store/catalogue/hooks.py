@@ -11,11 +11,10 @@ import msgspec
 from turnlog.store.batch import TextFact
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
-from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.search.index import TextIndex
-from turnlog.store.search.reading import read_delivery
-from turnlog.store.search.text_rows import HOOKS
+from turnlog.store.model import Scope
+from turnlog.store.search.index import HOOKS, TextIndex
+from turnlog.store.search.paging import read_delivery
 from turnlog.store.search.texts import build_text
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 

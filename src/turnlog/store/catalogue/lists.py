@@ -13,11 +13,10 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import astuple
 
-from turnlog.errors import StoreError
+from turnlog.errors import CursorError, StoreError
 from turnlog.store.catalogue.database import Connection, Row, begins_with, pack_text, same_text, unpack_text
-from turnlog.store.catalogue.marks import MARK_COLUMNS, unpack_marks
+from turnlog.store.catalogue.people import MARK_COLUMNS, unpack_marks
 from turnlog.store.frames import compress, open_compressed
-from turnlog.store.identity import Scope
 from turnlog.store.lists import (
     FEWEST_ALIKE,
     Cursor,
@@ -32,8 +31,7 @@ from turnlog.store.lists import (
     encode_cursor,
     list_model_forms,
 )
-from turnlog.store.people import Visibility
-from turnlog.store.rows import SessionHead, SessionRow
+from turnlog.store.model import Scope, SessionHead, SessionRow, Visibility
 
 _LISTED = "FROM sessions AS e LEFT JOIN marks AS m ON m.id = e.mark"
 _RANKS = {
@@ -45,6 +43,8 @@ _RANKS = {
     SessionOrder.MESSAGES: ("e.messages", "DESC"),
     SessionOrder.TOKENS: ("e.input_tokens + e.output_tokens", "DESC"),
 }
+_KINDS: dict[SessionOrder, tuple[type, ...]] = {SessionOrder.TITLE: (str,), SessionOrder.COST: (int, float)}
+"""What the values are that lists are ordered by; all others are whole numbers."""
 _COLUMNS = (
     "session_id", "title", "project", "first_time", "last_time", "prompts", "answers", "calls", "agents",
     "lines", "problems", "input_tokens", "output_tokens", "cost", "messages", "errors", "models", "branches",
@@ -343,6 +343,8 @@ def _build_under(path: str, values: dict[str, Any]) -> str:
 
 def _build_behind(cursor: Cursor, rank: str, direction: str) -> tuple[str, dict[str, Any]]:
     """Return the condition that a session comes behind the one that a cursor names."""
+    if cursor.value is not None and not isinstance(cursor.value, _KINDS.get(cursor.order, (int,))):
+        raise CursorError(f"Expected a cursor from a list by {cursor.order}, got one with {cursor.value!r:.40}")
     values: dict[str, Any] = {"behind_key": cursor.key if cursor.key.isprintable() else ""}
     if cursor.value is None:
         return f"({rank} IS NULL AND e.key > :behind_key)", values

@@ -1,7 +1,8 @@
-"""Whose sessions are whose: machines, rules, and what follows for each session.
+"""Whose sessions are whose, who else sees them, and what people say about them.
 
 Whatever changes any of it brings the sessions up to date in the same transaction, under the feed's lock, and
-tells in the feed where others see a session from now on, or no longer.
+tells in the feed where others see a session from now on, or no longer. Each change of marks is an entry with
+all that it led to; the newest counts.
 """
 
 from __future__ import annotations
@@ -10,19 +11,105 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from turnlog.errors import TakenMachineError
-from turnlog.store.catalogue.database import Connection, pack_text, unpack_text
+from turnlog.store.catalogue.database import MOST, Connection, pack_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
-from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
-from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
-from turnlog.store.visibility import AccessState, RuleMatcher
+from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
+
+_ANYTHING = "*"
+
+
+class AccessState(Struct, frozen=True, gc=False):
+    """Who may see a session, as a store keeps it."""
+
+    person: str | None = None
+    chosen: Visibility | None = None
+    rule: str | None = None
+    """The pattern of the rule that fits, whether or not it counts."""
+    shared: bool = False
+
+    def describe(self, key: str, origin: str) -> SessionAccess:
+        """Return it as it is told of a session."""
+        return SessionAccess(
+            key=key,
+            origin=origin,
+            person=self.person,
+            chosen=self.chosen,
+            rule=self.rule,
+            visibility=Visibility.TEAM if self.shared else Visibility.PRIVATE,
+        )
+
+
+NOBODYS = AccessState()
+"""What holds as long as nobody said anything."""
+
+
+def fits_pattern(pattern: str, project: str) -> bool:
+    """Tell whether a project's path is one that a pattern means.
+
+    `*` stands for any text. A pattern without a `/` may also be the name of the folder alone.
+    """
+    if _matches(pattern, project):
+        return True
+    if "/" in pattern:
+        return False
+    return _matches(pattern, project.replace("\\", "/").rstrip("/").rpartition("/")[2])
+
+
+def decide(chosen: Visibility | None, rule: ProjectRule | None) -> Visibility:
+    """Return who sees a session: as its person chose, else as the rule says, else nobody else."""
+    if chosen is not None:
+        return chosen
+    return Visibility.PRIVATE if rule is None else rule.visibility
+
+
+class RuleMatcher:
+    """Some rules, asked for many projects."""
+
+    def __init__(self, rules: Iterable[ProjectRule]) -> None:
+        self._rules = sorted(rules, key=lambda rule: (-len(rule.pattern), rule.pattern))
+        self._found: dict[str, ProjectRule | None] = {}
+
+    def find(self, project: str | None) -> ProjectRule | None:
+        """Return the rule that counts for a project: the longest that fits, of those the first by its text."""
+        if project is None:
+            return None
+        if project not in self._found:
+            self._found[project] = next(
+                (rule for rule in self._rules if fits_pattern(rule.pattern, project)), None
+            )
+        return self._found[project]
+
+    def build_state(self, person: str | None, chosen: Visibility | None, project: str | None) -> AccessState:
+        """Return who may see a session of a person and a project."""
+        rule = self.find(project)
+        shared = decide(chosen, rule) is Visibility.TEAM
+        return AccessState(person, chosen, None if rule is None else rule.pattern, shared)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Compare part by part: an expression with many stars could take forever."""
+    first, *middle = pattern.split(_ANYTHING)
+    if not middle:
+        return pattern == text
+    last = middle.pop()
+    if not text.startswith(first) or len(text) < len(first) + len(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return at <= end and text.endswith(last)
+
 
 Affect = Callable[[int], None]
 """Called with the number of each session whose person, or whose being shared, is another one now."""
-
 _SESSIONS = """
 SELECT e.id, e.owner, e.key, e.origin, e.revision, e.project, m.person, e.person, e.chosen, e.rule, e.is_shared
 FROM sessions AS e LEFT JOIN machines AS m ON m.owner = e.owner AND m.origin = e.origin
@@ -262,3 +349,112 @@ def _tell(connection: Connection, found: _Session, now: AccessState) -> None:
         former=found.kept.person,
         is_shared=now.shared or found.kept.shared,
     )
+
+
+MARK_COLUMNS = ("name", "tags", "is_starred", "note", "is_archived")
+"""What `unpack_marks` takes."""
+_COLUMNS = ", ".join(MARK_COLUMNS)
+_INSERT = f"""
+INSERT INTO marks (owner, session, operation, undoes, at_ns, author, name_key, {_COLUMNS})
+VALUES ({", ".join("?" * (7 + len(MARK_COLUMNS)))}) RETURNING id
+"""
+_decode_tags = json.Decoder(tuple[str, ...]).decode
+
+
+def unpack_marks(cells: Sequence[Any]) -> Marks:
+    """Return the marks of an entry; of a session without any, those cells are all empty."""
+    name, tags, starred, note, archived = cells
+    if tags is None:
+        return Marks()
+    return Marks(
+        name=unpack_text(name),
+        tags=_decode_tags(tags),
+        starred=bool(starred),
+        note=unpack_text(note),
+        archived=bool(archived),
+    )
+
+
+def mark_sessions(
+    connection: Connection, scope: Scope, keys: Iterable[str], change: MarkChange
+) -> list[MarkedSession]:
+    """Change the marks of sessions, in the transaction of the caller; return those that differ by that."""
+    lock_feed(connection)
+    writer = _Writer(connection, scope, None)
+    own, values = list_own(scope)
+    done = []
+    for key in keys:
+        query = f"SELECT e.id, e.revision FROM sessions AS e WHERE {own} AND e.key IN @@texts(:keys)"
+        for session, revision in connection.execute(query, {**values, "keys": [key]}):
+            before = _find_newest(connection, session)
+            done += writer.write(session, key, revision, before, change.apply(before))
+    return done
+
+
+def undo_marks(connection: Connection, scope: Scope) -> list[MarkedSession]:
+    """Take back the newest of one's own operations that still stands; return the sessions that it was about."""
+    lock_feed(connection)
+    own, values = list_own(scope)
+    query = f"""
+    SELECT max(m.operation) FROM marks AS m JOIN sessions AS e ON e.id = m.session
+    WHERE m.owner = :owner AND coalesce(m.author, '') = :author AND m.undoes IS NULL AND {own}
+    AND m.operation NOT IN (SELECT undoes FROM marks WHERE owner = m.owner AND undoes IS NOT NULL)
+    """
+    [(operation,)] = connection.execute(query, {**values, "author": _name_author(scope) or ""})
+    if operation is None:
+        return []
+    entries = connection.execute(
+        "SELECT m.id, m.session, e.key, e.revision FROM marks AS m JOIN sessions AS e ON e.id = m.session "
+        f"WHERE m.owner = :owner AND m.operation = :operation AND {own} ORDER BY m.id",
+        {**values, "operation": operation},
+    )
+    writer = _Writer(connection, scope, operation)
+    done = []
+    for entry, session, key, revision in entries:
+        now = _find_newest(connection, session)
+        before, after = (_find_newest(connection, session, each) for each in (entry, entry + 1))
+        done += writer.write(session, key, revision, now, take_back(before, after, now))
+    return done
+
+
+class _Writer:
+    """Writes the entries of one operation."""
+
+    def __init__(self, connection: Connection, scope: Scope, undoes: int | None) -> None:
+        self._connection = connection
+        self._owner = scope.owner
+        self._author = _name_author(scope)
+        self._undoes = undoes
+        self._at_ns = time.time_ns()
+        query = "SELECT coalesce(max(operation), 0) + 1 FROM marks WHERE owner = ?"
+        [(self._operation,)] = connection.execute(query, (scope.owner,))
+
+    def write(self, session: int, key: str, revision: int, before: Marks, after: Marks) -> list[MarkedSession]:
+        """Add an entry, and one in the feed; none for what stays the same, unless it is taken back."""
+        if before == after and self._undoes is None:
+            return []
+        entry = (
+            pack_text(after.name),
+            json.encode(after.tags),
+            int(after.starred),
+            pack_text(after.note),
+            int(after.archived),
+        )
+        name_key = None if after.name is None else pack_text(after.name.casefold())
+        head = (self._owner, session, self._operation, self._undoes, self._at_ns, self._author, name_key)
+        [(number,)] = self._connection.execute(_INSERT, (*head, *entry))
+        query = "UPDATE sessions SET mark = ?, is_archived = ? WHERE id = ?"
+        self._connection.execute(query, (number, int(after.archived), session))
+        add_change(self._connection, self._owner, ChangeKind.SESSION_MARKED, key, revision, self._at_ns)
+        return [MarkedSession(key=key, before=before, after=after)]
+
+
+def _name_author(scope: Scope) -> str | None:
+    return None if scope.viewer is None else scope.viewer.person
+
+
+def _find_newest(connection: Connection, session: int, before: int = MOST) -> Marks:
+    """Return the marks by the newest entry of a session, or the newest before another one."""
+    query = f"SELECT {_COLUMNS} FROM marks WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1"
+    rows = connection.execute(query, (session, before))
+    return unpack_marks(rows[0]) if rows else Marks()

@@ -31,11 +31,10 @@ from psycopg.sql import SQL, Identifier
 from psycopg.sql import Literal as SqlLiteral
 
 from turnlog.errors import BusyStoreError, FormerStoreError, LostStoreError, OlderStoreError, StoreError
-from turnlog.store.catalogue.database import MONTH_BITS, Row, Values, is_word
-from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.database import MONTH_BITS, Row, Steps, Values, is_word
+from turnlog.store.catalogue.schema import ViewerTerms, build_hook_events, build_view, list_views
 from turnlog.store.catalogue.sqlite import read_empty
-from turnlog.store.catalogue.views import ViewerTerms, build_hook_events, build_view, list_views
-from turnlog.store.identity import Scope, Viewer
+from turnlog.store.model import Scope, Viewer
 
 T = TypeVar("T")
 

@@ -26,13 +26,12 @@ from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.carrying import carry_over as carry_accounts_over
+from turnlog.store.accounts.copies import carry_over as carry_accounts_over
 from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.accounts.schema import ACCOUNT_STEPS
-from turnlog.store.catalogue.backups import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.database import OnProgress
+from turnlog.store.accounts.stored import ACCOUNT_STEPS
+from turnlog.store.catalogue.database import OnProgress, Steps
+from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
 from turnlog.store.catalogue.feed import CatalogueLease, find_holder
-from turnlog.store.catalogue.migrations import Steps
 from turnlog.store.catalogue.postgres import (
     FORMER_SCHEMA,
     LOCKS,
@@ -48,8 +47,8 @@ from turnlog.store.catalogue.postgres import (
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
-from turnlog.store.identity import Scope
-from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
+from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
+from turnlog.store.model import Scope
 from turnlog.store.places import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.search.postgres import PostgresTextIndex
 

@@ -20,7 +20,7 @@ from turnlog.store.batch import ChapterBatch, OutlineBatch
 from turnlog.store.catalogue.archive import CatalogueArchive
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
-from turnlog.store.identity import Scope, SourceKind
+from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.segments import (

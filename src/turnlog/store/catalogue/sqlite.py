@@ -23,11 +23,10 @@ import apsw
 from msgspec import MsgspecError, Struct
 
 from turnlog.errors import BusyStoreError, FormerStoreError, NewerStoreError, OlderStoreError, StoreError
-from turnlog.store.catalogue.database import OnProgress, Row, Values, is_word
-from turnlog.store.catalogue.migrations import Steps
-from turnlog.store.catalogue.views import ViewerTerms, build_hook_events, build_view, list_views
-from turnlog.store.identity import Scope, Viewer
-from turnlog.store.maintenance import Backup
+from turnlog.store.catalogue.database import OnProgress, Row, Steps, Values, is_word
+from turnlog.store.catalogue.schema import ViewerTerms, build_hook_events, build_view, list_views
+from turnlog.store.interface import Backup
+from turnlog.store.model import Scope, Viewer
 
 T = TypeVar("T")
 

@@ -21,10 +21,9 @@ import apsw
 from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, StoreError
-from turnlog.store.catalogue.backups import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.database import OnProgress
-from turnlog.store.catalogue.feed import CatalogueLease, find_holder
-from turnlog.store.catalogue.migrations import Steps
+from turnlog.store.catalogue.database import OnProgress, Steps
+from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
+from turnlog.store.catalogue.feed import CatalogueLease, find_holder, is_gone, name_holder
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.sqlite import (
     Options,
@@ -43,9 +42,8 @@ from turnlog.store.catalogue.sqlite import (
 )
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerFile, check_facts, copy_facts, mark_state
-from turnlog.store.identity import Scope
-from turnlog.store.leases import is_gone, name_holder
-from turnlog.store.maintenance import Backup, Flaw, Forgotten, Restored
+from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
+from turnlog.store.model import Scope
 from turnlog.store.search.sqlite import SqliteTextIndex
 
 _SMALL_FILE = 64 << 20

@@ -12,18 +12,27 @@ from typing import Any, TypeVar
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
-from turnlog.store.catalogue import forgetting, hooks, lists, marks, people
+from turnlog.store.catalogue import forgetting, hooks, lists, people
 from turnlog.store.catalogue.archive import CatalogueArchive, repair_frames
-from turnlog.store.catalogue.checking import list_flaws
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
-from turnlog.store.catalogue.engine import Engine
+from turnlog.store.catalogue.engine import Engine, list_flaws
 from turnlog.store.catalogue.feed import lock_feed, read_feed
 from turnlog.store.catalogue.segments import CatalogueSession, SegmentCache
-from turnlog.store.catalogue.text_rows import CatalogueTextRows
 from turnlog.store.catalogue.usage import CatalogueUsage, UsageKeeper, is_outdated
 from turnlog.store.catalogue.writing import Writer, decode_checkpoint
-from turnlog.store.identity import Place, Scope, SourceKind
-from turnlog.store.interface import ChangeListener, Feed, KnownSession, KnownSource, Maintenance
+from turnlog.store.interface import (
+    NO_TEXTS,
+    NOTHING,
+    Backup,
+    ChangeListener,
+    Feed,
+    Flaw,
+    Forgotten,
+    KnownSession,
+    KnownSource,
+    Maintenance,
+    Tombstone,
+)
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -34,12 +43,11 @@ from turnlog.store.lists import (
     StoredProject,
     sort_projects,
 )
-from turnlog.store.maintenance import NO_TEXTS, NOTHING, Backup, Flaw, Forgotten, Tombstone
 from turnlog.store.marks import MarkChange, MarkedSession
-from turnlog.store.people import Machine, ProjectRule, SessionAccess, Visibility
-from turnlog.store.search.hits import SearchOrder, SearchPage
+from turnlog.store.model import Machine, Place, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
 from turnlog.store.search.language import Query
-from turnlog.store.search.paging import Cancelled
+from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
+from turnlog.store.search.surroundings import CatalogueTextRows
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
@@ -160,11 +168,11 @@ class CatalogueStore:
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         """Change the marks of sessions, and return those that are not as they were."""
-        return self._database.write(lambda connection: marks.mark_sessions(connection, scope, keys, change))
+        return self._database.write(lambda connection: people.mark_sessions(connection, scope, keys, change))
 
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
-        return self._database.write(lambda connection: marks.undo_marks(connection, scope))
+        return self._database.write(lambda connection: people.undo_marks(connection, scope))
 
     def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost, each answer once, whichever of them came first."""

@@ -25,13 +25,21 @@ from turnlog.store.catalogue.database import Connection, Database, Row, hash_tex
 from turnlog.store.catalogue.feed import lock_feed
 from turnlog.store.catalogue.segments import SegmentCache
 from turnlog.store.frames import open_compressed
-from turnlog.store.identity import Scope
+from turnlog.store.model import Scope
 from turnlog.store.usage.cells import QUARTER, Home, UsageCell, join_terms
 from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.reported import read_reported
-from turnlog.store.usage.source import AnswerUse
-from turnlog.store.usage.stored import NO_SLOT, UsageGroup, build_answer, build_stored_cell, choose_reported
-from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
+from turnlog.store.usage.source import (
+    NO_SLOT,
+    AnswerCell,
+    AnswerUse,
+    CallUse,
+    UsageGroup,
+    build_answer,
+    build_call_use,
+    build_stored_cell,
+    choose_reported,
+    read_reported,
+)
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold

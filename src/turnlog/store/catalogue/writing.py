@@ -24,8 +24,8 @@ from turnlog.store.catalogue.lists import compare_row, write_summary
 from turnlog.store.catalogue.people import add_machine, refresh_access
 from turnlog.store.catalogue.segments import delete_segments, write_outline, write_segments
 from turnlog.store.catalogue.usage import UsageKeeper
-from turnlog.store.identity import Scope
 from turnlog.store.interface import ChangeKind
+from turnlog.store.model import Scope
 from turnlog.store.search.index import TextIndex
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 

@@ -1,15 +1,317 @@
-"""What an engine does for search: its index proposes texts, and all else is the same for every engine."""
+"""What an engine's index is asked, what it answers, and how that is ranked.
+
+An index proposes texts; all else is the same for every engine. It keeps the words of cells: a cell is a text,
+or a part of it that `texts.cut_cells` gives. Whichever engine is asked, the words of a term are all in one cell
+if the term is in the text. What stands around a text is looked up by `TextRows`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from math import log
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from turnlog.store.batch import TextFact
-from turnlog.store.identity import Place, Scope
-from turnlog.store.search.hits import SearchOrder, SearchPage
-from turnlog.store.search.language import Query
-from turnlog.store.search.text_rows import TextRows
+from turnlog.store.model import Place, Scope
+from turnlog.store.search.language import And, Node, Or, Query, Term
+from turnlog.store.search.normal import is_spaceless, normalise
+from turnlog.store.search.paging import SearchOrder, SearchPage, TextKey
+from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
+from turnlog.transcripts.hooks.deliveries import HookDelivery
+
+Counts = tuple[int, ...]
+"""In how many cells of a text each term of a query may be."""
+
+
+class Fragment(Struct, frozen=True, gc=False):
+    """A part of a word."""
+
+    text: str
+    open_left: bool
+    """Whether the word may have more before it; if not, it begins with it."""
+    open_right: bool
+
+
+class Wanted(Struct, frozen=True, gc=False):
+    """What a cell has that a term is in; nothing at all if an index is of no help."""
+
+    words: tuple[str, ...]
+    """All of these words."""
+    beginnings: tuple[str, ...]
+    """Words that begin with each of these characters, which are of scripts without spaces."""
+    fragments: tuple[Fragment, ...]
+    """Words with each of these in them."""
+
+
+def build_wanted(term: Term) -> Wanted:
+    """Return what an index is to be asked for a term."""
+    body = " ".join(index_form(normalise(term.needle)).split())
+    whole, fragments = _pair(body), list[Fragment]()
+    # Behind so many characters, what is in one cell with the pairs is not known.
+    tokens = [] if whole and len(body) > OVERLAP else _choose(body, term_tokens(term))
+    for token in tokens:
+        if _is_character(token.text):
+            continue
+        if token.open_left or token.open_right:
+            fragments.append(token)
+        else:
+            whole.append(token.text)
+    return Wanted(tuple(dict.fromkeys(whole)), tuple(_list_single(body)), tuple(fragments))
+
+
+def list_asked(node: Node) -> list[Term]:
+    """Return the terms of a query that an index can be asked for: not those that must not be there."""
+    if isinstance(node, Term):
+        return [node]
+    if isinstance(node, And | Or):
+        return list(dict.fromkeys(term for part in node.parts for term in list_asked(part)))
+    return []
+
+
+def build_possible(node: Node, terms: list[Term]) -> Callable[[Counts], bool]:
+    """Return what tells whether a text may match, by how often it may have each term."""
+    if isinstance(node, Term):
+        at = terms.index(node)
+        return lambda counts: counts[at] > 0
+    if isinstance(node, And | Or):
+        parts = [build_possible(part, terms) for part in node.parts]
+        decide = all if isinstance(node, And) else any
+        return lambda counts: decide(part(counts) for part in parts)
+    return lambda counts: True  # filters are decided elsewhere, and what must not be there by the matcher
+
+
+def _is_character(word: str) -> bool:
+    """Tell whether a word is a character, or two, of a script without spaces."""
+    return len(word) <= 2 and not word.isascii() and is_spaceless(word[0])
+
+
+def _pair(body: str) -> list[str]:
+    """Return the pairs of characters of scripts without spaces."""
+    return [word for word in pair_characters(body[:OVERLAP]).split() if len(word) == 2 and _is_character(word)]
+
+
+def _list_single(body: str) -> list[str]:
+    """Return such characters that are in no pair: each begins a word."""
+    found = body.split() if len(body) <= OVERLAP else []
+    paired = set("".join(_pair(body)))
+    return [word for word in dict.fromkeys(found) if _is_character(word) and word not in paired]
+
+
+def _choose(body: str, tokens: Tokens) -> list[Fragment]:
+    """Return the tokens that surely are in one cell, as many as there can be."""
+    words, last = tokens.words, len(tokens.words) - 1
+    every = [
+        Fragment(word, tokens.open_left and at == 0, tokens.open_right and at == last)
+        for at, word in enumerate(words)
+    ]
+    if len(body) <= OVERLAP:
+        return every
+    places = _find_places(body, words)
+    best: list[Fragment] = []
+    for first, begin in enumerate(places):
+        some = [
+            each
+            for each, place in zip(every[first:], places[first:], strict=True)
+            if place + len(each.text) - begin <= OVERLAP
+        ]
+        if len(some) > len(best):
+            best = some
+    if best:
+        return best
+    # A single word that is longer than what surely is in one cell: how it begins must do.
+    return [Fragment(words[0][:OVERLAP], tokens.open_left, True)] if words else []
+
+
+def _find_places(body: str, words: Sequence[str]) -> list[int]:
+    places, at = [], 0
+    for word in words:
+        at = body.index(word, at)
+        places.append(at)
+        at += len(word)
+    return places
+
+
+RANKED = 3000
+"""How many of the newest texts are ranked."""
+_ENOUGH, _LENGTH = 1.2, 0.75
+"""The usual constants of BM25: how soon more of the same counts less, and how much longer texts do."""
+
+
+class Ranked(Protocol):
+    """A text that is proposed."""
+
+    @property
+    def counts(self) -> Counts:
+        """In how many of its cells each term may be."""
+
+    @property
+    def cells(self) -> int:
+        """How many it has."""
+
+
+_Item = TypeVar("_Item", bound=Ranked)
+
+
+def rank(proposals: Sequence[_Item], texts: int) -> list[_Item]:
+    """Return texts by relevance, among equals as they are: `texts` is how many there were to choose from."""
+    if not proposals:
+        return []
+    length = sum(proposal.cells for proposal in proposals) / len(proposals)
+    having = [sum(map(bool, column)) for column in zip(*(each.counts for each in proposals), strict=True)]
+    weights = [log(1 + (texts - count + 0.5) / (count + 0.5)) for count in having]
+
+    def score(proposal: _Item) -> float:
+        relative = _ENOUGH * (1 - _LENGTH + _LENGTH * proposal.cells / length)
+        return sum(
+            weight * count * (_ENOUGH + 1) / (count + relative)
+            for weight, count in zip(weights, proposal.counts, strict=True)
+        )
+
+    return sorted(proposals, key=score, reverse=True)
+
+
+HOOKS = 0
+"""The generation that texts of hook deliveries are said to be of."""
+
+
+class Chapter(Struct, frozen=True, gc=False):
+    """A file of lines, and the session that it is of."""
+
+    number: int
+    """Of its generation, for the engine."""
+    generation: int
+    source: int
+    name: str
+    agent_id: str | None
+    session: int
+    key: str
+    names: tuple[str, ...]
+    """Of the session: all of its ids."""
+    session_id: str
+    project: str | None
+    title: str | None
+    branches: tuple[str, ...] | None
+    """All that its lines name, but for `HEAD`; None if that is not known."""
+    person: str | None = None
+    """Whose session it is."""
+    machine: tuple[str, ...] = ()
+    """The origin of its machine, and behind `load_chapters` what that calls itself."""
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A message, or what there is of a line that belongs to none."""
+
+    index: int | None = None
+    id: str | None = None
+    role: str | None = None
+    category: str | None = None
+    model: str | None = None
+    agent_id: str | None = None
+    is_sidechain: bool = False
+
+
+class Call(Struct, frozen=True, gc=False):
+    """A tool call."""
+
+    index: int
+    tool: str
+    category: str | None
+    path: str | None
+
+
+class Delivery(Struct, frozen=True, gc=False):
+    """A hook delivery, and the session that it is of, if that is known."""
+
+    delivery_id: str
+    session_id: str
+    tool: str | None
+    key: str | None
+    project: str | None
+    title: str | None
+    person: str | None = None
+    """Whose machine it comes from; where nobody said, whose the session is."""
+    machine: tuple[str, ...] = ()
+    """Its origin, and what that calls itself, if it may be known."""
+
+
+class TextFacts(Protocol):
+    """A text as an index knows it."""
+
+    @property
+    def number(self) -> int:
+        """Of its line; of a hook delivery, its own."""
+
+    @property
+    def ordinal(self) -> int:
+        """Which passage of the line it is."""
+
+    @property
+    def block(self) -> int:
+        """Of which block of the line."""
+
+    @property
+    def kind(self) -> int:
+        """Of `KINDS`."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it tells of one."""
+
+    @property
+    def time(self) -> int:
+        """Microseconds since 1970; 0 if it has none."""
+
+
+class Proposed(Protocol):
+    """A text that an engine proposes."""
+
+    @property
+    def key(self) -> TextKey:
+        """By which it is ordered."""
+
+    @property
+    def generation(self) -> int:
+        """The engine's number of its file as it was read; `HOOKS` for hook deliveries."""
+
+    @property
+    def text(self) -> TextFacts:
+        """What the index knows of it."""
+
+
+class TextRows(Protocol):
+    """Looks up the rows of one owner around texts."""
+
+    def find_chapter(self, generation: int) -> Chapter | None:
+        """Return the file that a generation is of; None if it is somebody else's."""
+
+    def load_chapters(self) -> None:
+        """Look up all files at once, for a query that asks for each where it is."""
+
+    def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
+        """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
+
+    def find_message(self, chapter: Chapter, number: int) -> Message | None:
+        """Return the message that a line belongs to."""
+
+    def find_call(
+        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
+    ) -> Call | None:
+        """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
+
+    def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
+        """Return the id and the type of an agent."""
+
+    def is_seen(self, proposal: Proposed) -> bool:
+        """Tell whether a text may be seen; of a file the index was told before."""
+
+    def load_delivery(self, number: int) -> HookDelivery | None:
+        """Return a hook delivery with its payload."""
+
+    def find_delivery(self, number: int) -> Delivery | None:
+        """Return a hook delivery, and the session that it is of."""
+
 
 ReadBytes = Callable[[Scope, Place, int], bytes]
 """As `Archive.read`."""

@@ -6,20 +6,205 @@ that the query asks for; filters are held against the passage's `Setting`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from turnlog.store.search.filters import build_test
-from turnlog.store.search.language import And, Filter, Node, Not, Query, Term, list_terms
-from turnlog.store.search.needles import Needle
-from turnlog.store.search.normal import Span, normalise, restore_spans
-from turnlog.store.search.settings import Setting
+from msgspec import UNSET, Struct, UnsetType, json
 
-__all__ = ["Matcher"]
+from turnlog.store.lists import list_model_forms
+from turnlog.store.search.language import And, Filter, Node, Not, Or, Query, Term, list_terms
+from turnlog.store.search.normal import Span, is_word, normalise, restore_spans
+
+
+class Setting(Struct, frozen=True, gc=False, kw_only=True):
+    """What filters are held against.
+
+    None is what is known to have no value, and `UNSET` what is not known yet: a filter on it is undecided. So
+    an engine that knows only the session can leave out those that cannot have a hit.
+    """
+
+    kind: str | UnsetType = UNSET
+    """A `PassageKind`."""
+    project: str | None | UnsetType = UNSET
+    """The path of its directory."""
+    session_ids: tuple[str, ...] | UnsetType = UNSET
+    """All names of the session."""
+    tool: str | None | UnsetType = UNSET
+    model: str | None | UnsetType = UNSET
+    role: str | None | UnsetType = UNSET
+    category: str | None | UnsetType = UNSET
+    branch: str | None | UnsetType = UNSET
+    """Of git."""
+    person: str | None | UnsetType = UNSET
+    """Whose session it is."""
+    machine: tuple[str, ...] | UnsetType = UNSET
+    """The origin of the machine that it comes from, and what that calls itself."""
+    file: str | None | UnsetType = UNSET
+    """The path that a call works on."""
+    is_error: bool | UnsetType = UNSET
+    is_sidechain: bool | UnsetType = UNSET
+    agents: tuple[str, ...] | UnsetType = UNSET
+    """The id of the agent whose line it is, and its type; empty for the main conversation."""
+    time: int | None | UnsetType = UNSET
+    """Microseconds since 1970."""
+
+
+Test = Callable[[Setting], bool | None]
+_FIELDS: Mapping[str, str] = {
+    "project": "project",
+    "session": "session_ids",
+    "tool": "tool",
+    "model": "model",
+    "role": "role",
+    "category": "category",
+    "branch": "branch",
+    "person": "person",
+    "file": "file",
+    "kind": "kind",
+    "agent": "agents",
+}
+_PARTS = frozenset({"project", "branch", "file"})
+_BEGINNINGS = frozenset({"session", "agent"})
+_STATES: Mapping[str, str] = {"error": "is_error", "sidechain": "is_sidechain"}
+
+
+def build_test(part: Filter) -> Test:
+    """Return what decides a filter; it says None where the setting does not tell."""
+    if part.name == "is":
+        return _build_state_test(part)
+    if part.name in ("after", "before"):
+        return _build_time_test(part)
+    if part.name == "machine":
+        return _build_machine_test(part)
+    field, wanted = _FIELDS[part.name], [normalise(value) for value in part.values]
+    if part.name == "model":
+        wanted = [f"*{form}*" for value in wanted for form in list_model_forms(value)]
+    fits = _fits_part if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
+
+    def test(setting: Setting) -> bool | None:
+        found: str | tuple[str, ...] | None | UnsetType = getattr(setting, field)
+        if found is UNSET:
+            return None
+        values = (found,) if isinstance(found, str) else found or ()
+        return any(fits(normalise(value), each) for value in values for each in wanted)
+
+    return test
+
+
+def _build_machine_test(part: Filter) -> Test:
+    wanted = [normalise(value) for value in part.values]
+
+    def test(setting: Setting) -> bool | None:
+        if setting.machine is UNSET:
+            return None
+        origin, *hosts = map(normalise, setting.machine or ("",))
+        return any(
+            _fits_beginning(origin, each) or any(_fits_whole(host, each) for host in hosts) for each in wanted
+        )
+
+    return test
+
+
+def _build_state_test(part: Filter) -> Test:
+    fields = [_STATES[value] for value in part.values]
+
+    def test(setting: Setting) -> bool | None:
+        found = [getattr(setting, field) for field in fields]
+        return True if True in found else None if UNSET in found else False
+
+    return test
+
+
+def _build_time_test(part: Filter) -> Test:
+    instant, is_after = part.instant, part.name == "after"
+
+    def test(setting: Setting) -> bool | None:
+        time = setting.time
+        if time is UNSET:
+            return None
+        return time is not None and instant is not None and (time >= instant if is_after else time < instant)
+
+    return test
+
+
+def _fits_part(value: str, wanted: str) -> bool:
+    return wanted in value
+
+
+def _fits_beginning(value: str, wanted: str) -> bool:
+    return value.startswith(wanted)
+
+
+def _fits_whole(value: str, wanted: str) -> bool:
+    if "*" not in wanted:
+        return value == wanted
+    first, *between, last = wanted.split("*")
+    if len(value) < len(first) + len(last) or not value.startswith(first) or not value.endswith(last):
+        return False
+    at, end = len(first), len(value) - len(last)
+    for piece in between:
+        found = value.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+_SPACES = re.compile(r"\s+")
+_LETTER = "[0-9A-Za-z]"
+"""Most of what makes words. To compile a pattern of all of it takes longer than to look a few up."""
+
+
+class Needle:
+    """A term in a normal form."""
+
+    def __init__(self, term: Term, *, case: bool = False, accents: bool = False) -> None:
+        normal = normalise(term.needle, case=case, accents=accents)
+        self._pieces = normal.split()
+        self._begins = term.form.begins_word and is_word(normal[:1])
+        self._ends = term.form.ends_word and is_word(normal[-1:])
+        self._search = re.compile(self._build_pattern(normal)).search
+        self._is_plain = self._pieces == [normal] and not self._begins and not self._ends
+
+    def is_in(self, text: str) -> bool:
+        """Tell whether it is somewhere in a text of the same normal form."""
+        for piece in self._pieces:  # most texts lack one, and this is much faster than a pattern
+            if piece not in text:
+                return False
+        return self._is_plain or next(self.find_spans(text), None) is not None
+
+    def find_spans(self, text: str) -> Iterator[Span]:
+        """Yield where it is, one behind the other."""
+        at = 0
+        while (found := self._search(text, at)) is not None:
+            start, end = found.span()
+            is_free = self._is_free(text, start, end)
+            if is_free:
+                yield start, end
+            at = end if is_free else start + 1
+
+    def _build_pattern(self, normal: str) -> str:
+        """Return a pattern that begins with the text itself, since that is what is searched for fast.
+
+        One white space at either end is enough, and keeps the time in proportion to the length.
+        """
+        first, *rest = (re.escape(piece) for piece in _SPACES.split(normal))
+        if self._begins:
+            first += f"(?<!{_LETTER}{first})"
+        pattern = r"\s+".join((first, *rest)) if rest else first
+        pattern = re.sub(r"^\\s\+|\\s\+$", r"\\s", pattern)
+        return pattern + f"(?!{_LETTER})" if self._ends else pattern
+
+    def _is_free(self, text: str, start: int, end: int) -> bool:
+        if self._begins and start and is_word(text[start - 1]):
+            return False
+        return not (self._ends and end < len(text) and is_word(text[end]))
+
 
 _Decision = Callable[[str | None, Setting], bool | None]
 """Of a normalised text, or of no text yet, in a setting: yes, no, or None for undecided."""
-
 _MOST = 1000
 """How many places of each term are told; nobody looks at more."""
 _NO_SETTING = Setting()
@@ -101,3 +286,148 @@ def _merge(spans: list[Span]) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+_RUNS_OF_SPACES = re.compile(r"\s+")
+_WORD_END = 24
+"""How far a cut may move to fall between words."""
+_CUT = "…"
+
+
+class Snippet(Struct, frozen=True, gc=False):
+    """A piece of text in one line."""
+
+    text: str
+    marks: tuple[Span, ...] = ()
+    """Where in it the terms are."""
+
+
+def build_snippet(text: str, spans: Sequence[Span] = (), width: int = 160) -> Snippet:
+    """Return at most `width` characters of a text where most of `spans` are, else its beginning.
+
+    White space becomes one space; `…` stands where text was left out. The spans are in order and apart.
+    """
+    width = max(width, 16)
+    shown = _find_densest(spans, width)
+    start = shown[0][0] if shown else 0
+    low, high = max(0, start - 2 * width), min(len(text), start + 4 * width)
+    low += len(text[low:high]) - len(text[low:high].lstrip())
+    line = _collapse(text[low:high].rstrip())
+    marks = [(_move(text, low, a), _move(text, low, b)) for a, b in shown if b > low and a < high]
+    return _cut(line, marks, width, bool(text[:low].strip()), bool(text[high:].strip()))
+
+
+def _find_densest(spans: Sequence[Span], width: int) -> Sequence[Span]:
+    """Return the spans of the stretch that has the most, the first of them where there are several."""
+    best: Sequence[Span] = ()
+    last = 0
+    for first, (start, _) in enumerate(spans):
+        last = max(last, first + 1)
+        while last < len(spans) and spans[last][1] <= start + width * 3 // 4:
+            last += 1
+        if last - first > len(best):
+            best = spans[first:last]
+    return best
+
+
+def _collapse(text: str) -> str:
+    return _RUNS_OF_SPACES.sub(" ", text)
+
+
+def _move(text: str, low: int, place: int) -> int:
+    """Return where a place of a text is once the white space before it is collapsed, counted from `low`."""
+    return len(_collapse(text[low : max(low, place)]))
+
+
+def _cut(line: str, marks: list[Span], width: int, has_before: bool, has_behind: bool) -> Snippet:
+    room = width - 2 * len(_CUT)
+    begin, end = 0, len(line)
+    if len(line) > width or has_before or has_behind:
+        first, last = (marks[0][0], min(marks[-1][1], marks[0][0] + room)) if marks else (0, 0)
+        begin = max(0, min(first - (room - (last - first)) // 3, len(line) - room))
+        end = min(len(line), begin + room)
+        begin, end = _to_words(line, begin, end, first, last)
+    before = _CUT if begin > 0 or has_before else ""
+    behind = _CUT if end < len(line) or has_behind else ""
+    shift = len(before) - begin
+    kept = [(max(a, begin) + shift, min(b, end) + shift) for a, b in marks if a < end and b > begin]
+    return Snippet(before + line[begin:end] + behind, tuple(kept))
+
+
+def _to_words(line: str, begin: int, end: int, first: int, last: int) -> Span:
+    """Return a cut that splits no word, if the ends of words are near, and leaves in what is marked."""
+    if begin > 0 and line[begin - 1] != " ":
+        space = line.find(" ", begin, min(first, begin + _WORD_END))
+        begin = begin if space < 0 else space + 1
+    if end < len(line) and line[end] != " ":
+        space = line.rfind(" ", max(last, end - _WORD_END), end)
+        end = end if space < 0 else space
+    return begin, end
+
+
+_ASCII = bytes(range(128))
+_ESCAPES = (b"\\u", b"\\/")
+"""What JSON may write otherwise."""
+_LITERAL = frozenset({"answer", "thinking", "tool-input", "tool-output"})
+"""The kinds of passages whose text is as it stands in the line."""
+_Test = Callable[[bytes], bool]
+
+
+class Sieve:
+    """Tells lines that may have hits of a query from those that cannot."""
+
+    def __init__(self, query: Query) -> None:
+        self._test = _build(query.root)
+
+    def lets_through(self, raw: bytes, kind: str) -> bool:
+        """Tell whether a passage of a kind may be a hit, by the bytes of its line."""
+        if self._test is None or kind not in _LITERAL:
+            return True
+        return self._test(raw.lower()) or any(escape in raw for escape in _ESCAPES) or not _is_plain(raw)
+
+
+def _build(node: Node) -> _Test | None:
+    """Return what tells whether a line in lower case may have what a node asks for; None if any may."""
+    if isinstance(node, Term):
+        return _build_term(node)
+    if isinstance(node, And):
+        tests = [test for test in map(_build, node.parts) if test is not None]
+        return (lambda raw: all(test(raw) for test in tests)) if tests else None
+    if isinstance(node, Or):
+        found = [_build(part) for part in node.parts]
+        tests = [test for test in found if test is not None]
+        return (lambda raw: any(test(raw) for test in tests)) if len(tests) == len(found) else None
+    return None
+
+
+def _build_term(term: Term) -> _Test | None:
+    try:
+        pieces = [json.encode(piece)[1:-1].lower() for piece in normalise(term.needle).split()]
+    except UnicodeEncodeError:  # half a character
+        return None
+    # One by one: white space in a passage may be that between several strings of the line.
+    return (lambda raw: all(piece in raw for piece in pieces)) if pieces else None
+
+
+def _is_plain(raw: bytes) -> bool:
+    """Tell whether no character of a line becomes another in the normal form, but for capitals of ASCII."""
+    if raw.isascii():
+        return True
+    try:
+        foreign = set(raw.translate(None, _ASCII).decode())
+    except UnicodeDecodeError:
+        return False
+    if foreign <= _settled:
+        return True
+    _settled.update(filter(_is_settled, foreign - _settled))
+    return foreign <= _settled
+
+
+_settled: set[str] = set()
+"""Characters that are known to stay as they are."""
+
+
+def _is_settled(character: str) -> bool:
+    between = f"a{character}a"
+    is_loose = unicodedata.category(character)[0] == "M" or "\u1100" <= character <= "\u11ff"
+    return not is_loose and normalise(between) == between

@@ -33,18 +33,34 @@ from msgspec import Struct
 
 from turnlog.errors import SearchCancelledError, StoreError
 from turnlog.store.batch import TextFact
-from turnlog.store.identity import Scope
-from turnlog.store.search.asking import Counts, Fragment, build_wanted, list_asked
-from turnlog.store.search.characters import is_spaceless
-from turnlog.store.search.hits import Cursor, SearchOrder, SearchPage, TextKey, decode_cursor
-from turnlog.store.search.index import ReadBytes
+from turnlog.store.model import Scope
+from turnlog.store.search.index import (
+    HOOKS,
+    RANKED,
+    Counts,
+    Fragment,
+    ReadBytes,
+    TextRows,
+    build_wanted,
+    list_asked,
+    rank,
+)
 from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.paging import Cancelled, Candidate, collect_page, stop_if
-from turnlog.store.search.ranking import RANKED, rank
-from turnlog.store.search.reading import TextReader
+from turnlog.store.search.normal import is_spaceless
+from turnlog.store.search.paging import (
+    Cancelled,
+    Candidate,
+    Cursor,
+    SearchOrder,
+    SearchPage,
+    TextKey,
+    TextReader,
+    collect_page,
+    decode_cursor,
+    stop_if,
+)
 from turnlog.store.search.surroundings import Surroundings
-from turnlog.store.search.text_rows import HOOKS, TextRows
 from turnlog.store.search.texts import KINDS
 
 # What is new waits beside an index until there is enough to merge; with the usual 4 MB for each month, the

@@ -5,21 +5,27 @@ An engine looks up the rows (`TextRows`); what they mean is the same for every e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, json
 from msgspec.structs import replace
 
-from turnlog.store.identity import Place
-from turnlog.store.search.hits import Hit
+from turnlog.store.catalogue.database import INDEXED, Connection, Row, unpack_text
+from turnlog.store.catalogue.hooks import list_deliveries
+from turnlog.store.catalogue.segments import SegmentCache, SourceReader
+from turnlog.store.model import Place, Scope
+from turnlog.store.search.index import HOOKS, Call, Chapter, Delivery, Message, Proposed, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
-from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.paging import NO_SNIPPET, Candidate
-from turnlog.store.search.settings import Setting
-from turnlog.store.search.text_rows import HOOKS, Message, Proposed, TextRows
+from turnlog.store.search.matcher import Matcher, Setting
+from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit
 from turnlog.store.search.texts import KINDS
-
-__all__ = ["Surroundings"]
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.queries.chapters import Chapter as Records
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.segments import AGENTS
 
 _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
@@ -225,3 +231,200 @@ def _find_limits(root: Node) -> tuple[int, int | None]:
     since = [part.instant or 0 for part in filters if part.name == "after"]
     until = [part.instant or 0 for part in filters if part.name == "before"]
     return max(since, default=0), min(until, default=None)
+
+
+_CHAPTER = """
+SELECT g.id, g.generation, s.id, s.source, s.agent_id, e.id, e.key, e.file_id, e.session_id, e.project,
+    e.title, CASE WHEN s.kind = 'transcript' AND 1 = (
+        SELECT count(*) FROM sources WHERE session = e.id AND kind = 'transcript'
+    ) THEN e.branches END, e.origin, e.person
+FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON e.id = s.session
+WHERE s.owner = ?
+"""
+_ONE = " AND g.id = ?"
+_ALL = -1
+"""The number of no generation: all are there."""
+_DELIVERY = f"""
+SELECT d.delivery_id, d.session_id, d.tool_name, d.origin, e.key, e.project, e.title, e.person
+FROM hook_deliveries AS d LEFT JOIN sessions AS e ON e.owner = d.owner
+    AND substr(e.session_id, 1, {INDEXED}) = substr(d.session_id, 1, {INDEXED}) AND e.session_id = d.session_id
+WHERE d.id = ? AND d.owner = ? ORDER BY e.key
+"""
+_MACHINES = "SELECT origin, person, host FROM machines WHERE owner = ?"
+_CALLS: Mapping[str, Callable[[CallRecord], tuple[int | None, int | None]]] = {
+    "tool-input": lambda call: (call.line, call.block),
+    "tool-output": lambda call: (call.result_line, call.result_block),
+}
+"""Where the texts of calls stand."""
+
+
+class CatalogueTextRows:
+    """Looks up what is around texts of one owner; what it has learned it keeps."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        scope: Scope,
+        segments: SegmentCache,
+        chapters: dict[int, Chapter | None],
+    ) -> None:
+        """Begin with nothing looked up but some `chapters`, by the numbers of their generations."""
+        self._connection = connection
+        self._scope = scope
+        self._reader = SourceReader(connection, segments)
+        self._chapters = chapters
+        self._records: dict[int, Records] = {}
+        self._calls: dict[tuple[str, int], dict[tuple[int | None, int | None], Call]] = {}
+        self._agent_types: dict[int, dict[str, str | None]] = {}
+
+    def find_chapter(self, generation: int) -> Chapter | None:
+        """Return the file that a generation is of; None if it is somebody else's."""
+        if generation not in self._chapters:
+            rows = self._connection.execute(_CHAPTER + _ONE, (self._scope.owner, generation))
+            self._chapters[generation] = next((_unpack_chapter(row[0], row[1:]) for row in rows), None)
+        return self._chapters[generation]
+
+    def load_chapters(self) -> None:
+        """Look up all files at once, for a query that asks for each where it is."""
+        if _ALL not in self._chapters:
+            for number, *row in self._connection.execute(_CHAPTER, (self._scope.owner,)):
+                chapter = _unpack_chapter(number, tuple(row))
+                self._chapters[number] = replace(chapter, machine=self._name_machine(*chapter.machine))
+            self._chapters[_ALL] = None
+
+    def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
+        """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
+        try:
+            line = self._find_records(generation).get_line(number)
+        except KeyError:
+            return None
+        return line.offset, line.length, line.is_sidechain
+
+    def find_message(self, chapter: Chapter, number: int) -> Message | None:
+        """Return the message that a line belongs to."""
+        records = self._find_records(chapter.number)
+        at = records.get_line(number).message
+        return next((_build_message(found) for found in records.list_at(() if at is None else (at,))), None)
+
+    def find_call(
+        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
+    ) -> Call | None:
+        """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
+        if kind not in _CALLS:
+            return None
+        records = self._find_records(chapter.number)
+        at = records.get_line(number).message
+        if not all_at_once and at is not None:
+            made = records.list_calls_of(records.list_at((at,))).get(at, ())
+            found = next((call for call in made if _CALLS[kind](call) == (number, block)), None)
+            if found is not None:
+                return _build_call(found)
+        key = kind, chapter.number
+        if key not in self._calls:
+            self._calls[key] = {}
+            for call in records.list_calls():
+                self._calls[key].setdefault(_CALLS[kind](call), _build_call(call))
+        return self._calls[key].get((number, block))
+
+    def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
+        """Return the id and the type of an agent."""
+        if agent_id is None:
+            return ()
+        if chapter.session not in self._agent_types:
+            query = "SELECT CAST(data AS @@bytes) FROM outlines WHERE session = ? AND kind = ? ORDER BY number"
+            rows = self._connection.execute(query, (chapter.session, AGENTS.name))
+            agents = [agent for (data,) in rows for agent in AGENTS.unpack(data)]
+            self._agent_types[chapter.session] = {agent.id: agent.type for agent in reversed(agents)}
+        name = self._agent_types[chapter.session].get(agent_id)
+        return (agent_id,) if name is None else (agent_id, name)
+
+    def is_seen(self, proposal: Proposed) -> bool:
+        """Tell whether a text may be seen; of a file the index was told before."""
+        if proposal.generation != HOOKS or self._scope.viewer is None:
+            return True
+        query = "SELECT 1 FROM hook_deliveries WHERE id = ? AND owner = ?"
+        return bool(self._connection.execute(query, (proposal.text.number, self._scope.owner)))
+
+    def load_delivery(self, number: int) -> HookDelivery | None:
+        """Return a hook delivery with its payload."""
+        which = DeliveryFilter(ids=(number,), longest_context=0)
+        return next(iter(list_deliveries(self._connection, self._scope, which)), None)
+
+    def find_delivery(self, number: int) -> Delivery | None:
+        """Return a hook delivery, and the session that it is of."""
+        rows: list[Row] = self._connection.execute(_DELIVERY, (number, self._scope.owner))
+        if not rows:
+            return None
+        delivery_id, session_id, tool, origin = map(unpack_text, rows[0][:4])
+        person, _ = self._machines.get(origin, (None, ""))
+        # What hooks tell on one person's machine is not of another's session.
+        of_sessions = [cells[4:] for cells in rows if person in (None, cells[7])]
+        key, project, title, whose = of_sessions[0] if of_sessions else (None, None, None, None)
+        machine = self._name_machine(origin)
+        return Delivery(
+            delivery_id,
+            session_id,
+            tool,
+            key,
+            unpack_text(project),
+            unpack_text(title),
+            person or whose,
+            machine,
+        )
+
+    @cached_property
+    def _machines(self) -> dict[str, tuple[str | None, str]]:
+        """All machines that may be known: whose they are, and what they call themselves."""
+        rows = self._connection.execute(_MACHINES, (self._scope.owner,))
+        return {unpack_text(origin): (person, unpack_text(host)) for origin, person, host in rows}
+
+    def _name_machine(self, origin: str) -> tuple[str, ...]:
+        _, host = self._machines.get(origin, (None, ""))
+        return (origin, host) if host else (origin,)
+
+    def _find_records(self, generation: int) -> Records:
+        """Return the records of a file; raises `KeyError` for one that is not there."""
+        if generation not in self._records:
+            chapter = self.find_chapter(generation)
+            if chapter is None:
+                raise KeyError(generation)
+            self._reader.sources[chapter.name] = chapter.source
+            facts = ChapterFacts(source=chapter.name, generation=chapter.generation, is_main=False)
+            self._records[generation] = Records(facts, self._reader)
+        return self._records[generation]
+
+
+def _build_message(message: MessageRecord) -> Message:
+    return Message(
+        message.index, message.id, message.role, message.category, message.model, message.agent_id,
+        message.is_sidechain,
+    )  # fmt: skip
+
+
+def _build_call(call: CallRecord) -> Call:
+    return Call(call.index, call.name, call.category, call.path)
+
+
+def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:
+    (
+        generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches, origin,
+        person,
+    ) = cells  # fmt: skip
+    file_id, own_id = unpack_text(file_id), unpack_text(own_id)
+    names = [file_id, own_id, key]
+    return Chapter(
+        number,
+        generation,
+        source,
+        name,
+        unpack_text(agent_id),
+        session,
+        key,
+        tuple(dict.fromkeys(each for each in names if each is not None)),
+        own_id or file_id,
+        unpack_text(project),
+        unpack_text(title),
+        None if branches is None else json.decode(branches, type=tuple[str, ...]),
+        person,
+        (unpack_text(origin),),
+    )

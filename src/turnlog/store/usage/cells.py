@@ -6,30 +6,21 @@ of UTC, are made of whole cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.instants import to_microseconds
-from turnlog.transcripts.usage.charges import Charger
+from turnlog.instants import from_microseconds, to_microseconds
+from turnlog.transcripts.usage.charges import Charger, charge, number_band
 from turnlog.transcripts.usage.election import MessageUsage
-
-__all__ = [
-    "QUARTER",
-    "Home",
-    "UsageCell",
-    "build_cell",
-    "join_terms",
-    "merge_cells",
-    "name_agent",
-    "slot_of",
-]
+from turnlog.transcripts.usage.price_list import Quote
+from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""
-
-
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
 _AMOUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
@@ -146,4 +137,152 @@ def _add(one: UsageCell, other: UsageCell) -> UsageCell:
         **{name: getattr(one, name) + getattr(other, name) for name in _AMOUNTS},
         first=min(times, default=None),
         last=max(times, default=None),
+    )
+
+
+class Span(Struct, frozen=True, gc=False):
+    """From one day to another, both included; what is left open has no end."""
+
+    since: date | None = None
+    until: date | None = None
+
+    def has(self, day: date | None) -> bool:
+        """Tell whether a day is in it; what bears no time is only in a span that is open on both sides."""
+        if day is None:
+            return self.since is None and self.until is None
+        return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
+
+
+class Days(dict[int | None, date | None]):
+    """The day of each quarter of an hour, as days are in a time zone."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        super().__init__({None: None})
+        self._zone = zone
+
+    def __missing__(self, slot: int | None) -> date | None:
+        assert slot is not None
+        try:
+            moment = from_microseconds(slot * QUARTER)
+        except OverflowError:  # before the first or behind the last day that there is
+            day = date.min if slot < 0 else date.max
+        else:
+            day = find_day(moment, self._zone)
+        self[slot] = day
+        return day
+
+
+def find_zone(name: str) -> tzinfo:
+    """Return a time zone by its name, as `Europe/Berlin`; raises `ValueError` for one that nobody knows."""
+    try:
+        return ZoneInfo(name)
+    except (OSError, LookupError, ValueError):  # no such name, or one that no file can have
+        raise ValueError(f"expected the name of a time zone, such as Europe/Berlin, got {name!r}") from None
+
+
+def name_day(day: date) -> str:
+    """Return a day as ISO 8601 has it."""
+    return day.isoformat()
+
+
+def name_week(day: date) -> str:
+    """Return the week of a day as ISO 8601 has it: it begins on Monday, and belongs to its Thursday's year."""
+    year, week, _ = day.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+def name_month(day: date) -> str:
+    """Return the month of a day."""
+    return f"{day.year:04}-{day.month:02}"
+
+
+def find_day(moment: datetime, zone: tzinfo) -> date:
+    """Return the day of a moment in a time zone."""
+    try:
+        return moment.astimezone(zone).date()
+    except OverflowError:  # on the first or the last day that there is
+        return moment.date()
+
+
+_Key = tuple[int | None, str, str, str | None, Attribution, Terms, int, bool]
+"""Slot, session, source, model, attribution, terms, band of prices, whether the web was searched."""
+
+
+class _Sum:
+    """What some answers come to, that are priced alike."""
+
+    __slots__ = ("counts", "first", "incomplete", "last", "messages", "quote")
+
+    def __init__(self, quote: Quote | None, time: int | None) -> None:
+        self.quote = quote
+        self.messages = self.incomplete = 0
+        self.counts = [0, 0, 0, 0, 0, 0]
+        self.first = self.last = time
+
+    def add(self, answer: MessageUsage | Sighting, time: int | None) -> None:
+        """Take an answer in."""
+        tokens, counts = answer.tokens, self.counts
+        self.messages += 1
+        self.incomplete += not (answer.ended if isinstance(answer, Sighting) else answer.complete)
+        counts[0] += tokens.input
+        counts[1] += tokens.output
+        counts[2] += tokens.cache_read
+        counts[3] += tokens.cache_write_5m
+        counts[4] += tokens.cache_write_1h
+        counts[5] += tokens.web_searches
+        if time is not None and self.first is not None and self.last is not None:
+            if time < self.first:
+                self.first = time
+            elif time > self.last:
+                self.last = time
+
+
+def build_cells(
+    answers: Iterable[MessageUsage | Sighting], charger: Charger, homes: Mapping[str, Home]
+) -> list[UsageCell]:
+    """Return what answers used and cost in quarters of an hour; `homes` are those of sources.
+
+    An answer that was seen in one place alone may be given as it was seen there.
+    """
+    sums: dict[_Key, _Sum] = {}
+    for answer in answers:
+        moment, tokens, model, terms = answer.time, answer.tokens, answer.model, answer.terms
+        time = None if moment is None else to_microseconds(moment)
+        quote = charger.find_quote(model, time, terms)
+        band = 0 if quote is None else number_band(quote, tokens)
+        slot, searched = None if time is None else time // QUARTER, tokens.web_searches > 0
+        key = slot, answer.session, answer.source, model, answer.attribution, terms, band, searched
+        found = sums.get(key)
+        if found is None:
+            found = sums[key] = _Sum(quote, time)
+        found.add(answer, time)
+    return [_build(key, found, homes[key[2]]) for key, found in sums.items()]
+
+
+def _build(key: _Key, found: _Sum, home: Home) -> UsageCell:
+    slot, session, _, model, behalf, _, band, _ = key
+    tokens = Tokens(*found.counts)
+    charged = None if found.quote is None else charge(found.quote, band, tokens)
+    return UsageCell(
+        slot=slot,
+        session=session,
+        home=home,
+        model=model,
+        agent=name_agent(behalf.agent, behalf.agent_id),
+        skill=behalf.skill,
+        mcp_server=behalf.mcp_server,
+        terms="" if charged is None else join_terms(charged.unpriced_terms),
+        messages=found.messages,
+        incomplete=found.incomplete,
+        unpriced=found.messages if charged is None else 0,
+        input=tokens.input,
+        output=tokens.output,
+        cache_read=tokens.cache_read,
+        cache_write_5m=tokens.cache_write_5m,
+        cache_write_1h=tokens.cache_write_1h,
+        web_searches=tokens.web_searches,
+        cost=0 if charged is None else charged.cost,
+        saved=0 if charged is None else charged.saved,
+        first=found.first,
+        last=found.last,
     )

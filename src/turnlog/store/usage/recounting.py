@@ -11,14 +11,19 @@ from zlib import crc32
 
 from msgspec import json
 
-from turnlog.store.identity import Scope, SourceKind
 from turnlog.store.interface import KnownSession, Store, find_sessions
 from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope, SourceKind
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.reported import read_reported
-from turnlog.store.usage.source import AnswerUse, UsageSource
-from turnlog.store.usage.tools import AnswerCell, CallUse, build_call_use
+from turnlog.store.usage.source import (
+    AnswerCell,
+    AnswerUse,
+    CallUse,
+    UsageSource,
+    build_call_use,
+    read_reported,
+)
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold

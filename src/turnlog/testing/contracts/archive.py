@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import LOCAL, Place
 from turnlog.store.interface import Store, find_known, read_all
+from turnlog.store.model import LOCAL, Place
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, find_source, keep, read_records

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import KnownSession, KnownSource, Store, find_known, find_sessions
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import ORIGIN, make_batch, make_key
 from turnlog.testing.memory_session import FileRecords, unpack_records
 from turnlog.testing.row_builders import list_usage, make_chapter

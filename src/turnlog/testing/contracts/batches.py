@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
-from turnlog.store.identity import LOCAL, Scope, SourceKind
 from turnlog.store.interface import KnownSession, Store, find_known, read_all
 from turnlog.store.lists import SessionFilter
+from turnlog.store.model import LOCAL, Scope, SourceKind
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import (

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from unittest import SkipTest
 
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore
 from turnlog.testing.contracts.base import ContractBase
 
 __all__ = ["CareBase"]

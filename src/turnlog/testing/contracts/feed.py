@@ -9,8 +9,8 @@ from threading import Event, Thread
 from msgspec.structs import replace
 
 from turnlog.store.batch import Derived, SessionBatch
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import ChangeKind, KnownSession, find_known
+from turnlog.store.model import LOCAL
 from turnlog.testing.answers import collect_answers, list_records, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import (

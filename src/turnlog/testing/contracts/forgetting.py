@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind, Maintenance, find_known
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import keep

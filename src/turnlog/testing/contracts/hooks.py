@@ -7,9 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.identity import LOCAL, Scope
-from turnlog.store.interface import ChangeKind
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, ChangeKind
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep, read_file
 from turnlog.testing.contracts.care import CareBase

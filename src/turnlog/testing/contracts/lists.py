@@ -9,10 +9,10 @@ from pathlib import Path
 
 from turnlog.errors import CursorError
 from turnlog.store.batch import Derived
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, ProjectOrder, SessionFilter, SessionOrder, StoredSession
 from turnlog.store.marks import MarkChange
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_key, make_line
 from turnlog.testing.contracts.base import ContractBase, keep
 from turnlog.testing.row_builders import TIME, make_session_row

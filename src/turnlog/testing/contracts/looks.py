@@ -7,8 +7,8 @@ from pathlib import Path
 
 from turnlog.ingest.looks import look, vanish
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import LOCAL, name_source
 from turnlog.store.interface import Store, find_known
+from turnlog.store.model import LOCAL, name_source
 from turnlog.testing.answers import collect_answers, read_bytes
 from turnlog.testing.builders import ORIGIN, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, expect_derived, get_derived, read_records

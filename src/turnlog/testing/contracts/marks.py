@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from turnlog.errors import MarkError
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind, Store, find_known, find_sessions
 from turnlog.store.marks import MOST_TAGS, MarkChange, MarkedSession, Marks
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_key, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
 

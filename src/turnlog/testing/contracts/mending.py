@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import SessionBatch
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import ChangeKind, find_known, read_all
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import (

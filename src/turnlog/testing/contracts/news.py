@@ -9,8 +9,8 @@ from unittest import SkipTest
 from msgspec.structs import replace
 
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatch
-from turnlog.store.identity import LOCAL
 from turnlog.store.interface import Store, find_known
+from turnlog.store.model import LOCAL
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines

@@ -11,11 +11,10 @@ from time import time_ns
 from msgspec.structs import replace
 
 from turnlog.errors import TakenMachineError
-from turnlog.store.identity import LOCAL, Scope, Viewer
 from turnlog.store.interface import ChangeKind, Store, count_files, find_known
 from turnlog.store.lists import SessionFilter
 from turnlog.store.marks import MarkChange, Marks
-from turnlog.store.people import Machine, ProjectRule, Visibility, find_access
+from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, Viewer, Visibility, find_access
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep

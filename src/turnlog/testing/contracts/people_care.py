@@ -7,13 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.identity import LOCAL, Scope, Viewer
-from turnlog.store.interface import ChangeKind, find_known
+from turnlog.store.interface import CaredStore, ChangeKind, find_known, is_visible
 from turnlog.store.lists import SessionFilter
-from turnlog.store.maintenance import CaredStore, is_visible
-from turnlog.store.people import Visibility
-from turnlog.store.search.hits import SearchOrder
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import SearchOrder
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.contracts.people import ADA, BOB, EVE, keep_of, link_to

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived
-from turnlog.store.identity import LOCAL, Scope
 from turnlog.store.interface import Archive, FileCounts, Knows, Store, count_files, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.marks import MarkChange
+from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep, read_records

@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.errors import CursorError, SearchCancelledError
-from turnlog.store.identity import LOCAL, Place, Scope
 from turnlog.store.interface import Store
-from turnlog.store.search.hits import Hit, SearchOrder
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import LOCAL, Place, Scope
+from turnlog.store.search.language import parse_query
+from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.testing.builders import make_line
 from turnlog.testing.contracts.base import ContractBase, keep, read_records
 from turnlog.testing.scanning import Scan

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.store.identity import LOCAL
-from turnlog.store.search.parsing import parse_query
+from turnlog.store.model import LOCAL
+from turnlog.store.search.language import parse_query
 from turnlog.testing.builders import make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.care import CareBase

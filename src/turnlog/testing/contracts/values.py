@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.store.batch import Derived
-from turnlog.store.identity import LOCAL, Place
 from turnlog.store.interface import find_known, find_sessions
 from turnlog.store.lists import SessionFilter, SessionOrder
+from turnlog.store.model import LOCAL, Place
 from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import (

@@ -19,8 +19,8 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
     decode_entries,
     insert_remarks,
 )
-from turnlog.store.identity import LOCAL, Place, SourceKind
 from turnlog.store.interface import KnownSession, KnownSource, Store, find_known, find_sessions
+from turnlog.store.model import LOCAL, Place, SourceKind
 from turnlog.transcripts.files.captures import CaptureKind, split_capture
 
 __all__ = ["ArchivedSessions"]

@@ -23,6 +23,7 @@ from turnlog.ingest.capture.archiving import archive_paths
 from turnlog.ingest.capture.files import append_lines, is_file_name, lock_file, write_lines
 from turnlog.ingest.capture.joining import is_unique
 from turnlog.ingest.capture.sources import list_mains, remove_captures
+from turnlog.ingest.durable_files import write_safely
 from turnlog.ingest.handover import Request, hand_over
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.origin import find_origin
@@ -36,10 +37,8 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
     id_of,
 )
 from turnlog.integrations.agent_sdk.mirroring.notes import Name, Notes, Summary
-from turnlog.store.durable_files import write_safely
-from turnlog.store.identity import LOCAL, name_source
-from turnlog.store.interface import KnownSession
-from turnlog.store.maintenance import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession
+from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.captures import CaptureKind, name_capture

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.ingest.capture.sources import NOTES
-from turnlog.store.durable_files import write_safely
+from turnlog.ingest.durable_files import write_safely
 
 __all__ = ["Name", "Notes", "Summary"]
 
