@@ -205,9 +205,10 @@ def _find_maker(engine: str) -> Callable[[Path], StorePlace] | None:
     """Return what makes a place for a store, given a home; None if this version does not have the engine."""
     if engine == "sqlite":
         return lambda home: home / "turnlog.db"
-    if not hasattr(import_module("turnlog.store.places"), "find_place"):
+    try:
+        make_database = import_module("postgres_server").make_database
+    except ModuleNotFoundError:
         return None
-    make_database = import_module("postgres_server").make_database
     server_place = import_module("turnlog.store.places").ServerPlace
     return lambda home: server_place(make_database(), home)
 

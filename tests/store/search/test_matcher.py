@@ -231,7 +231,7 @@ def test_a_filter_that_is_made_by_hand_without_a_time_is_never_true() -> None:
 
 def test_searching_imports_nothing_heavy() -> None:
     """The command line imports these at its start."""
-    modules = ("indexing", "matcher", "normal", "parsing", "printing", "snippets")
+    modules = ("language", "matcher", "normal")
     check = (
         "import sys, importlib\n"
         f"for name in {modules!r}: importlib.import_module('turnlog.store.search.' + name)\n"
