@@ -141,6 +141,11 @@ def test_how_it_is_doing_is_in_a_file(tmp_path: Path) -> None:
     later = read_status(tmp_path)
     assert later is not None
     assert later.waiting == 1
+    for again_at in (130.0, 400.0):  # one attempt may fail right behind another
+        status.note(phase=PushPhase.OFFLINE, again_at=again_at)
+        latest = read_status(tmp_path)
+        assert latest is not None
+        assert (latest.phase, latest.again_at) == (PushPhase.OFFLINE, again_at)
     assert (tmp_path / "push.json").stat().st_mode & 0o077 == 0
     (tmp_path / "push.json").write_text("nonsense")
     assert read_status(tmp_path) is None

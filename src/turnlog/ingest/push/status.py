@@ -69,8 +69,8 @@ class StatusFile:
     def note(self, **news: object) -> None:
         """Note what is new; how far it is alone is written about once a second."""
         now = self._clock()
-        changed = news.get("phase", self.status.phase) != self.status.phase
-        self.status = msgspec.structs.replace(self.status, at=now, **news)
+        before, self.status = self.status, msgspec.structs.replace(self.status, at=now, **news)
+        changed = any(getattr(before, name) != getattr(self.status, name) for name in ("phase", "again_at"))
         if changed or not 0.0 <= now - self._written < _SECONDS:
             self._written = now
             with suppress(OSError):  # it is only for whoever asks
