@@ -11,11 +11,12 @@ archive. Nearly everybody goes through lines in order, so that a few that were l
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import cast
 
 from msgspec import Struct
@@ -61,6 +62,7 @@ _OPEN_BYTES = 1 << 20
 _STRETCH = 4 << 20
 """How many bytes are cut into frames at once. Only the last frame of each stretch is short."""
 _TODAY = Dialect.CLAUDE_CODE
+_offset = attrgetter("at.offset")
 
 
 class Frames:
@@ -287,8 +289,6 @@ class Content:
         """The first line whose texts are gathered; None for files that are not searched."""
         self.first_new = 0
         """The first line that came since it was resumed."""
-        self._time = self._time_before = 0
-        """Of the last line that has one, and of the last one before `texts_from`; 0 if none has."""
         self._weight = 0
         if cache is not None:
             cache.register(self)
@@ -299,7 +299,9 @@ class Content:
         if self.texts_from is None:
             return ()
         which = range(self.texts_from, len(self.lines))
-        return Generated(partial(_list_texts, self.lines, which, self._time_before))
+        times = (time_of(self.lines[number]) for number in range(which.start - 1, -1, -1))
+        before = next((time for time in times if time is not None), 0)
+        return Generated(partial(_list_texts, self.lines, which, before))
 
     @property
     def text(self) -> bytes:
@@ -337,7 +339,7 @@ class Content:
         if self._splitter is not None:
             self._splitter = LineSplitter(self.source, known.consumed, known.in_array)
         if self._is_searched:
-            self.texts_from, self._time_before = self._number, self._time
+            self.texts_from = self._number
 
     def begin(self, start: int) -> Frames:
         """Note that bytes from here on are new, and return what makes frames of them."""
@@ -358,14 +360,12 @@ class Content:
             self._take(self._splitter.finish())
 
     def _take(self, lines: list[Line]) -> None:
-        for line in lines:
-            if self._is_new and line.at is not None and line.at.offset >= self._consumed:
-                self.new += 1
-        if self._is_searched:
-            self._note_times(lines)
+        if self._is_new:
+            known = bisect_left(lines, self._consumed, key=_offset) if self._consumed else 0
+            self.new += len(lines) - known
         cache = self._cache
         if cache is not None:
-            weight = sum(_PER_BYTE * len(line.raw) + _PER_LINE for line in lines)
+            weight = sum([_PER_BYTE * len(line.raw) + _PER_LINE for line in lines])
             if not cache.take(weight) and len(lines) >= _FEW:
                 self._pack(lines, cache)
                 return
@@ -377,16 +377,6 @@ class Content:
         lines, self.lines[:] = [*self.lines], ()
         self._weight = 0
         self._pack(lines, cache)
-
-    def _note_times(self, lines: list[Line]) -> None:
-        """Note the time of the last line, and of the last one before those that are searched anew."""
-        first = len(self.lines)
-        for number, line in enumerate(lines, first):
-            if number == self.texts_from:
-                self._time_before = self._time
-            time = time_of(line)
-            if time is not None:
-                self._time = time
 
     def _pack(self, lines: list[Line], cache: LineCache) -> None:
         some: list[Line] = []

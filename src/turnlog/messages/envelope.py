@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from turnlog.instants import EPOCH
+from turnlog.instants import EPOCH, to_microseconds
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType, field
 
-__all__ = ["Envelope", "ForkedFrom", "Head", "PermissionMode", "instant"]
+__all__ = ["Envelope", "ForkedFrom", "Head", "PermissionMode", "instant", "read_microseconds"]
 
 
 class PermissionMode(OpenEnum):
@@ -90,14 +90,32 @@ class Head(Envelope, forbid_unknown_fields=False):
 def instant(timestamp: str | Number | None | UnsetType) -> datetime | None:
     """Return a timestamp (ISO 8601, or Unix milliseconds) as a UTC instant; None if it is none."""
     if isinstance(timestamp, str):
-        return _read_iso(timestamp) if len(timestamp) < 64 else None  # nothing long is kept in the cache
+        return _read_iso(timestamp) if len(timestamp) < _LONGEST else None
     try:
         return EPOCH + timedelta(milliseconds=timestamp) if isinstance(timestamp, int | float) else None
     except (ValueError, OverflowError):
         return None
 
 
-@lru_cache(maxsize=1024)  # several rules ask for the time of the same line
+def read_microseconds(timestamp: object) -> int | None:
+    """Return a timestamp as `instant` reads it, in microseconds since 1970."""
+    if type(timestamp) is str and len(timestamp) < _LONGEST:
+        return _count_iso(timestamp)
+    moment = instant(timestamp) if isinstance(timestamp, int | float) else None
+    return None if moment is None else to_microseconds(moment)
+
+
+# Several rules ask for the time of the same line; nothing long is kept.
+_LONGEST = 64
+
+
+@lru_cache(maxsize=1 << 13)
+def _count_iso(timestamp: str) -> int | None:
+    moment = _read_iso(timestamp)
+    return None if moment is None else to_microseconds(moment)
+
+
+@lru_cache(maxsize=1024)
 def _read_iso(timestamp: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(timestamp)

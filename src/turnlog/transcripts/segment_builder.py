@@ -19,14 +19,13 @@ from typing import TypeVar
 
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
-from turnlog.messages.envelope import instant
+from turnlog.messages.envelope import read_microseconds
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
-from turnlog.transcripts.conversation.turns import measure_turn
 from turnlog.transcripts.records import (
     AgentRecord,
     CallRecord,
@@ -94,7 +93,7 @@ class SegmentBuilder:
     def build(self, *, is_final: bool = False) -> Iterator[PackedSegment]:
         """Yield all segments, in order; if that `is_final`, let go of messages and calls as they are packed."""
         for number in range(len(self)):
-            yield self._pack(number)
+            yield self._pack(number, is_final=is_final)
             if is_final:
                 messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
                 self.conversation.release((number + 1) * SEGMENT, messages, calls)
@@ -173,22 +172,30 @@ class SegmentBuilder:
         first, end = bisect_left(places, number * SEGMENT), bisect_left(places, (number + 1) * SEGMENT)
         return range(first, len(places) if number == len(self) - 1 else end)
 
-    def _pack(self, number: int) -> PackedSegment:
-        head, records = self._build(number)
+    def _pack(self, number: int, *, is_final: bool = False) -> PackedSegment:
+        head, records = self._build(number, is_final=is_final)
         return PackedSegment(head, pack_segment(*records))
 
-    def _build(self, number: int) -> tuple[SegmentHead, SegmentRecords]:
+    def _build(self, number: int, *, is_final: bool = False) -> tuple[SegmentHead, SegmentRecords]:
         """Build a segment."""
         conversation = self.conversation
         first, end = number * SEGMENT, min((number + 1) * SEGMENT, len(conversation.live_lines))
         messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
         is_last = number == len(self) - 1
-        kept = self._last if is_last else _Records()
-        kept.begin(number)
-        lines = [_recall(kept.lines, at, self._build_line) for at in range(first, end)]
-        said = [_recall(kept.messages, at, self._build_message) for at in messages]
-        made = [_recall(kept.calls, at, self._build_call) for at in calls]
-        happened = [each for at in range(first, end) if (each := _recall(kept.events, at, self._build_event))]
+        numbers = range(first, end)
+        if is_last and not is_final:
+            kept = self._last
+            kept.begin(number)
+            lines = [_recall(kept.lines, at, self._build_line) for at in numbers]
+            said = [_recall(kept.messages, at, self._build_message) for at in messages]
+            made = [_recall(kept.calls, at, self._build_call) for at in calls]
+            events = [_recall(kept.events, at, self._build_event) for at in numbers]
+        else:
+            lines = [*map(self._build_line, numbers)]
+            said = [*map(self._build_message, messages)]
+            made = [*map(self._build_call, calls)]
+            events = [*map(self._build_event, numbers)]
+        happened = [event for event in events if event is not None]
         sightings = [build_sighting(each) for each in self._list_sightings(number, is_last)]
         reached = self._reached[first]
         head = SegmentHead(
@@ -226,9 +233,9 @@ class SegmentBuilder:
         return _build_line(conversation.live_lines[number], number, conversation.live_placements[number])
 
     def _build_event(self, number: int) -> EventRecord | None:
-        line, placement = self.conversation.live_lines[number], self.conversation.live_placements[number]
-        event = None if placement.rule is Rule.COPY else read_event(line)
-        if event is None:
+        line = self.conversation.live_lines[number]
+        event = read_event(line)
+        if event is None or (placement := self.conversation.live_placements[number]).rule is Rule.COPY:
             return None
         time, took = time_of(line), event.duration_ms
         return EventRecord(
@@ -264,7 +271,7 @@ class SegmentBuilder:
             is_sidechain=message.is_sidechain,
             parent=tree.edges.parents[number],
             turn=None if turn < 0 else turn,
-            time=microseconds(message.time),
+            time=time_of(message.lines[0]),
             reached=self._find_reached(lines[0]),
             branch=tree.branch_of[number],
             active=number in tree.way,
@@ -383,12 +390,14 @@ def build_turn(
     calls: int,
     agents: int,
     files_changed: int,
-    ended: datetime | None,
+    ended: int | None,
     told: timedelta | None,
     bill: Bill,
 ) -> TurnRecord:
     """Return the record of a turn; `told` is how long it took as the program says."""
-    took = measure_turn(told, prompt.time, ended)
+    started, seconds = time_of(prompt.lines[0]), None if told is None else told.total_seconds()
+    if seconds is None and started is not None and ended is not None:
+        seconds = max(ended - started, 0) / 1_000_000
     unpriced = sum(totals.messages for totals in bill.unpriced.values())
     return TurnRecord(
         index=index,
@@ -398,9 +407,9 @@ def build_turn(
         calls=calls,
         agents=agents,
         files_changed=files_changed,
-        started=microseconds(prompt.time),
-        ended=microseconds(ended),
-        duration_ms=None if took is None else round(took.total_seconds() * 1000),
+        started=started,
+        ended=ended,
+        duration_ms=None if seconds is None else round(seconds * 1000),
         input_tokens=bounded(bill.totals.tokens.prompt),
         output_tokens=bounded(bill.totals.tokens.output),
         cost=None if unpriced and unpriced == bill.totals.messages else money(bill.cost),
@@ -437,7 +446,7 @@ def build_sighting(seen: Sighting) -> SightingRecord:
 
 def time_of(line: Line) -> int | None:
     """Return when a line was written, in microseconds since 1970; None if it does not say."""
-    return microseconds(instant(getattr(line.entry, "timestamp", None)))
+    return read_microseconds(getattr(line.entry, "timestamp", None))
 
 
 def microseconds(moment: datetime | None) -> int | None:
@@ -447,7 +456,7 @@ def microseconds(moment: datetime | None) -> int | None:
 
 def bounded(count: int) -> int:
     """Return a count that any engine can keep; one that is beyond all reason becomes the largest."""
-    return max(-_MOST, min(count, _MOST))
+    return count if -_MOST <= count <= _MOST else max(-_MOST, min(count, _MOST))
 
 
 def money(amount: Decimal) -> str:

@@ -7,9 +7,11 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from turnlog.messages.envelope import Envelope
+from turnlog.messages.salvage import REFUSALS
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
@@ -51,12 +53,30 @@ def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
 def find_file(call: Call) -> tuple[str | None, bool]:
     """Return the file that a call works on, if it is on one, and whether the call changed it."""
     field, changes = _FILE_TOOLS.get(call.name, ("", False))
-    path = getattr(call.view_input().value, field, None) if field else None
+    path = _read_path(call, field) if field else None
     if not isinstance(path, str):
         return None, False
     entry = call.place.line.entry
     cwd = entry.cwd if isinstance(entry, Envelope) else None
     return _resolve(path, cwd if isinstance(cwd, str) else ""), changes and call.state not in NOT_DONE
+
+
+class _Paths(Struct, frozen=True, gc=False):
+    """What of an input is read: nothing else of it need have a type for that."""
+
+    file_path: str | UnsetType = UNSET
+    notebook_path: str | UnsetType = UNSET
+
+
+_decode_paths = msgspec.json.Decoder(_Paths).decode
+
+
+def _read_path(call: Call, field: str) -> object:
+    raw = call.block.input
+    try:
+        return None if raw is UNSET else getattr(_decode_paths(raw), field)
+    except REFUSALS:
+        return getattr(call.view_input().value, field, None)
 
 
 def _resolve(path: str, cwd: str) -> str:

@@ -22,7 +22,6 @@ from turnlog.transcripts.conversation.drafts import Board, Draft
 from turnlog.transcripts.conversation.gathering import Gathering
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.packed_placements import PackedPlacements
 from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.conversation.settling import QueueSettler, ThinkingSettler, settle_superseded
 
@@ -65,8 +64,7 @@ class TimelineBuilder:
 
     def __init__(self, lines: Sequence[Line], calls: CallPlaces, index: LineIndex) -> None:
         self.messages: list[Message] = []
-        self._places: list[Placement] = []
-        self.placements: Sequence[Placement] = self._places
+        self.placements: list[Placement] = []
         self._calls = calls
         self._index = index
         self._board = Board(lines)
@@ -109,8 +107,7 @@ class TimelineBuilder:
         board = self._board
         for number, draft in enumerate(draft for draft in board.drafts if draft.lines):
             draft.number = number
-        shown = (None if draft is None else draft.find_shown().number for draft in board.draft_of)
-        self.placements = PackedPlacements(board.rules, shown)
+        self._place(range(len(board.rules)))
         self._board = Board(())
         self._gathering = Gathering(self._board, self._calls, self._index)
         self._queue = QueueSettler(self._board, self._gathering.queue)
@@ -159,7 +156,7 @@ class TimelineBuilder:
         return sorted(line for line in lines if line < start)
 
     def _place(self, lines: Iterable[int]) -> None:
-        placements, rules, draft_of = self._places, self._board.rules, self._board.draft_of
+        placements, rules, draft_of = self.placements, self._board.rules, self._board.draft_of
         placements += [_UNSHOWN[Rule.SYSTEM]] * (len(rules) - len(placements))
         for index in lines:
             draft = draft_of[index]

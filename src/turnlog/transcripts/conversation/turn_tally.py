@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import datetime
 
 from msgspec import Struct
 
@@ -18,8 +17,8 @@ __all__ = ["Share", "TurnTally"]
 class Share(Struct, frozen=True, gc=False):
     """What one message adds to its turn."""
 
-    time: datetime | None = None
-    """The latest that its lines bear."""
+    time: int | None = None
+    """The latest that its lines bear, in microseconds since 1970."""
     calls: int = 0
     changed: tuple[str, ...] = ()
     """The files that its calls changed."""
@@ -60,7 +59,7 @@ class TurnTally:
         return len(self._changed)
 
     @property
-    def ended(self) -> datetime | None:
+    def ended(self) -> int | None:
         """The latest time that any line bears."""
         times = [share.time for share in self._shares if share.time is not None]
         return max(times) if times else None

@@ -13,8 +13,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from turnlog.instants import find_moment
 from turnlog.messages import Line
-from turnlog.messages.envelope import instant
+from turnlog.messages.envelope import read_microseconds
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.touched import Touched, list_touched
 from turnlog.transcripts.conversation.division import Division
@@ -62,7 +63,7 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     def ended(self) -> datetime | None:
         """The latest time that any of its lines bears."""
         times = map(find_last_time, self.messages)
-        return max((time for time in times if time is not None), default=None)
+        return find_moment(max((time for time in times if time is not None), default=None))
 
     @property
     def duration(self) -> timedelta | None:
@@ -151,12 +152,13 @@ def _build_turn(
     )
 
 
-def find_last_time(message: Message) -> datetime | None:
-    """Return the later of the times that the last lines of a message bear; None if they bear none."""
-    times = [
-        instant(getattr(line.entry, "timestamp", None)) for line in (*message.lines[-1:], *message.folded[-1:])
-    ]
-    return max((time for time in times if time is not None), default=None)
+def find_last_time(message: Message) -> int | None:
+    """Return the later of the times that the last lines of a message bear, in microseconds since 1970."""
+    own = read_microseconds(getattr(message.lines[-1].entry, "timestamp", None))
+    if not message.folded:
+        return own
+    other = read_microseconds(getattr(message.folded[-1].entry, "timestamp", None))
+    return max(own, other) if own is not None and other is not None else own if other is None else other
 
 
 def measure_turn(told: timedelta | None, started: datetime | None, ended: datetime | None) -> timedelta | None:

@@ -20,7 +20,13 @@ from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.bodies import DecodedChapter
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts
 from turnlog.transcripts.records import AgentRecord, TurnRecord
-from turnlog.transcripts.segment_builder import SegmentBuilder, build_agent, build_turn, pack_lines
+from turnlog.transcripts.segment_builder import (
+    SegmentBuilder,
+    build_agent,
+    build_turn,
+    microseconds,
+    pack_lines,
+)
 from turnlog.transcripts.segments import (
     AGENTS,
     TURNS,
@@ -187,7 +193,7 @@ def _build_turn(turn: Turn) -> TurnRecord:
         calls=len(turn.calls),
         agents=len(turn.agents),
         files_changed=sum(file.changed for file in turn.files),
-        ended=turn.ended,
+        ended=microseconds(turn.ended),
         told=turn.told_duration,
         bill=turn.bill,
     )

@@ -34,6 +34,7 @@ from hashlib import blake2b
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line
 from turnlog.messages.entries import UnknownEntry
 from turnlog.transcripts.calls.builder import CallBuilder
@@ -226,8 +227,8 @@ class SummaryFold:
             versions=around.list_values(Feature.VERSION),
             entrypoints=entrypoints,
             models=tuple(dict.fromkeys((*self._tally.models, *usage.models))),
-            first_time=around.first_time,
-            last_time=around.last_time,
+            first_time=find_moment(around.first_time),
+            last_time=find_moment(around.last_time),
             counts=self._count(calls, len(agents) if agent_count is None else agent_count),
             totals=usage.totals,
             model_totals=tuple(usage.list_models()),

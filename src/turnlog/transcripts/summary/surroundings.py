@@ -7,13 +7,12 @@ say about it, in one step, and taken apart only when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from enum import IntEnum
 from operator import attrgetter
 
 from turnlog.messages import UNSET, UnsetType
 from turnlog.messages.channels import AnyEntry
-from turnlog.messages.envelope import Envelope, ForkedFrom, instant
+from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.sdk import SystemInitMessage
 
 __all__ = ["Feature", "Surroundings"]
@@ -36,9 +35,9 @@ class Surroundings:
     """What lines say about where and when they were written, so far."""
 
     def __init__(self) -> None:
-        self.first_time: datetime | None = None
+        self.first_time: int | None = None
         """The earliest, not the one that stands first: in file order times run backwards now and then."""
-        self.last_time: datetime | None = None
+        self.last_time: int | None = None
         self.forked_from: str | None = None
         """The session that a line names as its origin, the first that one does."""
         self._lines: dict[_Values, int] = {}
@@ -59,7 +58,7 @@ class Surroundings:
             self._where, self._run = where, 1
         timestamp = getattr(entry, "timestamp", UNSET)
         if timestamp is not UNSET:
-            self._add_time(instant(timestamp))
+            self._add_time(read_microseconds(timestamp))
         origin = getattr(entry, "forked_from", UNSET)
         if origin is not UNSET and self.forked_from is None:
             self.forked_from = (origin.session_id if isinstance(origin, ForkedFrom) else origin) or None
@@ -83,7 +82,7 @@ class Surroundings:
             self._lines[self._where] = self._lines.get(self._where, 0) + self._run
             self._run = 0
 
-    def _add_time(self, moment: datetime | None) -> None:
+    def _add_time(self, moment: int | None) -> None:
         if moment is None:
             return
         if self.first_time is None or self.last_time is None:

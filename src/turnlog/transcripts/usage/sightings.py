@@ -47,8 +47,8 @@ def find_sighting(line: Line) -> Sighting | None:
         time=instant(entry.timestamp),
         model=_share(message.model or None),
         tokens=_tokens(usage),
-        terms=_share(Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)),
-        attribution=_share(_attribution(entry)),
+        terms=_share_terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None),
+        attribution=_find_attribution(entry),
         ended=message.stop_reason is not None,
     )
 
@@ -57,6 +57,10 @@ def find_sighting(line: Line) -> Sighting | None:
 def _share(value: T) -> T:
     """Return a value that was seen before in place of an equal one: thousands of answers say the same."""
     return value
+
+
+_share_terms = lru_cache(maxsize=1024)(Terms)
+_share_attribution = lru_cache(maxsize=1024)(Attribution)
 
 
 def name_answer(line: Line) -> str | None:
@@ -99,14 +103,15 @@ def _tokens(usage: Usage) -> Tokens:
     )
 
 
-def _attribution(entry: AssistantEntry | AssistantMessage) -> Attribution:
-    if isinstance(entry, AssistantEntry):
-        return Attribution(
-            agent=entry.attribution_agent or None,
-            agent_id=entry.agent_id or None,
-            skill=entry.attribution_skill or None,
-            plugin=entry.attribution_plugin or None,
-            mcp_server=entry.attribution_mcp_server or None,
-            mcp_tool=entry.attribution_mcp_tool or None,
+def _find_attribution(entry: AssistantEntry | AssistantMessage) -> Attribution:
+    if type(entry) is AssistantEntry:
+        return _share_attribution(
+            entry.attribution_agent or None,
+            entry.agent_id or None,
+            entry.attribution_skill or None,
+            entry.attribution_plugin or None,
+            entry.attribution_mcp_server or None,
+            entry.attribution_mcp_tool or None,
         )
-    return Attribution(agent=entry.subagent_type or None, agent_id=entry.agent_id or None)
+    assert type(entry) is AssistantMessage
+    return _share_attribution(entry.subagent_type or None, entry.agent_id or None)
