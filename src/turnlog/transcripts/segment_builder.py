@@ -19,13 +19,13 @@ from typing import TypeVar
 
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
-from turnlog.messages.envelope import read_microseconds
+from turnlog.messages.envelope import Envelope, read_microseconds
 from turnlog.transcripts.actions.events import read_event
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Placement, Rule
+from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.records import (
     AgentRecord,
     CallRecord,
@@ -77,6 +77,8 @@ class SegmentBuilder:
         self._agent_id = agent_id
         self._reached = array("q")
         """For each line the latest time that it or one above it has, or `_NEVER`."""
+        self._times = array("q")
+        """For each line its own time, or `_NEVER`."""
         self._messages = array("q")
         """For each message the line by which its segment is told: no earlier than that of the one before."""
         self._calls = array("q")
@@ -140,8 +142,11 @@ class SegmentBuilder:
         latest = self._reached[-1] if self._reached else _NEVER
         for line in islice(conversation.live_lines, len(self._reached), None):
             time = time_of(line)
-            if time is not None and time > latest:
+            if time is None:
+                time = _NEVER
+            elif time > latest:
                 latest = time
+            self._times.append(time)
             self._reached.append(latest)
         find = conversation.find_line
         _number(
@@ -228,21 +233,25 @@ class SegmentBuilder:
         reached = self._reached[line]
         return None if reached == _NEVER else reached
 
+    def _find_time(self, line: int) -> int | None:
+        time = self._times[line]
+        return None if time == _NEVER else time
+
     def _build_line(self, number: int) -> LineRecord:
-        conversation = self.conversation
-        return _build_line(conversation.live_lines[number], number, conversation.live_placements[number])
+        line, message = self.conversation.live_lines[number], self.conversation.live_placements[number].message
+        return _build_line(line, number, self._find_time(number), message)
 
     def _build_event(self, number: int) -> EventRecord | None:
         line = self.conversation.live_lines[number]
         event = read_event(line)
         if event is None or (placement := self.conversation.live_placements[number]).rule is Rule.COPY:
             return None
-        time, took = time_of(line), event.duration_ms
+        time, took = self._find_time(number), event.duration_ms
         return EventRecord(
             line=number,
-            category=event.category.value,
+            category=event.category._value_,
             name=event.name,
-            state=event.state.value,
+            state=event.state._value_,
             message=placement.message,
             # What a line says of how long it took is said at the end.
             time=None if time is None else time - 1000 * (took or 0),
@@ -263,21 +272,21 @@ class SegmentBuilder:
             id=message.id,
             lines=lines,
             own_lines=len(message.lines),
-            rule=message.rule.value,
-            role=message.role.value,
-            types=tuple([each.value for each in message.types]),
-            author=message.author.value,
-            lane=message.lane.value,
+            rule=message.rule._value_,  # `value` is a property that is written in Python
+            role=message.role._value_,
+            types=tuple([each._value_ for each in message.types]),
+            author=message.author._value_,
+            lane=message.lane._value_,
             is_sidechain=message.is_sidechain,
             parent=tree.edges.parents[number],
             turn=None if turn < 0 else turn,
-            time=time_of(message.lines[0]),
+            time=self._find_time(lines[0]),
             reached=self._find_reached(lines[0]),
             branch=tree.branch_of[number],
             active=number in tree.way,
             calls=len(message.calls),
             model=message.model,
-            category=None if category is None else category.value,
+            category=None if category is None else category._value_,
             agent_id=message.agent_id or self._agent_id,
             aborted=message.aborted,
         )
@@ -291,20 +300,21 @@ class SegmentBuilder:
         call = conversation.live_calls[index]
         line, result = call.place.line, call.result
         number = conversation.find_line(line) or 0
+        answered = None if result is None else conversation.find_line(result.place.line)
         path, changes = find_file(call)
         return CallRecord(
             index=index,
             id=call.id,
             name=call.name,
-            category=call.category.value,
-            state=call.state.value,
+            category=call.category._value_,
+            state=call.state._value_,
             line=number,
             block=call.place.index,
             message=conversation.find_caller(call),
-            result_line=None if result is None else conversation.find_line(result.place.line),
+            result_line=answered,
             result_block=None if result is None else result.place.index,
-            started=time_of(line),
-            ended=None if result is None else time_of(result.place.line),
+            started=self._find_time(number),
+            ended=None if answered is None else self._find_time(answered),
             reached=self._find_reached(number),
             answer=name_answer(line),
             path=path,
@@ -346,7 +356,8 @@ def pack_lines(lines: Sequence[Line]) -> Iterator[PackedSegment]:
     """Yield the segments of a file whose lines are no conversation."""
     for number in range(-(-len(lines) // SEGMENT)):
         first = number * SEGMENT
-        own = [_build_line(line, at, None) for at, line in enumerate(lines[first : first + SEGMENT], first)]
+        part = enumerate(lines[first : first + SEGMENT], first)
+        own = [_build_line(line, at, time_of(line), None) for at, line in part]
         head = SegmentHead(
             number=number, lines=len(own), message=0, messages=0, call=0, calls=0, events=0, hooks=0,
             sightings=0, offset=own[0].offset, reached=0, problems=sum(line.problems > 0 for line in own),
@@ -464,18 +475,23 @@ def money(amount: Decimal) -> str:
     return format(amount, "f")
 
 
-def _build_line(line: Line, number: int, placement: Placement | None) -> LineRecord:
+def _build_line(line: Line, number: int, time: int | None, message: int | None) -> LineRecord:
     entry = line.entry
+    uuid, parent, session = (
+        (entry.uuid, entry.parent_uuid, entry.session_id)
+        if isinstance(entry, Envelope)
+        else (getattr(entry, name, None) for name in ("uuid", "parent_uuid", "session_id"))
+    )
     return LineRecord(
         number=number,
         offset=_offset_of(line),
         length=line.length,
         type=_type_name(type(entry)),
-        time=time_of(line),
-        message=None if placement is None else placement.message,
-        uuid=_text(getattr(entry, "uuid", None)),
-        parent_uuid=_text(getattr(entry, "parent_uuid", None)),
-        session_id=_text(getattr(entry, "session_id", None)),
+        time=time,
+        message=message,
+        uuid=uuid if type(uuid) is str else None,
+        parent_uuid=parent if type(parent) is str else None,
+        session_id=session if type(session) is str else None,
         is_sidechain=getattr(entry, "is_sidechain", None) is True,
         problems=len(line.problems),
     )
@@ -485,10 +501,6 @@ def _offset_of(line: Line) -> int:
     if line.at is None:
         raise ValueError("a line without a place is nothing that can be kept")
     return line.at.offset
-
-
-def _text(value: object) -> str | None:
-    return value if type(value) is str else None
 
 
 def _number(known: array[int], first: int, lines: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ instance of a union.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeGuard, get_args
+from typing import TypeGuard, cast, get_args
 
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
@@ -107,10 +107,10 @@ def list_blocks(entry: AnyEntry) -> tuple[ContentBlock, ...]:
 
     Messages nested in progress are copies, and give none.
     """
-    if not _is_spoken(entry):
+    if type(entry) not in _SPOKEN:
         return ()
-    content = entry.message.content
-    return content if isinstance(content, tuple) else ()
+    content = cast(AssistantEntry, entry).message.content
+    return content if type(content) is tuple else ()
 
 
 def list_texts(entry: AnyEntry) -> list[str]:
