@@ -20,7 +20,7 @@ NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema answers bench fuzz soak serve clean
+.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema answers bench bench-all fuzz soak serve clean
 
 setup: $(VENV)/.dev $(PAGE)
 
@@ -98,7 +98,13 @@ schema: $(VENV)/.dev $(NODE)
 	$(BIN)/python -m turnlog.server.describe > web/openapi.json
 	cd web && npm run --silent types
 
-bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
+# One table, within ten minutes; ARGS=--write puts it into docs/performance.md.
+bench: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage
+	$(BIN)/python benchmarks/bench.py $(CORPUS)/sessions --peers $(PEERS) $(ARGS)
+
+# All that is measured, the page in the browser included; it takes an hour or more.
+bench-all: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
+	$(BIN)/python benchmarks/bench.py $(CORPUS)/sessions --peers $(PEERS) --growth $(ARGS)
 	$(BIN)/python benchmarks/decode.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/build.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/archive.py $(CORPUS)/sessions --peer $(PEERS)/bin/agentsview
