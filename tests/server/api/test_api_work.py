@@ -31,9 +31,9 @@ LONG, SHORT = 40 * SEGMENT, 2 * SEGMENT
 """Lines; four are three messages."""
 BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 """When sessions begin; there is a line each second."""
-FRAME = "SELECT CAST(data AS BLOB) FROM frames"
-TAIL = "SELECT CAST(data AS BLOB) FROM tail_frames"
-NEWEST = "SELECT CAST(data AS BLOB) FROM ( SELECT id AS generation"
+FRAME = "SELECT start, CAST(data AS BLOB) FROM frames"
+TAIL = "SELECT start, CAST(data AS BLOB) FROM tail_frames"
+NEWEST = "SELECT start, CAST(data AS BLOB) FROM ( SELECT id AS generation"
 SEGMENTS = "SELECT CAST(d.packed AS BLOB)"
 NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
 

@@ -65,11 +65,11 @@ def list_messages(
     one message are in one window, even if there are more than `limit`.
     """
     session = get_session(store, visible, id, visit)
-    counted = store.read_usage(visible).find_version(session.key)
-    check_unchanged(request, session.key, session.revision, counted)
     where = build_filter(lane, role, category, branch, active)
     asked = Asked(source, agent, around, before, after, limit)
     with store.open_session(visible, session.key) as opened:
+        counted = store.read_usage(visible).find_version(session.key)  # of the same state, and at once
+        check_unchanged(request, session.key, session.revision, counted)
         found = ask_window(opened, asked, where, has_results=True)
         items = view_window(store, visible, session, found)
         above = items[0].index if items else found.at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.categories import Category, Role
-from turnlog.transcripts.queries.bodies import build_message
+from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import CallRecord, MessageRecord
@@ -210,12 +210,10 @@ def view_window(store: Store, scope: Scope, session: StoredSession, found: Found
     if chapter is None or not found.rows:
         return ()
     calls = chapter.list_calls_of(found.rows)
-
-    def list_lines(row: MessageRecord) -> list[int]:
-        return _list_lines(row, calls.get(row.index, ()))
-
-    rows = fit(found.rows, lambda row: chapter.measure(list_lines(row)), found.anchor)
-    lines = read_lines(chapter, (number for row in rows for number in list_lines(row)))
+    wanted = {row.index: _list_lines(row, calls.get(row.index, ())) for row in found.rows}
+    rows = fit(found.rows, lambda row: chapter.measure(wanted[row.index]), found.anchor)
+    lines = read_lines(chapter, (number for row in rows for number in wanted[row.index]))
+    lines |= read_lines(chapter, _list_copies(rows, calls, lines))
     window = Window(
         key=session.key,
         session_id=name_session(session),
@@ -262,7 +260,16 @@ def _find_message(session: SessionRecords, chapter: Chapter | None, id: str) -> 
 
 def _list_lines(row: MessageRecord, calls: Sequence[CallRecord]) -> list[int]:
     results = (call.result_line for call in calls if call.result_line is not None)
-    return [*row.lines[: row.own_lines + _MOST_FOLDED], *results]
+    return [*row.lines[: row.own_lines], *results]
+
+
+def _list_copies(
+    rows: Iterable[MessageRecord], calls: Mapping[int, Sequence[CallRecord]], lines: Mapping[int, Line]
+) -> Iterator[int]:
+    """Yield the folded lines in which there may be a copy that tells of a call; few calls have one."""
+    for row in rows:
+        if any(is_told_elsewhere(call, lines) for call in calls.get(row.index, ())):
+            yield from row.lines[row.own_lines : row.own_lines + _MOST_FOLDED]
 
 
 def _list_ids(chapter: Chapter, rows: Sequence[MessageRecord]) -> dict[int, str]:

@@ -10,8 +10,10 @@ from growing.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -23,6 +25,8 @@ from turnlog.store.model import Place, Scope
 
 _KEPT = 32
 """How many open frames stay in memory: at most 16 MiB."""
+_REACH = 4 << 20
+"""Bytes of a file whose frames are looked up, and loaded, together."""
 _RATIO = 3
 """How many times larger a frame may be than what it is merged with: the more, the better frames are compressed,
 and the more often."""
@@ -39,12 +43,22 @@ _NEWEST_FRAME = """(
     FROM generations WHERE tail IS NOT NULL
 )"""
 _TABLES = ("frames", "tail_frames", _NEWEST_FRAME)
-# The frame that holds a byte is the last that begins at or before it.
-_FIND = """
-SELECT start, length, digest FROM {table} AS f WHERE generation = ? AND start <= ? ORDER BY start DESC LIMIT 1
+# The frame that holds a byte is the last that begins at or before it. Behind the sealed ones there are few.
+_FIND = f"""
+SELECT 0, start, length, digest FROM (
+    SELECT start, length, digest FROM frames WHERE generation = :generation AND start <= :first
+    ORDER BY start DESC LIMIT 1
+) AS f
+UNION ALL SELECT 0, start, length, digest FROM frames
+WHERE generation = :generation AND start > :first AND start < :end
+UNION ALL SELECT 1, start, length, digest FROM tail_frames
+WHERE generation = :generation AND start < :end AND start + length > :first
+UNION ALL SELECT 2, start, length, digest FROM {_NEWEST_FRAME} AS f
+WHERE generation = :generation AND start < :end
+ORDER BY 2
 """
 # A damaged cell may call itself text.
-_LOAD = "SELECT CAST(data AS @@bytes) FROM {table} AS f WHERE generation = ? AND start = ?"
+_LOAD = "SELECT start, CAST(data AS @@bytes) FROM {table} AS f WHERE generation = ? AND start IN @@ints(?)"
 _REPAIR = {
     "frames": "UPDATE frames SET data = ? WHERE generation = ? AND start = ?",
     "tail_frames": "UPDATE tail_frames SET data = ? WHERE generation = ? AND start = ?",
@@ -52,13 +66,25 @@ _REPAIR = {
 }
 
 
+class StoredFile(Struct, frozen=True, gc=False):
+    """A generation of a file: the number of its row, and how many bytes it has."""
+
+    number: int
+    length: int
+
+
 class _Found(Struct, frozen=True, gc=False):
     """Where a frame is."""
 
-    table: str
+    table: int
     start: int
     length: int
     digest: bytes
+
+    @property
+    def end(self) -> int:
+        """Behind its last byte."""
+        return self.start + self.length
 
 
 class CatalogueArchive:
@@ -101,60 +127,85 @@ class CatalogueArchive:
         source: str,
         generation: int,
         spans: Sequence[tuple[int, int]],
+        file: StoredFile | None = None,
     ) -> list[bytes]:
-        """Return bytes by offset and length, as `read` does; the file is looked up once."""
-        rows = _find_generation(connection, scope, source, generation)
-        if not rows:
-            raise KeyError(Place(source, generation, 0))
-        [(number, end)] = rows
+        """Return bytes by offset and length, as `read` does; the file is looked up once, if it is not given."""
+        if file is None:
+            rows = _find_generation(connection, scope, source, generation)
+            if not rows:
+                raise KeyError(Place(source, generation, 0))
+            file = StoredFile(*rows[0])
+        for offset, length in spans:
+            if offset < 0 or length < 0 or offset + length > file.length:
+                raise KeyError(Place(source, generation, offset))
+        frames: list[tuple[int, bytes]] = []
         start, data = 0, b""
         found = []
-        for offset, length in spans:
-            if offset < 0 or length < 0 or offset + length > end:
-                raise KeyError(Place(source, generation, offset))
+        for number, (offset, length) in enumerate(spans):
             pieces, position = [], offset
             while position < offset + length:
                 # Mostly it is in the frame of the span before.
                 if not start <= position < start + len(data):
-                    start, data = self._load(connection, number, Place(source, generation, position))
+                    at = bisect_right(frames, position, key=itemgetter(0)) - 1
+                    if at < 0 or position >= frames[at][0] + len(frames[at][1]):
+                        near = _list_near(spans[number:], position)
+                        frames = self._load(connection, file.number, Place(source, generation, position), near)
+                        at = 0
+                    start, data = frames[at]
                 pieces.append(data[position - start : offset + length - start])
                 position += len(pieces[-1])
             found.append(b"".join(pieces))
         return found
 
-    def _load(self, connection: Connection, generation: int, at: Place) -> tuple[int, bytes]:
-        """Return the frame that holds a byte: where it begins, and its bytes."""
-        found = _find_frame(connection, generation, at.offset)
-        if found is None:
+    def _load(
+        self, connection: Connection, generation: int, at: Place, spans: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, bytes]]:
+        """Return the frames that hold some bytes, from one on: where each begins, and its bytes."""
+        values = {"generation": generation, "first": at.offset, "end": sum(spans[-1])}
+        found = [_Found(*row) for row in connection.execute(_FIND, values)]
+        if not any(frame.start <= at.offset < frame.end for frame in found):
             raise ArchiveError("A frame is missing", at.source, at.generation, at.offset)
-        key = generation, found.start, found.digest
+        wanted = {
+            (generation, frame.start, frame.digest): frame
+            for frame in found
+            if any(offset < frame.end and frame.start < offset + length for offset, length in spans)
+        }
         with self._lock:
-            data = self._open.get(key)
-            if data is not None:
+            opened = {key: self._open[key] for key in wanted if key in self._open}
+        for number, table in enumerate(_TABLES):
+            closed = [f for key, f in wanted.items() if f.table == number and key not in opened]
+            if closed:
+                query = _LOAD.format(table=table)
+                rows = connection.execute(query, (generation, [frame.start for frame in closed]))
+                cells: dict[int, bytes] = dict(rows)
+                for frame in closed:
+                    kept = Frame(frame.start, frame.length, cells[frame.start], frame.digest)
+                    try:
+                        opened[generation, frame.start, frame.digest] = self._open_frame(kept)
+                    except ValueError as error:
+                        raise ArchiveError(str(error), at.source, at.generation, frame.start) from None
+        with self._lock:
+            for key in wanted:
+                self._open[key] = opened[key]
                 self._open.move_to_end(key)
-                return found.start, data
-        [(cell,)] = connection.execute(_LOAD.format(table=found.table), (generation, found.start))
-        try:
-            data = self._open_frame(Frame(found.start, found.length, cell, found.digest))
-        except ValueError as error:
-            raise ArchiveError(str(error), at.source, at.generation, found.start) from None
-        with self._lock:
-            self._open[key] = data
             while len(self._open) > _KEPT:
                 self._open.popitem(last=False)
-        return found.start, data
+        return [(key[1], opened[key]) for key in wanted]
+
+
+def _list_near(spans: Sequence[tuple[int, int]], first: int) -> list[tuple[int, int]]:
+    """Return the spans that are read together: those in order, from a byte in the first one on."""
+    most = first + _REACH
+    found = [(first, min(sum(spans[0]), most) - first)]
+    for offset, length in spans[1:]:
+        if offset < sum(found[-1]) or offset + length > most:
+            break
+        found.append((offset, length))
+    return found
 
 
 def _find_generation(connection: Connection, scope: Scope, source: str, generation: int) -> list[Row]:
     return connection.execute(_GENERATION, (scope.owner, source, generation)) if is_word(source) else []
-
-
-def _find_frame(connection: Connection, generation: int, position: int) -> _Found | None:
-    for table in _TABLES:
-        for start, length, digest in connection.execute(_FIND.format(table=table), (generation, position)):
-            if position < start + length:
-                return _Found(table, start, length, digest)
-    return None
 
 
 def _open_unchecked(frame: Frame) -> bytes:

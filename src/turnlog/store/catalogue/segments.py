@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, OutlineBatch
-from turnlog.store.catalogue.archive import CatalogueArchive
+from turnlog.store.catalogue.archive import CatalogueArchive, StoredFile
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.model import Scope, SourceKind
@@ -46,6 +46,16 @@ _LOAD = """
 SELECT CAST(d.packed AS @@bytes), CAST(g.patch AS @@bytes) FROM segments AS g
 JOIN segment_data AS d ON d.source = g.source AND d.number = g.number WHERE g.source = ? AND g.number = ?
 """
+_FACTS = 9
+"""How many columns come before those of a head."""
+_CHAPTERS = f"""
+SELECT e.id, s.id, g.id, g.length, s.source, s.kind, g.generation, s.agent_id, s.path, h.stamp,
+    {", ".join(f"h.{name}" for name in _HEAD.split(", "))}
+FROM sessions AS e JOIN sources AS s ON s.session = e.id JOIN generations AS g ON g.id = s.newest
+LEFT JOIN segments AS h ON h.source = s.id
+WHERE e.owner = ? AND e.key IN @@texts(?) AND s.kind IN @@texts(?) ORDER BY s.source, h.number
+"""
+_SESSION = "SELECT id FROM sessions WHERE owner = ? AND key IN @@texts(?)"
 
 
 def write_segments(connection: Connection, sources: dict[str, int], batch: ChapterBatch) -> bool:
@@ -226,43 +236,57 @@ class CatalogueSession(SourceReader):
         self._scope = scope
         self._key = key
         self._hooks = hooks
-        rows = connection.execute(
-            "SELECT id FROM sessions WHERE owner = ? AND key IN @@texts(?)", (scope.owner, [key])
-        )
-        self._session = next((int(number) for (number,) in rows), None)
+        self._files: dict[str, StoredFile] = {}
+        self._heads: dict[str, list[SegmentHead]] = {}
+        # All that a window is found by, at once: each statement is a way to the server and back.
+        self._rows = connection.execute(_CHAPTERS, (scope.owner, [key], [*map(str, _LINES)]))
+        known = self._rows or connection.execute(_SESSION, (scope.owner, [key]))
+        self._session = int(known[0][0]) if known else None
 
     def list_chapters(self) -> list[ChapterFacts]:
         """Return its files of lines: the transcript's first, then by source.
 
         Of several transcripts, that one counts which was read: the others have no segments.
         """
-        query = """
-        SELECT s.id, s.source, s.kind, s.agent_id, g.generation, s.path,
-            EXISTS (SELECT 1 FROM segments WHERE source = s.id)
-        FROM sources AS s JOIN generations AS g ON g.id = s.newest
-        WHERE s.session = ? AND s.kind IN @@texts(?) ORDER BY s.source
-        """
-        rows = self._connection.execute(query, (self._session, [str(kind) for kind in _LINES]))
-        mains = [(not row[6], row[1] != self._key, row[1]) for row in rows if row[2] == SourceKind.TRANSCRIPT]
+        files: dict[str, tuple[Any, ...]] = {}
+        for row in self._rows:
+            _, number, file, length, source, *facts = row[:_FACTS]
+            if source not in files:
+                files[source] = tuple(facts)
+                self.sources[source] = number
+                self._files[source] = StoredFile(file, length)
+                self._stamps[source], self._heads[source] = [], []
+            stamp, *head = row[_FACTS:]
+            if stamp is not None:
+                self._stamps[source].append(stamp)
+                self._heads[source].append(SegmentHead(*head))
+        mains = [
+            (not self._heads[source], source != self._key, source)
+            for source, (kind, *_) in files.items()
+            if kind == SourceKind.TRANSCRIPT
+        ]
         main = min(mains)[2] if mains else None
-        found = []
-        for number, source, kind, agent_id, generation, path, _ in rows:
-            self.sources[source] = number
-            found.append(
-                ChapterFacts(
-                    source=source,
-                    generation=generation,
-                    is_main=source == main,
-                    is_conversation=kind != SourceKind.JOURNAL,
-                    agent_id=unpack_text(agent_id),
-                    path=unpack_text(path),
-                )
+        found = [
+            ChapterFacts(
+                source=source,
+                generation=generation,
+                is_main=source == main,
+                is_conversation=kind != SourceKind.JOURNAL,
+                agent_id=unpack_text(agent_id),
+                path=unpack_text(path),
             )
+            for source, (kind, generation, agent_id, path) in files.items()
+        ]
         return sorted(found, key=lambda facts: not facts.is_main)
+
+    def list_heads(self, source: str) -> list[SegmentHead]:
+        """Return the heads of a file's segments, in order."""
+        return self._heads[source]
 
     def read_bytes(self, source: str, generation: int, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return bytes of a file, by offset and length."""
-        return self._archive.read_spans(self._connection, self._scope, source, generation, spans)
+        file = self._files[source]
+        return self._archive.read_spans(self._connection, self._scope, source, generation, spans, file)
 
     def count_outline(self, kind: str) -> int:
         """Return how many parts there are of turns or agents."""

@@ -72,11 +72,17 @@ SELECT r.session_id, r.kind, r.cost, r.computed FROM reported_costs AS r JOIN se
 WHERE e.owner = ?
 """
 _FILES = "SELECT count(*) FROM sources WHERE owner = ? AND kind IN ('transcript', 'agent')"
+# The answers come first: whose they are is looked at for these alone, and not for all that a viewer sees.
 _FIND = """
-SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write_5m + a.cache_write_1h,
-    CASE WHEN a.flags & 2 = 0 THEN a.cost END
-FROM answers AS a JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
-WHERE a.hash IN @@ints(?) AND e.owner = ? AND g.audience <> 2 ORDER BY a.message_id, a.output, e.key DESC
+WITH found AS MATERIALIZED (
+    SELECT grp, message_id, input, output, cache_read, cache_write_5m + cache_write_1h AS cache_write,
+        CASE WHEN flags & 2 = 0 THEN cost END AS cost
+    FROM answers WHERE hash IN @@ints(?)
+)
+SELECT a.message_id, a.input, a.output, a.cache_read, a.cache_write, a.cost
+FROM found AS a JOIN usage_groups AS g ON g.id = a.grp JOIN sessions AS e ON e.id = g.session
+WHERE g.id IN (SELECT grp FROM found) AND e.owner = ? AND g.audience <> 2
+ORDER BY a.message_id, a.output, e.key DESC
 """
 
 

@@ -129,6 +129,11 @@ def build_call(record: CallRecord, lines: Mapping[int, Line], near: Sequence[int
     )
 
 
+def is_told_elsewhere(record: CallRecord, lines: Mapping[int, Line]) -> bool:
+    """Tell whether only a copy of a call has its id, which is then in a line that is folded."""
+    return record.id is not None and Place(lines[record.line], record.block).block.id != record.id
+
+
 def _find_result(record: CallRecord, lines: Mapping[int, Line]) -> Result | None:
     line = None if record.result_line is None else lines.get(record.result_line)
     if line is None or record.result_block is None:

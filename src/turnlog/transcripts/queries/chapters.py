@@ -116,21 +116,11 @@ class Chapter:
         self.heads = reader.list_heads(facts.source)
         self._firsts = [head.message for head in self.heads]
         self._first_calls = [head.call for head in self.heads]
-
-    @property
-    def count_lines(self) -> int:
-        """How many lines it has."""
-        return self.heads[-1].line + self.heads[-1].lines if self.heads else 0
-
-    @property
-    def count_messages(self) -> int:
-        """How many messages it has."""
-        return self.heads[-1].message + self.heads[-1].messages if self.heads else 0
-
-    @property
-    def count_calls(self) -> int:
-        """How many calls it has."""
-        return self.heads[-1].call + self.heads[-1].calls if self.heads else 0
+        self._loaded: tuple[int, Segment] | None = None
+        last = self.heads[-1] if self.heads else None
+        self.count_lines = 0 if last is None else last.line + last.lines
+        self.count_messages = 0 if last is None else last.message + last.messages
+        self.count_calls = 0 if last is None else last.call + last.calls
 
     # Lines
 
@@ -328,8 +318,11 @@ class Chapter:
                 yield from self.load(head.number).sightings
 
     def load(self, number: int) -> Segment:
-        """Return a segment by its number."""
-        return self._reader.load_segment(self.source, number)
+        """Return a segment by its number; mostly it is the one of before."""
+        known = self._loaded
+        if known is None or known[0] != number:
+            known = self._loaded = number, self._reader.load_segment(self.source, number)
+        return known[1]
 
     def _find_segment(self, message: int) -> int:
         """Return the number of the segment that has a message."""
