@@ -15,7 +15,7 @@ from enum import StrEnum
 from operator import add
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,12 +35,14 @@ from turnlog.store.lists import (
 )
 from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import PeopleStore, Place, Scope, SourceKind
-from turnlog.store.search.language import Query
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
-from turnlog.transcripts.queries.actions import SessionActions
+
+if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loaded by whoever asks it
+    from turnlog.store.search.language import Query
+    from turnlog.store.usage.source import StoredUsage
+    from turnlog.transcripts.queries.actions import SessionActions
 
 _ALL = (1 << 31) - 2
 """More sessions than there are."""
