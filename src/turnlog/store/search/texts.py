@@ -28,7 +28,7 @@ from turnlog.store.search.language import Form, Term
 from turnlog.store.search.normal import SPACELESS, Normaliser, is_loose, is_spaceless, list_foreign, normalise
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.lines.passages import Passage
+    from turnlog.transcripts.lines.passage import Passage
 
 INDEX_FORM = 1
 """The version of these rules and of `normalise`: an index of another one is made anew."""

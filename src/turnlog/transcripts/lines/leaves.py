@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from turnlog.messages import UNSET
+from turnlog.messages.base import UNSET
 from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import REFUSALS
 
