@@ -12,7 +12,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import sha256
-from string import ascii_lowercase, ascii_uppercase
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
 _LONGEST_LABEL = 200
 _SHOWN = 80
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 def is_name(text: str) -> bool:
