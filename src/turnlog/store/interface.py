@@ -297,8 +297,13 @@ def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> It
 
 def count_files(store: Knows, scope: Scope) -> FileCounts:
     """Return how much there is of all sessions."""
+    return count_known(store.list_known(scope))
+
+
+def count_known(sessions: Iterable[KnownSession]) -> FileCounts:
+    """Return how much there is of some sessions."""
     counts = [0, 0, 0, 0, 0]
-    for session in store.list_known(scope):
+    for session in sessions:
         is_gone = not any(source.present for source in session.sources)
         size, lines = (sum(getattr(each, name) for each in session.sources) for name in ("length", "lines"))
         counts = [*map(add, counts, (1, is_gone, len(session.sources), size, lines))]
