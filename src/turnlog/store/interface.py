@@ -300,10 +300,10 @@ def count_files(store: Knows, scope: Scope) -> FileCounts:
     return count_known(store.list_known(scope))
 
 
-def count_known(sessions: Iterable[KnownSession]) -> FileCounts:
+def count_known(known: Iterable[KnownSession]) -> FileCounts:
     """Return how much there is of some sessions."""
     counts = [0, 0, 0, 0, 0]
-    for session in sessions:
+    for session in known:
         is_gone = not any(source.present for source in session.sources)
         size, lines = (sum(getattr(each, name) for each in session.sources) for name in ("length", "lines"))
         counts = [*map(add, counts, (1, is_gone, len(session.sources), size, lines))]
