@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loade
     from turnlog.store.usage.source import StoredUsage
     from turnlog.transcripts.queries.actions import SessionActions
 
-_ALL = (1 << 31) - 2
+EVERY = (1 << 31) - 2
 """More sessions than there are."""
 
 
@@ -278,7 +278,7 @@ def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
 def find_sessions(store: Store, scope: Scope, prefix: str) -> list[StoredSession]:
     """Return the sessions whose id or key begins with a prefix, with their summaries, newest first."""
     asked = SessionFilter(session=prefix, archived=None)
-    return [*store.list_sessions(scope, asked, limit=_ALL, summaries=True).sessions]
+    return [*store.list_sessions(scope, asked, limit=EVERY, summaries=True).sessions]
 
 
 def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.base import REFUSALS
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves
 
