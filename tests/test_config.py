@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ def test_nothing_is_set_by_default(tmp_path: Path) -> None:
 
 def test_our_own_data_is_where_the_platform_keeps_data() -> None:
     assert Settings.from_env({}).home.name == "turnlog"
+    if sys.platform != "win32":
+        assert Settings.from_env({"XDG_DATA_HOME": "/data"}).home == Path("/data/turnlog")
+    if sys.platform not in ("win32", "darwin"):
+        usual = Path.home() / ".local" / "share" / "turnlog"
+        assert Settings.from_env({}).home == Settings.from_env({"XDG_DATA_HOME": "not/absolute"}).home == usual
 
 
 def test_the_file_says_what_is_excluded(tmp_path: Path) -> None:

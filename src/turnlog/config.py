@@ -8,6 +8,7 @@ setting that is misspelt would otherwise do nothing, unnoticed.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from ipaddress import ip_network
@@ -17,7 +18,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from platformdirs import user_data_path
 
 from turnlog.errors import ConfigError
 from turnlog.store.accounts.interface import UserRole
@@ -184,7 +184,17 @@ class Settings(Struct, frozen=True, kw_only=True):
 def find_home(env: Mapping[str, str]) -> Path:
     """Return where turnlog keeps its own data."""
     given = env.get("TURNLOG_HOME")
-    return Path(os.path.expanduser(given)) if given else user_data_path("turnlog", appauthor=False)
+    return Path(os.path.expanduser(given or os.path.join(_find_data(env), "turnlog")))
+
+
+def _find_data(env: Mapping[str, str]) -> str:
+    """Return where programs keep the data of whoever runs them."""
+    if sys.platform == "win32":
+        return env.get("LOCALAPPDATA") or "~/AppData/Local"
+    given = env.get("XDG_DATA_HOME", "")
+    if os.path.isabs(given):
+        return given
+    return "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
 
 
 def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:

@@ -9,7 +9,7 @@ import pytest
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.following import Followed, follow
-from turnlog.ingest.glance import has_news
+from turnlog.ingest.glance import report_unchanged
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watching import choose_watcher
@@ -32,11 +32,11 @@ def test_a_sync_leaves_sessions_of_other_machines_alone(tmp_path: Path) -> None:
     (path.parent / "only-theirs.jsonl").unlink()
     path.write_bytes(make_lines(7, session_id="ours"))  # another machine's file at the same path
     sessions = locate_sessions([claude]).sessions
-    assert has_news(sessions, pushed.store.list_known(LOCAL), HERE, [claude])
+    assert report_unchanged(sessions, pushed.store.list_known(LOCAL), HERE, [claude]) is None
     report = sync(pushed.store, tmp_path / "turnlog.db", sessions, origin=HERE, within=[claude])
     assert (report.added, report.gone, report.changed) == (1, 0, 0)
     assert {known.key: known for known in pushed.store.list_known(LOCAL, ORIGIN)} == before
-    assert not has_news(sessions, pushed.store.list_known(LOCAL), HERE, [claude])
+    assert report_unchanged(sessions, pushed.store.list_known(LOCAL), HERE, [claude]) is not None
     looks: list[Followed] = []
     watcher = choose_watcher(list_roots([claude]), polling=False)
 

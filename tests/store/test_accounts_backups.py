@@ -9,10 +9,10 @@ import pytest
 
 from postgres_server import make_database
 from turnlog.errors import StoreError
-from turnlog.store.accounts.copies import back_up_accounts, find_copy, find_file
+from turnlog.store.accounts.copies import back_up_accounts, find_copy, find_file, restore_store
 from turnlog.store.accounts.interface import Action, AuditEntry, Identity, TokenKind, UserRole
 from turnlog.store.accounts.opening import check_accounts, open_accounts
-from turnlog.store.opening import open_store, restore_store
+from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace, StorePlace
 
 

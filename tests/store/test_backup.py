@@ -11,9 +11,10 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.store.accounts.copies import restore_store
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
-from turnlog.store.opening import find_in_backup, open_store, restore_store
+from turnlog.store.opening import find_in_backup, open_store
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
 

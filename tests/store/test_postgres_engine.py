@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from postgres_server import find_programs, make_archive, make_database, start_server
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.store.accounts.copies import check_backup, restore_store
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore, Maintenance
 from turnlog.store.model import LOCAL, Scope, Visibility
-from turnlog.store.opening import check_backup, find_in_backup, measure_store, open_store, restore_store
+from turnlog.store.opening import find_in_backup, measure_store, open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_key, make_line, make_lines

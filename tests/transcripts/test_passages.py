@@ -13,12 +13,8 @@ import strategies
 import turnlog
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.hooks.deliveries import build_delivery
-from turnlog.transcripts.lines.passages import (
-    Passage,
-    PassageKind,
-    list_hook_passages,
-    list_passages,
-)
+from turnlog.transcripts.lines.passage import Passage, PassageKind, list_hook_passages, read_plainly
+from turnlog.transcripts.lines.passages import list_passages
 
 
 def passages(line: bytes | dict[str, Any]) -> list[tuple[object, ...]]:
@@ -258,6 +254,43 @@ def test_any_line_is_read(line: bytes) -> None:
         assert all(each.text.strip() for each in found)
 
 
+def assert_plain_reading_agrees(raw: bytes) -> set[str]:
+    """Hold what five small types say of a line against what all types say; return what the five can tell."""
+    line, plain = turnlog.decode(raw), read_plainly(raw)
+    if plain is None:
+        return set()
+    branch = getattr(line.entry, "git_branch", None)
+    assert plain.git_branch == (branch if isinstance(branch, str) else None)
+    told = {each.kind.value: plain.find_text(each.kind, each.block) for each in list_passages(line)}
+    for each in list_passages(line):
+        assert plain.find_text(each.kind, each.block) in (None, each.text), raw
+    return {kind for kind, text in told.items() if text is not None}
+
+
+def test_five_small_types_say_what_all_types_say() -> None:
+    paths = [path for path in golden.DATA.rglob("*.jsonl") if "answers" not in path.parts]
+    lines = [raw for path in paths for raw in path.read_bytes().split(b"\n") if raw.strip()]
+    told = {kind for raw in lines for kind in assert_plain_reading_agrees(raw)}
+    assert told == {kind.value for kind in PassageKind} - {PassageKind.HOOK}
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "expected"),
+    [
+        (user("said <command-name>/x</command-name>"), "prompt", None),
+        (user([{"type": "tool_result", "content": [{"type": "document"}]}]), "tool-output", None),
+        (user([{"type": "text", "text": 1}]), "prompt", None),
+        (user([{"type": "text", "text": "said"}]), "thinking", None),
+        (user([{"type": "text", "text": "said"}]), "prompt", "said"),
+    ],
+)
+def test_what_five_small_types_cannot_tell_is_left_to_the_others(
+    line: dict[str, Any], kind: str, expected: str | None
+) -> None:
+    plain = read_plainly(json.dumps({"sessionId": "s", **line}).encode())
+    assert (None if plain is None else plain.find_text(kind, 0)) == expected
+
+
 def test_real_lines_are_read(corpus: Path) -> None:
     """Of what stands in real files, most lines of the conversation say something; progress says nothing."""
     kinds: set[PassageKind] = set()
@@ -266,4 +299,5 @@ def test_real_lines_are_read(corpus: Path) -> None:
             found = list_passages(line)
             kinds.update(each.kind for each in found)
             assert len({each.block for each in found}) == len(found)
+            assert_plain_reading_agrees(line.raw)
     assert kinds >= set(PassageKind) - {PassageKind.TITLE, PassageKind.HOOK, PassageKind.SUMMARY}

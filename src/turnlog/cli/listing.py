@@ -6,7 +6,6 @@ click. In a pipe nothing is cut.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -53,6 +52,8 @@ def render_table(
 
 def render_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as CSV, with a line of names; what is a list has blanks between its parts."""
+    import csv
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)

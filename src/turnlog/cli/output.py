@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -55,8 +53,12 @@ class Output:
         self._pages = (
             self.is_terminal and (settings.pager != "" if pager is None else pager) and self._can_page()
         )
-        self._size = shutil.get_terminal_size()
-        self.width = max(self._size.columns, _NARROWEST) if self.is_terminal else _UNBOUNDED
+        self._size = os.terminal_size((_UNBOUNDED, _UNBOUNDED))
+        if self.is_terminal:
+            from shutil import get_terminal_size
+
+            self._size = get_terminal_size()
+        self.width = max(self._size.columns, _NARROWEST)
         """How many columns there are; in a pipe, as many as anybody wants."""
 
     @property
@@ -110,8 +112,11 @@ class Output:
 
     def _can_page(self) -> bool:
         """Tell whether there is a pager, and somebody who can turn its pages."""
+        import shlex
+        from shutil import which
+
         try:
-            return sys.stdin.isatty() and shutil.which(shlex.split(self._pager)[0]) is not None
+            return sys.stdin.isatty() and which(shlex.split(self._pager)[0]) is not None
         except (ValueError, IndexError):  # quotes that do not match, or nothing but blanks
             return False
 

@@ -6,6 +6,7 @@ need click alone. For that the first sentence of each one's help stands here, to
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -114,6 +115,7 @@ def program() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line, and exit with its status."""
     gc.set_threshold(100_000)  # what a command reads lives as long as the command
+    atexit.register(gc.freeze)  # and goes with the process: looking through it once more would take 12 ms
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show ✓ is no reason to fail

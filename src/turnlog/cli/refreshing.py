@@ -13,7 +13,7 @@ from turnlog.cli.files import warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import has_news
+from turnlog.ingest.glance import report_unchanged
 from turnlog.ingest.origin import find_origin
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
@@ -52,7 +52,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
     with closing(opened) as store:
         if find_holder(place, find_origin(settings.home)) is not None:
             return False
-        return has_news(
+        unchanged = report_unchanged(
             sessions,
             store.list_known(LOCAL),
             find_origin(settings.home),
@@ -60,6 +60,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
             list_forgotten(store),
             lambda files: _excludes(settings, files),
         )
+    return unchanged is None
 
 
 def _excludes(settings: Settings, files: SessionFiles) -> bool:

@@ -19,9 +19,9 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.raw import restore_session
+from turnlog.store.accounts.copies import check_backup, restore_store
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL
-from turnlog.store.opening import check_backup, restore_store
 from turnlog.store.places import is_made
 
 __all__ = ["RestoreDocument", "command"]

@@ -17,7 +17,8 @@ from turnlog.cli.stores import open_for, shorten_id, shorten_ids
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import QueryError
-from turnlog.store.interface import Store, find_sessions
+from turnlog.store.interface import EVERY, Store
+from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
@@ -108,7 +109,9 @@ def _name_sessions(store: Store, hits: Sequence[Hit]) -> dict[str, str]:
     """Return by what commands know the sessions of hits, among all that are archived."""
     known: dict[str, str | None] = {hit.session: hit.session_id for hit in hits if hit.session is not None}
     for prefix in {shorten_id(name) for name in known.values() if name}:
-        known |= {each.key: each.row.session_id for each in find_sessions(store, LOCAL, prefix)}
+        asked = SessionFilter(session=prefix, archived=None)
+        found = store.list_sessions(LOCAL, asked, limit=EVERY).sessions
+        known |= {each.key: each.row.session_id for each in found}
     return shorten_ids(known.items())
 
 

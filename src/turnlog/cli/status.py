@@ -18,7 +18,7 @@ from turnlog.config import Settings
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
-from turnlog.store.interface import Store, count_files
+from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
@@ -61,18 +61,21 @@ def command(as_json: bool, color: bool | None) -> None:
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     with open_for(settings) as store:
-        document = _count(store, settings.place, _count_users(settings), _find_danger(store, settings))
+        known = [*store.list_known(LOCAL)]
+        last, users = store.read_feed(LOCAL).last, _count_users(settings)
+        document = _count(known, settings.place, last, users, _find_danger(known, settings))
     if as_json:
         output.print_json(document)
     else:
         output.print(_describe(document))
 
 
-def _find_danger(store: Store, settings: Settings) -> str | None:
+def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:
     """Return what Claude Code is about to delete before it is archived, in words."""
-    known, now = store.list_known(LOCAL, peek_origin(settings.home)), datetime.now(UTC)
+    origin, now = peek_origin(settings.home), datetime.now(UTC)
+    own = [session for session in known if origin in (None, session.origin)]
     managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
-    return build_retention_report(settings.config_dirs, known, now, managed, exclusion).warning
+    return build_retention_report(settings.config_dirs, own, now, managed, exclusion).warning
 
 
 def _count_users(settings: Settings) -> int:
@@ -80,8 +83,10 @@ def _count_users(settings: Settings) -> int:
         return len(accounts.list_users()) if accounts.has_users() else 0
 
 
-def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> StatusDocument:
-    counts = count_files(store, LOCAL)
+def _count(
+    known: list[KnownSession], place: StorePlace, last: int, users: int, warning: str | None
+) -> StatusDocument:
+    counts = count_known(known)
     return StatusDocument(
         store=path_text(str(place)),
         sessions=counts.sessions,
@@ -90,7 +95,7 @@ def _count(store: Store, place: StorePlace, users: int, warning: str | None) -> 
         bytes=counts.bytes,
         store_bytes=measure_store(place),
         lines=counts.lines,
-        last_change=store.read_feed(LOCAL).last,
+        last_change=last,
         users=users,
         warning=warning,
     )

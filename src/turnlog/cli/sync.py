@@ -11,23 +11,21 @@ from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.figures import plural
+from turnlog.cli.rendering.syncs import describe_sync
 from turnlog.cli.stores import open_for
-from turnlog.cli.watching import describe_sync, watch
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.handover import Request, hand_over
+from turnlog.ingest.glance import SyncReport, report_unchanged
 from turnlog.ingest.introducing import introduce
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.ingest.spool_import import Imported, import_spool
-from turnlog.ingest.tenure import hold_lease
 from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
+from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["command"]
 
@@ -63,6 +61,8 @@ def command(
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     if watches:
+        from turnlog.cli.watching import watch
+
         watch(settings, output, paths, as_json)
         return
     located, within = _locate(paths, settings)
@@ -70,41 +70,66 @@ def command(
         warn(f"{path_text(obstacle.path)}: {obstacle.reason}")
     exclusion = Exclusion(settings.exclude)
     sessions = [files for files in located.sessions if not exclusion.excludes(files)]
-    place = settings.place
-    with open_for(settings, writing=True) as store, waiting("Archiving") as progress:
-        try:
-            with hold_lease(place, lambda: None, wait_seconds=_PATIENCE):
-                origin = find_origin(settings.home)
-                report = sync(
-                    store,
-                    place,
-                    sessions,
-                    origin=origin,
-                    within=within,
-                    forgotten=list_forgotten(store),
-                    workers=workers,
-                    on_progress=progress,
-                )
-                introduce(store, origin)
-        except BusyStoreError:  # whoever keeps the archive up to date does it
-            asked = Request(tuple(os.path.abspath(path) for path in paths))
-            report = hand_over(settings.home, asked, _LONG_PATIENCE)
+    with open_for(settings, writing=True) as store:
+        origin = find_origin(settings.home)
+        report = report_unchanged(sessions, store.list_known(LOCAL), origin, within, list_forgotten(store))
+        if report is None:
+            report = _sync(settings, store, paths, sessions, within, workers)
+        introduce(store, origin)
         imported = _import_spool(settings, store)
     if as_json:
         output.print_json(report)
     else:
         output.print([describe_sync(report)])
-        if imported.added:
-            output.print([f"{plural(imported.added, 'hook event')} archived"])
+        if imported:
+            output.print([f"{plural(imported, 'hook event')} archived"])
 
 
-def _import_spool(settings: Settings, store: CaredStore) -> Imported:
-    """Bring into the store what hooks left in the spool."""
+def _sync(
+    settings: Settings,
+    store: CaredStore,
+    paths: tuple[Path, ...],
+    sessions: list[SessionFiles],
+    within: list[Path],
+    workers: int | None,
+) -> SyncReport:
+    """Archive what is new, for which alone it is worth loading all that this takes."""
+    from turnlog.cli.progress import waiting
+    from turnlog.ingest.handover import Request, hand_over
+    from turnlog.ingest.pipeline import sync
+    from turnlog.ingest.tenure import hold_lease
+
+    place = settings.place
+    with waiting("Archiving") as progress:
+        try:
+            with hold_lease(place, lambda: None, wait_seconds=_PATIENCE):
+                return sync(
+                    store,
+                    place,
+                    sessions,
+                    origin=find_origin(settings.home),
+                    within=within,
+                    forgotten=list_forgotten(store),
+                    workers=workers,
+                    on_progress=progress,
+                )
+        except BusyStoreError:  # whoever keeps the archive up to date does it
+            asked = Request(tuple(os.path.abspath(path) for path in paths))
+            return hand_over(settings.home, asked, _LONG_PATIENCE)
+
+
+def _import_spool(settings: Settings, store: CaredStore) -> int:
+    """Bring into the store what hooks left in the spool, and return how many deliveries are new."""
+    spool = Spool(settings.home / SPOOL)
+    if next(iter(spool.list_names()), None) is None:
+        return 0
+    from turnlog.ingest.spool_import import import_spool
+
     try:
-        return import_spool(Spool(settings.home / SPOOL), store)
+        return import_spool(spool, store).added
     except BusyStoreError as error:
         warn(f"hook events stay in the spool for now: {error}")
-        return Imported()
+        return 0
 
 
 def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[Path]]:

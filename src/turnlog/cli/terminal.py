@@ -11,6 +11,7 @@ not ASCII, where emoji and several scripts need them.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 __all__ = ["clean", "clean_line", "escape_json", "shorten"]
 
@@ -22,16 +23,17 @@ _UNSAFE = (
     "\U000e0000-\U000e007f"  # tags: invisible ASCII
     "\ud800-\udfff"  # halves of characters
 )
-_UNSAFE_CHARACTER = re.compile(
-    rf"(?<=[^\0-\x7f{_UNSAFE}])([\u200c\u200d])(?=[^\0-\x7f{_UNSAFE}])|[{_UNSAFE}]",
-)
-_UNSAFE_IN_JSON = re.compile(rf"[{_UNSAFE}]")
+_UNSAFE_CHARACTER = rf"(?<=[^\0-\x7f{_UNSAFE}])([\u200c\u200d])(?=[^\0-\x7f{_UNSAFE}])|[{_UNSAFE}]"
+_UNSAFE_IN_JSON = rf"[{_UNSAFE}]"
 _BLANKS = re.compile(r"\s+")
+_compile = cache(re.compile)  # sets so large take a while, and most text is printable: none of it is in them
 
 
 def clean(text: str) -> str:
     r"""Return `text` with a visible escape, such as `\x1b`, for all that must not reach a terminal."""
-    return _UNSAFE_CHARACTER.sub(_show, text.replace("\r\n", "\n"))
+    if text.isprintable():
+        return text
+    return _compile(_UNSAFE_CHARACTER).sub(_show, text.replace("\r\n", "\n"))
 
 
 def clean_line(text: str) -> str:
@@ -48,7 +50,7 @@ def shorten(text: str, length: int) -> str:
 
 def escape_json(data: bytes) -> bytes:
     r"""Return JSON text with `\uXXXX` for all that must not reach a terminal; it means the same."""
-    return _UNSAFE_IN_JSON.sub(_escape, data.decode()).encode()
+    return _compile(_UNSAFE_IN_JSON).sub(_escape, data.decode()).encode()
 
 
 def _show(match: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import path_text, warn
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural, size_text
+from turnlog.cli.rendering.syncs import describe_sync
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
@@ -27,15 +27,15 @@ from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.following import Followed, Occasion, follow
 from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.pipeline import SyncReport
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 
-__all__ = ["FollowedDocument", "describe_sync", "stopped_by_signals", "watch"]
+__all__ = ["FollowedDocument", "stopped_by_signals", "watch"]
 
 _PATIENCE = 2.0
 """How long to wait for another process to stop writing: a service that is restarted needs a moment."""
@@ -91,19 +91,6 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
         )
     if lost:
         raise BusyStoreError(f"another process took over writing to {place}")
-
-
-def describe_sync(report: SyncReport) -> str:
-    """Return what a sync did, in words."""
-    parts = [f"{plural(report.sessions, 'session')}: {report.added:,} new, {report.changed:,} changed"]
-    if report.rederived:
-        parts.append(f"{report.rederived:,} derived again by newer rules")
-    if report.gone:
-        parts.append(f"{report.gone:,} deleted from disk and kept here")
-    parts.append(
-        f"{size_text(report.bytes)} and {plural(report.lines, 'line')} archived in {report.seconds:.1f} s"
-    )
-    return "; ".join(parts)
 
 
 def _require_config_dir(path: Path) -> Path:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 __all__ = ["plural", "show_controls", "strip_colors"]
 
-_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
-)
-_INVISIBLE = re.compile(
+_SEQUENCE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
+_INVISIBLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
+_compile = cache(re.compile)  # not all who load this have such text
 _PLAIN = bytes([*b"\t\n", *range(0x20, 0x7F)])
 
 
 def strip_colors(text: str) -> str:
     """Return what a terminal would show, without colours and movements."""
-    return show_controls(_SEQUENCE.sub("", text) if "\x1b" in text else text)
+    return show_controls(_compile(_SEQUENCE).sub("", text) if "\x1b" in text else text)
 
 
 def show_controls(text: str) -> str:
@@ -28,7 +28,7 @@ def show_controls(text: str) -> str:
         text = text.replace("\r\n", "\n")
     if text.isascii() and not text.encode().translate(None, _PLAIN):  # as nearly all is, and many times as fast
         return text
-    return _INVISIBLE.sub(_show, text)
+    return _compile(_INVISIBLE).sub(_show, text)
 
 
 def _show(match: re.Match[str]) -> str:

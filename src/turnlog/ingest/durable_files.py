@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,7 @@ HIDDEN = "."
 def write_safely(folder: Path, name: str, content: bytes) -> None:
     """Write a file, and return when it is on the disk under its name; raises `OSError`."""
     make_folder(folder)
-    hidden = folder / f"{HIDDEN}{name}.{secrets.token_hex(4)}.tmp"
+    hidden = folder / f"{HIDDEN}{name}.{os.urandom(4).hex()}.tmp"
     try:
         file = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         try:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
-from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import SessionFiles
 
 __all__ = ["Exclusion"]
@@ -56,6 +56,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _list_directories(path: Path) -> list[str]:
+    # An import statement would load all types of lines with this module, even where nothing is excluded.
+    read_lines = import_module("turnlog.transcripts.files.reader").read_lines
     try:
         cwds = (getattr(line.entry, "cwd", None) for line in islice(read_lines(path), _FIRST_LINES))
         return [cwd for cwd in dict.fromkeys(cwds) if isinstance(cwd, str)]

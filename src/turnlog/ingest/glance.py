@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
+
+from msgspec import Struct
 
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.kinds import key_of, list_kinds
@@ -12,35 +15,57 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.fingerprints import is_untouched
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["has_news"]
+__all__ = ["SyncReport", "report_unchanged"]
 
 
-def has_news(
+class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
+    """What a sync did."""
+
+    sessions: int = 0
+    """How many there are outside."""
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    rederived: int = 0
+    """Sessions of which nothing is new, but whose rows followed older rules."""
+    gone: int = 0
+    """Sessions that exist only here from now on."""
+    bytes: int = 0
+    """How many were archived."""
+    lines: int = 0
+    seconds: float = 0.0
+
+
+def report_unchanged(
     sessions: Iterable[SessionFiles],
     known: Iterable[KnownSession],
     origin: str,
     within: Iterable[Path] = (),
     forgotten: Collection[str] = (),
     is_excluded: Callable[[SessionFiles], bool] = lambda _: False,
-) -> bool:
-    """Tell whether a sync of some sessions would have anything to do.
-
-    It may do so once too often, but never too seldom.
-    """
+) -> SyncReport | None:
+    """Return what a sync of some sessions would report that finds nothing new; None if it may find anything."""
+    started = time.monotonic()
     sources: dict[str, KnownSource] = {}
+    owners: dict[str, str] = {}
     for session in known:
         if session.derivation < DERIVATION:
-            return True
+            return None
         if session.origin in (
             "",
             origin,
         ):  # the files of other machines are elsewhere, whatever their paths are
-            sources.update((source.path, source) for source in session.sources if source.present)
+            present = {source.path: source for source in session.sources if source.present}
+            sources |= present
+            owners |= dict.fromkeys(present, session.key)
     for files in sessions:
         if _is_new(files, sources) and not _is_left_out(files, origin, forgotten) and not is_excluded(files):
-            return True
+            return None
     roots = tuple(f"{os.path.abspath(folder)}{os.sep}" for folder in within)
-    return any(path.startswith(roots) for path in sources)  # gone, since nobody came across them
+    if any(path.startswith(roots) for path in sources):  # gone, since nobody came across them
+        return None
+    seen = {owners[path] for path in owners.keys() - sources.keys()}
+    return SyncReport(sessions=len(seen), unchanged=len(seen), seconds=time.monotonic() - started)
 
 
 def _is_new(files: SessionFiles, sources: dict[str, KnownSource]) -> bool:

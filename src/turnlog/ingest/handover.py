@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.pipeline import SyncReport
+from turnlog.ingest.glance import SyncReport
 
 __all__ = ["Answer", "Request", "answer_requests", "hand_over"]
 

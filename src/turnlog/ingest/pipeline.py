@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.ingest.copies import note_copies
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.looks import is_outdated, vanish
 from turnlog.ingest.planning import Plan, Task, build_plan, measure
@@ -40,24 +40,6 @@ _WORTH_SETTLING = 1 << 20
 """After so many new bytes the store may have something to put in order."""
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.25
-
-
-class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
-    """What a sync did."""
-
-    sessions: int = 0
-    """How many there are outside."""
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    rederived: int = 0
-    """Sessions of which nothing is new, but whose rows followed older rules."""
-    gone: int = 0
-    """Sessions that exist only here from now on."""
-    bytes: int = 0
-    """How many were archived."""
-    lines: int = 0
-    seconds: float = 0.0
 
 
 def sync(

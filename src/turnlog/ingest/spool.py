@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 import time
 from collections import OrderedDict
@@ -66,7 +65,7 @@ _decode = msgspec.msgpack.Decoder(list[Frame]).decode
 
 def make_delivery_id() -> str:
     """Return a name for a delivery that came without one."""
-    return f"{time.time_ns()}-{secrets.token_hex(8)}"
+    return f"{time.time_ns()}-{os.urandom(8).hex()}"
 
 
 def is_delivery_id(text: str) -> bool:

@@ -12,9 +12,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, TypeVar, dataclass_transform
 
+import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, StructMeta, UnsetType, field
 
+from turnlog.errors import ChangeError
+
 __all__ = [
+    "REFUSALS",
     "UNSET",
     "Camel",
     "Number",
@@ -30,9 +34,12 @@ __all__ = [
     "UnknownTagged",
     "UnsetType",
     "Value",
+    "encode_value",
     "field",
 ]
 
+REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for data it does not take."""
 Number = int | float
 """A JSON number as it stands: `1` and `1.0` are told apart."""
 
@@ -141,6 +148,25 @@ class UnknownField(UnknownNamed):
     """A field that its object's type does not declare."""
 
     __slots__ = ()
+
+
+def _keep_unknown(value: Any) -> Raw:
+    if isinstance(value, Unknown):
+        return Raw(value.raw)
+    raise ChangeError(f"cannot be written as JSON: {value!r}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_keep_unknown)
+
+
+def encode_value(value: Any) -> bytes:
+    """Encode a decoded or newly made value; an `Unknown` gives back its bytes."""
+    if isinstance(value, Unknown):
+        return value.raw
+    try:
+        return _encoder.encode(value)
+    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as error:
+        raise ChangeError(f"cannot be written as JSON: {error}") from error
 
 
 class OpenEnum(StrEnum):

@@ -11,6 +11,7 @@ reads a file need not hold more of it (`decode_long`). A `Problem` says so.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ from turnlog.messages.legacy import LegacyLine
 from turnlog.messages.patch import encode_value, members_of, patch
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.recovery import close_line, recover
-from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.salvage import REFUSALS, decoder
 from turnlog.messages.system import SystemNotice, SystemSubtype
 
 __all__ = ["END", "LONGEST", "Line", "Position", "decode", "decode_envelope", "decode_long", "encode"]
@@ -92,13 +93,17 @@ class _SystemHead(Struct, tag_field="type", tag="system"):
     subtype: str | UnsetType = UNSET
 
 
-_decode_any = msgspec.json.Decoder[Any](
-    UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | MetadataEntry | _SystemHead
-).decode
-_decode_assistant = msgspec.json.Decoder[Any](AssistantEntry).decode
-_decode_notice = msgspec.json.Decoder[Any](SystemNotice).decode
-_decode_subtype = msgspec.json.Decoder[Any](SystemSubtype).decode
-_decode_head = msgspec.json.Decoder(Head).decode
+@cache  # all of them take as long to make as a search: each is made when there is a line for it
+def _any_decoder() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(
+        UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | MetadataEntry | _SystemHead
+    )
+
+
+@cache
+def _subtype_decoder() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(SystemSubtype)
+
 
 _ASSISTANT = b'"type":"assistant"'
 _TAIL = 520
@@ -133,9 +138,10 @@ def _decode(raw: bytes, strict: bool, at: Position | None) -> Line:
     try:
         # Assistant lines have their type behind the message. The union would skip the message to find it, and
         # then read it again; a look at the tail saves the first pass. A wrong guess is refused, and recovered.
-        entry = _decode_assistant(raw) if raw.rfind(_ASSISTANT, -_TAIL) >= 0 else _decode_any(raw)
+        is_answer = raw.rfind(_ASSISTANT, -_TAIL) >= 0
+        entry = (decoder(AssistantEntry) if is_answer else _any_decoder()).decode(raw)
         if type(entry) is _SystemHead:
-            entry = (_decode_notice if entry.subtype is UNSET else _decode_subtype)(raw)
+            entry = (decoder(SystemNotice) if entry.subtype is UNSET else _subtype_decoder()).decode(raw)
             is_today = not _is_other(entry)
         else:
             is_today = (type(entry.timestamp) is str and entry.session_id is not UNSET) or not _is_other(entry)
@@ -158,7 +164,8 @@ def decode_envelope(line: bytes | str) -> Head:
     """
     raw = line if type(line) is bytes else _as_bytes(line)
     try:
-        return _decode_head(raw)
+        found: Head = decoder(Head).decode(raw)
+        return found
     except REFUSALS:
         entry = recover(raw).entry
         known = Head.__struct_fields__

@@ -9,33 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from turnlog.errors import ChangeError
-from turnlog.messages.base import UNSET, Unknown
+from turnlog.messages.base import UNSET, encode_value
 from turnlog.messages.spans import Member, Span, find_span, list_items, list_members
 
 __all__ = ["encode_value", "members_of", "patch"]
-
-
-def _keep_unknown(value: Any) -> Raw:
-    if isinstance(value, Unknown):
-        return Raw(value.raw)
-    raise ChangeError(f"cannot be written as JSON: {value!r}")
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_keep_unknown)
-
-
-def encode_value(value: Any) -> bytes:
-    """Encode a decoded or newly made value; an `Unknown` gives back its bytes."""
-    if isinstance(value, Unknown):
-        return value.raw
-    try:
-        return _encoder.encode(value)
-    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as error:
-        raise ChangeError(f"cannot be written as JSON: {error}") from error
 
 
 def patch(text: bytes, old: Mapping[str, Any], new: Mapping[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
-from turnlog.messages.base import OpenEnum, TypeEnum, Unknown, UnknownField, UnknownTagged
+from turnlog.messages.base import REFUSALS, OpenEnum, TypeEnum, Unknown, UnknownField, UnknownTagged
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.spans import Path, list_items, list_members
 from turnlog.messages.text import repair_text
@@ -35,9 +35,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for data it does not take."""
 
 _SCALARS: dict[type, str] = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 _FOUND = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}

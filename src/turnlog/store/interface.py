@@ -15,7 +15,7 @@ from enum import StrEnum
 from operator import add
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,14 +35,16 @@ from turnlog.store.lists import (
 )
 from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import PeopleStore, Place, Scope, SourceKind
-from turnlog.store.search.language import Query
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
-from turnlog.transcripts.queries.actions import SessionActions
 
-_ALL = (1 << 31) - 2
+if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loaded by whoever asks it
+    from turnlog.store.search.language import Query
+    from turnlog.store.usage.source import StoredUsage
+    from turnlog.transcripts.queries.actions import SessionActions
+
+EVERY = (1 << 31) - 2
 """More sessions than there are."""
 
 
@@ -276,7 +278,7 @@ def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
 def find_sessions(store: Store, scope: Scope, prefix: str) -> list[StoredSession]:
     """Return the sessions whose id or key begins with a prefix, with their summaries, newest first."""
     asked = SessionFilter(session=prefix, archived=None)
-    return [*store.list_sessions(scope, asked, limit=_ALL, summaries=True).sessions]
+    return [*store.list_sessions(scope, asked, limit=EVERY, summaries=True).sessions]
 
 
 def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> Iterator[bytes]:
@@ -295,8 +297,13 @@ def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> It
 
 def count_files(store: Knows, scope: Scope) -> FileCounts:
     """Return how much there is of all sessions."""
+    return count_known(store.list_known(scope))
+
+
+def count_known(known: Iterable[KnownSession]) -> FileCounts:
+    """Return how much there is of some sessions."""
     counts = [0, 0, 0, 0, 0]
-    for session in store.list_known(scope):
+    for session in known:
         is_gone = not any(source.present for source in session.sources)
         size, lines = (sum(getattr(each, name) for each in session.sources) for name in ("length", "lines"))
         counts = [*map(add, counts, (1, is_gone, len(session.sources), size, lines))]

@@ -7,15 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from turnlog.errors import StoreError
-from turnlog.store.accounts.copies import check_copy, restore_accounts
 from turnlog.store.catalogue.engine import Engine, Upgrade
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.interface import Backup, CaredStore, Restored
+from turnlog.store.interface import Backup, CaredStore
 from turnlog.store.model import Scope
 from turnlog.store.places import ServerPlace, StorePlace
 
@@ -25,7 +22,7 @@ _DUMP = b"PGDMP"
 
 def open_store(place: StorePlace, *, read_only: bool = False) -> CaredStore:
     """Open the store at a place, and make it if it is not there; raises `StoreError`."""
-    engine = _find_engine(place, read_only=read_only)
+    engine = find_engine(place, read_only=read_only)
     try:
         return CatalogueStore(engine)
     except BaseException:
@@ -38,7 +35,7 @@ def open_lease(place: StorePlace, machine: str, *, seconds: float = 30.0) -> Lea
 
     A file has one writer. On a server, each machine's sessions have one.
     """
-    return _find_engine(place).open_lease(_name_lease(place, machine), seconds)
+    return find_engine(place).open_lease(_name_lease(place, machine), seconds)
 
 
 def find_holder(place: StorePlace, machine: str) -> str | None:
@@ -51,7 +48,7 @@ def find_holder(place: StorePlace, machine: str) -> str | None:
 
 def measure_store(place: StorePlace) -> int:
     """Return how many bytes the store at a place takes."""
-    engine = _find_engine(place, read_only=True)
+    engine = find_engine(place, read_only=True)
     try:
         return engine.measure()
     finally:
@@ -60,30 +57,11 @@ def measure_store(place: StorePlace) -> int:
 
 def check_quickly(place: StorePlace) -> list[str]:
     """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
-    engine = _find_engine(place, read_only=True)
+    engine = find_engine(place, read_only=True)
     try:
         return engine.check_quickly()
     finally:
         engine.database.close()
-
-
-def check_backup(place: StorePlace, source: Path) -> None:
-    """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
-    _find_engine(place).check_backup(source)
-    if not isinstance(place, ServerPlace):
-        check_copy(source)
-
-
-def restore_store(place: StorePlace, source: Path) -> Restored:
-    """Put a backup in the place of a store, which is kept as it was; raises `StoreError`.
-
-    Accounts are restored along, as far as they are not newer than the backup.
-    """
-    if isinstance(place, ServerPlace):
-        return _find_engine(place).restore(source)
-    check_copy(source)
-    restored = _find_engine(place).restore(source)
-    return replace(restored, accounts=restore_accounts(place, source))
 
 
 def open_upgrade(place: StorePlace) -> Upgrade:
@@ -96,7 +74,7 @@ def open_upgrade(place: StorePlace) -> Upgrade:
 
 def flush_store(place: StorePlace) -> None:
     """Make what was written outlast a loss of power."""
-    _find_engine(place).flush()
+    find_engine(place).flush()
 
 
 def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str] | None:
@@ -115,7 +93,8 @@ def find_in_backup(backup: Backup, scope: Scope, keys: Iterable[str]) -> set[str
         return None
 
 
-def _find_engine(place: StorePlace, *, read_only: bool = False) -> Engine:
+def find_engine(place: StorePlace, *, read_only: bool = False) -> Engine:
+    """Return the engine of the store at a place, which is not opened by that."""
     if not isinstance(place, ServerPlace):
         return SqliteEngine(place, read_only=read_only)
     engine: Engine = _load_server(place).PostgresEngine(place, read_only=read_only)

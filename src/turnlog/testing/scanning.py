@@ -18,7 +18,7 @@ from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher, Setting, build_snippet
 from turnlog.store.search.normal import normalise
-from turnlog.store.search.paging import NO_SNIPPET, Hit, read_delivery, read_line
+from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, read_delivery
 from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
 
 __all__ = ["Scan"]
@@ -142,7 +142,7 @@ def _list_of_file(store: Store, scope: Scope, chapter: _Chapter) -> Iterator[tup
     for fact in chapter.lines:
         time = time if fact.time is None else fact.time
         place = Place(source.source, source.generation, fact.offset)
-        line = read_line(store.archive.read(scope, place, fact.length))
+        line = LineTexts(store.archive.read(scope, place, fact.length))
         for ordinal, passage in enumerate(line.passages):
             call = chapter.calls.get((passage.kind, fact.number, passage.block))
             text = _build(chapter, fact, place, call, passage.kind, ordinal, passage.is_error, time)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -53,6 +52,8 @@ def render_csv(report: UsageReport) -> str:
 
     Broken down, the parts stand there, each with the name of its row.
     """
+    import csv
+
     text = io.StringIO()
     special = _SPECIAL.get(report.by, ())
     parts = [] if report.breakdown is None else [report.breakdown]

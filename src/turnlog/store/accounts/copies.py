@@ -1,4 +1,4 @@
-"""Copies of accounts in a file, and putting one in the place of those that are there.
+"""Copies of accounts in a file, and putting one in the place of those that are there, with that of the archive.
 
 A copy lies beside that of the archive, as FILE.accounts beside FILE. What is known of people now counts more
 than what the copy knew: users, tokens and links that are there stay as they are, ended ones included, so that
@@ -12,6 +12,8 @@ import os
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from turnlog.errors import NewerStoreError, StoreError
 from turnlog.store.accounts.interface import CarriedAccounts
@@ -27,6 +29,9 @@ from turnlog.store.catalogue.sqlite import (
     translating,
     write_copy,
 )
+from turnlog.store.interface import Restored
+from turnlog.store.opening import find_engine
+from turnlog.store.places import ServerPlace, StorePlace
 
 _KEYED_COLUMNS = {
     "users": ("name", "role", "full_name", "email", "email_key", "created_ns", "disabled_ns", "seen_ns"),
@@ -127,7 +132,26 @@ def back_up_accounts(place: Path, target: Path, *, force: bool) -> None:
         write_copy(connection, copy, force=force)
 
 
-def check_copy(source: Path) -> None:
+def check_backup(place: StorePlace, source: Path) -> None:
+    """Raise `StoreError` for a file that is no sound backup of a store as that at a place."""
+    find_engine(place).check_backup(source)
+    if not isinstance(place, ServerPlace):
+        _check_copy(source)
+
+
+def restore_store(place: StorePlace, source: Path) -> Restored:
+    """Put a backup in the place of a store, which is kept as it was; raises `StoreError`.
+
+    Accounts are restored along, as far as they are not newer than the backup.
+    """
+    if isinstance(place, ServerPlace):
+        return find_engine(place).restore(source)
+    _check_copy(source)
+    restored = find_engine(place).restore(source)
+    return replace(restored, accounts=_restore_accounts(place, source))
+
+
+def _check_copy(source: Path) -> None:
     """Raise `StoreError` if the accounts that belong to a copy are damaged, or of a newer version."""
     copy = find_copy(source)
     if not copy.exists():
@@ -141,7 +165,7 @@ def check_copy(source: Path) -> None:
         raise StoreError(f"{copy} is damaged: {found[0]}")
 
 
-def restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
+def _restore_accounts(place: Path, source: Path) -> CarriedAccounts | None:
     """Put the accounts of a copy in their place, those that were there kept beside it; None if it has none."""
     copy, file = find_copy(source), find_file(place)
     if not copy.exists():

@@ -15,7 +15,6 @@ import os
 import platform
 import time
 from collections.abc import Iterable
-from secrets import token_hex
 from types import TracebackType
 from typing import Protocol
 from uuid import uuid4
@@ -176,7 +175,7 @@ def read_feed(connection: Connection, scope: Scope, after: int | None, limit: in
 
 def renew_epoch(connection: Connection) -> None:
     """Give the feed another name: what was numbered before means nothing here."""
-    connection.execute("UPDATE feed SET epoch = ?", (token_hex(8),))
+    connection.execute("UPDATE feed SET epoch = ?", (os.urandom(8).hex(),))
 
 
 class CatalogueLease:

@@ -14,8 +14,8 @@ only by numbers of sessions, files and groups, which nobody learns but from a vi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from secrets import token_hex
 
 from msgspec import Struct
 
@@ -381,7 +381,7 @@ def create_tables(connection: Connection) -> None:
             "CREATE INDEX hook_events_by_session ON hook_deliveries (CAST(session_id AS TEXT), received_ns)"
         )
     connection.execute(f"CREATE VIEW hook_events AS {HOOK_EVENTS}")
-    connection.execute("INSERT INTO feed VALUES (?)", (token_hex(8),))
+    connection.execute("INSERT INTO feed VALUES (?)", (os.urandom(8).hex(),))
 
 
 STEPS = Steps("the archive", (create_tables,))

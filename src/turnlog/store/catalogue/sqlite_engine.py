@@ -11,7 +11,6 @@ without a log. It lies under another name until it is whole and found sound, so 
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -289,9 +288,11 @@ class FileUpgrade:
 
     def _check_space(self) -> None:
         """Raise `StoreError` if the disk has no room for another archive beside the one that is there."""
+        from shutil import disk_usage  # with all that compresses, of which only upgrades need anything
+
         there = self.place.stat().st_size if self.place.exists() else 0
         needed = SqliteEngine(self._path).measure() * 6 // 5 - there
-        free = shutil.disk_usage(self._path.parent).free
+        free = disk_usage(self._path.parent).free
         if free < needed:
             raise StoreError(
                 f"The upgrade needs {needed / 1e6:,.0f} MB beside {self._path}, "

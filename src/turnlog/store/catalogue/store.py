@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from time import time_ns
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
@@ -51,8 +52,10 @@ from turnlog.store.search.surroundings import CatalogueTextRows
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
-from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.usage.charges import Charger
+
+if TYPE_CHECKING:
+    from turnlog.transcripts.queries.actions import SessionActions
 
 T = TypeVar("T")
 
@@ -226,7 +229,9 @@ class CatalogueStore:
     def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
         """Return all that is kept of one session, as it is now; it stays so until it is closed."""
         with self._database.reading(scope) as connection:
-            yield SessionActions(CatalogueSession(connection, self._archive, self._segments, scope, key, hooks))
+            # Lists and hits are asked of all sessions, and need nothing of what is asked about one.
+            actions = import_module("turnlog.transcripts.queries.actions").SessionActions
+            yield actions(CatalogueSession(connection, self._archive, self._segments, scope, key, hooks))
 
     def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
         """Put in order what much writing left behind, or make something anew."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 if TYPE_CHECKING:
     from turnlog.transcripts.hooks.deliveries import HookDelivery
-    from turnlog.transcripts.lines.passages import Passage
+    from turnlog.transcripts.lines.passage import Passage, PlainLine
 
 TextKey = tuple[int, int, int]
 """By which texts are ordered: their time, then two numbers of the engine's own that never change."""
@@ -124,13 +124,36 @@ def _decode_number(text: str) -> int:
 _KEPT = 64
 
 
-class LineTexts(Struct, frozen=True, gc=False):
-    """What is searched of a line, or of a hook delivery."""
+class LineTexts:
+    """What is searched of a line."""
 
-    passages: list[Any]
-    """Of `Passage`."""
-    branch: str | None = None
-    """Of git, as the line says."""
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._plain: PlainLine | None = _load("turnlog.transcripts.lines.passage").read_plainly(raw)
+
+    @property
+    def branch(self) -> str | None:
+        """The branch of git, as the line says."""
+        return self._read[0] if self._plain is None else self._plain.git_branch
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All of it."""
+        return self._read[1]
+
+    def find(self, kind: str, block: int, ordinal: int) -> str | None:
+        """Return the text of a passage; None if there are fewer, since the rules have changed meanwhile."""
+        found = None if self._plain is None else self._plain.find_text(kind, block)
+        if found is None and ordinal < len(self.passages):
+            found = self.passages[ordinal].text
+        return found
+
+    @cached_property
+    def _read(self) -> tuple[str | None, list[Passage]]:
+        line = _load("turnlog.messages").decode(self._raw)
+        branch = getattr(line.entry, "git_branch", None)
+        passages = _load("turnlog.transcripts.lines.passages").list_passages(line)
+        return branch if isinstance(branch, str) else None, passages
 
 
 class TextReader:
@@ -152,28 +175,20 @@ class TextReader:
             raw = self._read(self._scope, at, length)
             if not wanted(raw):
                 return None
-            found = read_line(raw)
+            found = LineTexts(raw)
             self._kept[at] = found
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return found
 
 
-def read_line(raw: bytes) -> LineTexts:
-    """Return what is searched of a line that is given as bytes."""
-    line = _load("turnlog.messages").decode(raw)
-    branch = getattr(line.entry, "git_branch", None)
-    passages = _load("turnlog.transcripts.lines.passages").list_passages(line)
-    return LineTexts(passages, branch if isinstance(branch, str) else None)
-
-
 def read_delivery(delivery: HookDelivery) -> list[Passage]:
     """Return what is searched of a hook's payload."""
-    found: list[Passage] = _load("turnlog.transcripts.lines.passages").list_hook_passages(delivery)
+    found: list[Passage] = _load("turnlog.transcripts.lines.passage").list_hook_passages(delivery)
     return found
 
 
-_load = cache(import_module)
+_load = cache(import_module)  # with the first hit: lists, which are in the same store, have none
 Cancelled = Callable[[], bool]
 """Tells whether nobody waits for the answer any more."""
 NO_SNIPPET = Snippet("", ())
@@ -185,6 +200,7 @@ class Candidate(Struct, frozen=True):
     key: TextKey
     kind: str
     ordinal: int
+    block: int
     setting: Setting
     """As far as it is known without much ado."""
     complete: Callable[[Candidate], tuple[Hit, Setting] | None]
@@ -248,31 +264,32 @@ class _Verifier:
     def find(self, candidate: Candidate) -> Hit | None:
         """Return the hit that a candidate is; None if it is none."""
         try:
-            texts = self._read(candidate)
+            text, branch = self._read(candidate)
         except (ArchiveError, KeyError):
             self.unreadable += 1
             return None
-        # There may be fewer, if the rules have changed since it was indexed.
-        if texts is None or candidate.ordinal >= len(texts.passages):
+        if text is None:
             return None
-        text = texts.passages[candidate.ordinal].text
         normal = self._matcher.normalise(text)
-        if not self._matcher.may_match(normal, replace(candidate.setting, branch=texts.branch)):
+        if not self._matcher.may_match(normal, replace(candidate.setting, branch=branch)):
             return None
         completed = candidate.complete(candidate)
         if completed is None:
             return None
         hit, setting = completed
-        if not self._matcher.matches_normal(normal, replace(setting, branch=texts.branch)):
+        if not self._matcher.matches_normal(normal, replace(setting, branch=branch)):
             return None
         return replace(hit, snippet=build_snippet(text, self._matcher.find_spans(text)))
 
-    def _read(self, candidate: Candidate) -> LineTexts | None:
+    def _read(self, candidate: Candidate) -> tuple[str | None, str | None]:
+        """Return a text and its branch of git; no text for what cannot be a hit."""
+        kind, ordinal = candidate.kind, candidate.ordinal
         if candidate.delivery is not None:
-            return LineTexts(read_delivery(candidate.delivery))
+            told = read_delivery(candidate.delivery)
+            return told[ordinal].text if ordinal < len(told) else None, None
         if candidate.place is None:
             raise KeyError(candidate.key)
-        kind = candidate.kind
-        return self._reader.read(
+        texts = self._reader.read(
             candidate.place, candidate.length, lambda raw: self._sieve.lets_through(raw, kind)
         )
+        return (None, None) if texts is None else (texts.find(kind, candidate.block, ordinal), texts.branch)

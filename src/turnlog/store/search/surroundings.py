@@ -82,7 +82,7 @@ class Surroundings:
         setting = Setting(kind=kind, is_error=text.is_error, time=text.time or None)
         if self._is_out(setting):
             return None
-        candidate = Candidate(proposal.key, kind, text.ordinal, setting, self._complete(proposal))
+        candidate = Candidate(proposal.key, kind, text.ordinal, text.block, setting, self._complete(proposal))
         if proposal.generation == HOOKS:
             delivery = self._rows.load_delivery(text.number)
             return None if delivery is None else replace(candidate, delivery=delivery)

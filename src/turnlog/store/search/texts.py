@@ -28,7 +28,7 @@ from turnlog.store.search.language import Form, Term
 from turnlog.store.search.normal import SPACELESS, Normaliser, is_loose, is_spaceless, list_foreign, normalise
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.lines.passages import Passage
+    from turnlog.transcripts.lines.passage import Passage
 
 INDEX_FORM = 1
 """The version of these rules and of `normalise`: an index of another one is made anew."""
@@ -131,7 +131,8 @@ def _cut_run(found: re.Match[str]) -> str:
 _SPACED = Normaliser(then=_space)
 OVERLAP = 100
 """How long a needle may be, in characters, to be whole in a cell."""
-_RUN = re.compile(rf"(?<!\S)[{SPACELESS}](?: [{SPACELESS}](?!\S))+")
+_RUN = rf"(?<!\S)[{SPACELESS}](?: [{SPACELESS}](?!\S))+"
+"""Compiled when there is a text with such characters: that takes longer than opening the store."""
 _BLANKS = re.compile(r"\s+")
 _HUGE = 1 << 20
 """From how many characters on a text is not taken apart into all of its words at once."""
@@ -151,7 +152,7 @@ def cut_cells(body: str) -> list[str]:
 
 def pair_characters(body: str) -> str:
     """Return a text, its words one space apart, with pairs of characters in the place of single ones."""
-    return _RUN.sub(_pair, body)
+    return body if body.isascii() else re.sub(_RUN, _pair, body)
 
 
 def _pair(run: re.Match[str]) -> str:
@@ -180,15 +181,11 @@ class CellCutter:
         *cells, rest = _cut(self._held)
         # The last is not known to be whole, and the one before it tells where it begins.
         self._held = rest
-        return list(map(_pair_all, cells))
+        return list(map(pair_characters, cells))
 
     def finish(self) -> list[str]:
         """Return the rest."""
-        return list(map(_pair_all, _cut(self._held)))
-
-
-def _pair_all(cell: str) -> str:
-    return cell if cell.isascii() else pair_characters(cell)
+        return list(map(pair_characters, _cut(self._held)))
 
 
 def _cut(body: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -174,6 +173,8 @@ class Days(dict[int | None, date | None]):
 
 def find_zone(name: str) -> tzinfo:
     """Return a time zone by its name, as `Europe/Berlin`; raises `ValueError` for one that nobody knows."""
+    from zoneinfo import ZoneInfo  # most reports are in this machine's time, and should not wait for it
+
     try:
         return ZoneInfo(name)
     except (OSError, LookupError, ValueError):  # no such name, or one that no file can have

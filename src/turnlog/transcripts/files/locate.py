@@ -162,7 +162,8 @@ class _Search:
         agents = pair_agents(paths)
         beside = self._by_session(agents)
         taken = {path for agent in agents for path in (agent.path, agent.meta)}
-        transcripts = [(path.stem, path) for path in paths if path.suffix in _SUFFIXES and path not in taken]
+        own = [path for path in paths if path not in taken] if taken else paths
+        transcripts = [(path.stem, path) for path in own if path.suffix in _SUFFIXES]
         stems = {stem for stem, _ in transcripts}
         bare = {name for name in inner if is_session_folder(name, inner[name])} | beside.keys()
         for session_id, path in sorted([*transcripts, *((name, None) for name in bare - stems)], key=_by_id):

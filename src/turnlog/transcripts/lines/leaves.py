@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from turnlog.messages import UNSET
-from turnlog.messages.patch import encode_value
-from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.base import REFUSALS, UNSET, encode_value
 
 __all__ = ["PLUMBING", "json_text", "list_leaves", "value_text"]
 

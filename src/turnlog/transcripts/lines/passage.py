@@ -1,12 +1,27 @@
-"""A piece of a line's text that is searched, and what it is."""
+"""A piece of a line's text that is searched, and what it is.
+
+Whoever keeps passages knows which block of its line each is, and of which kind. With that, the text of nearly
+any is found by five small types. All others, and what a line has in the first place, `passages` says, which
+needs the types of all lines: loading them takes longer than a search.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-__all__ = ["Passage", "PassageKind", "build_passages"]
+from turnlog.messages.base import REFUSALS
+from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves
+
+__all__ = ["Passage", "PassageKind", "PlainLine", "build_passages", "list_hook_passages", "read_plainly"]
+
+_FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
+_LONG = 1 << 20
+"""Of lines that are much longer, not all is read."""
 
 
 class PassageKind(StrEnum):
@@ -41,3 +56,132 @@ class Passage(Struct, frozen=True, gc=False):
 def build_passages(kind: PassageKind, text: object, is_error: bool = False) -> list[Passage]:
     """Return the one passage of a line that says one thing; none if it says nothing."""
     return [Passage(kind, 0, text, is_error)] if isinstance(text, str) and text.strip() else []
+
+
+_decode_leaves = msgspec.json.Decoder(float_hook=str).decode
+
+
+def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
+    """Return what of a hook's payload is searched; whatever is in it, this does not raise."""
+    fields = None
+    if delivery.is_readable:
+        with suppress(*REFUSALS):
+            fields = {name: _decode_leaves(raw) for name, raw in delivery.fields.items()}
+    if fields is None:
+        return build_passages(PassageKind.HOOK, delivery.payload.decode("utf-8", "replace"))
+    failed = fields.get("hook_event_name") in _FAILED_EVENTS
+    return build_passages(PassageKind.HOOK, "\n".join(list_leaves(fields, PLUMBING)), failed)
+
+
+class _Part(Struct, frozen=True, gc=False):
+    type: str
+    text: str | None = None
+
+
+class _Block(Struct, frozen=True, gc=False):
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    input: Raw | UnsetType = UNSET
+    content: Raw | UnsetType = UNSET
+
+
+class _Message(Struct, frozen=True, gc=False):
+    content: str | list[_Block] | None = None
+
+
+class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
+    """A line of today's program, as far as it matters for its texts."""
+
+    type: str
+    session_id: str | None = None
+    git_branch: str | None = None
+    message: _Message | None = None
+    content: Raw | UnsetType = UNSET
+    summary: str | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    agent_name: str | None = None
+
+    @property
+    def title(self) -> str | None:
+        """The title that the line is about."""
+        return getattr(self, _TITLES[self.type]) if self.type in _TITLES else None
+
+    def find_text(self, kind: str, block: int) -> str | None:
+        """Return the text of a passage that the line has; None if that takes the types of all lines."""
+        if kind == PassageKind.TITLE:
+            return self.title
+        if kind == PassageKind.PROMPT and self.type == "queue-operation":
+            return _leave_commands(_decode_text(self.content))
+        if self.message is None or self.type not in _SPOKEN:
+            return None
+        content = self.message.content
+        if not isinstance(content, list):
+            found = content if block == 0 and kind in _SAID else None
+        else:
+            found = _find_in_block(content[block], kind) if block < len(content) else None
+        return _leave_commands(found) if kind == PassageKind.PROMPT else found
+
+
+_SPOKEN = frozenset({"user", "assistant"})
+_SAID = frozenset({PassageKind.PROMPT, PassageKind.ANSWER, PassageKind.SUMMARY, PassageKind.NOTICE})
+_TITLES = {
+    "summary": "summary",
+    "custom-title": "custom_title",
+    "ai-title": "ai_title",
+    "agent-name": "agent_name",
+}
+_COMMAND = "<command-"
+"""How tags begin that are taken out of what people typed."""
+_decode_line = msgspec.json.Decoder(PlainLine).decode
+_decode_output = msgspec.json.Decoder(str | list[_Part]).decode
+
+
+def read_plainly(raw: bytes) -> PlainLine | None:
+    """Return a line as today's program writes them; None for any other."""
+    try:
+        line = _decode_line(raw) if len(raw) <= _LONG else None
+    except REFUSALS:
+        return None
+    # Older dialects and the stream name their session in another way, if at all.
+    return None if line is None or (line.session_id is None and line.title is None) else line
+
+
+def _find_in_block(block: _Block, kind: str) -> str | None:
+    if block.type == "text":
+        return block.text if kind in _SAID else None
+    match kind, block.type:
+        case PassageKind.THINKING, "thinking":
+            return block.thinking
+        case PassageKind.TOOL_INPUT, "tool_use":
+            return None if block.input is UNSET else json_text(block.input)
+        case PassageKind.TOOL_OUTPUT, "tool_result":
+            return _join_output(block.content)
+    return None
+
+
+def _join_output(content: Raw | UnsetType) -> str | None:
+    try:
+        found = None if content is UNSET else _decode_output(content)
+    except REFUSALS:
+        return None
+    if found is None or isinstance(found, str):
+        return found
+    if any(
+        part.type not in ("text", "image") or (part.text is None) is (part.type == "text") for part in found
+    ):
+        return None
+    return "\n".join(part.text for part in found if part.text)
+
+
+def _decode_text(content: Raw | UnsetType) -> str | None:
+    try:
+        found = None if content is UNSET else _decode_output(content)
+    except REFUSALS:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _leave_commands(text: str | None) -> str | None:
+    return None if text is None or _COMMAND in text else text

@@ -11,10 +11,7 @@ yet (what tools were given) is decoded once, to its leaves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, get_args
-
-import msgspec
 
 from turnlog.messages import Line
 from turnlog.messages.attachments import (
@@ -50,7 +47,6 @@ from turnlog.messages.metadata import (
     Summary,
 )
 from turnlog.messages.patch import encode_value
-from turnlog.messages.salvage import REFUSALS
 from turnlog.messages.sdk import (
     AssistantMessage,
     HookResponseMessage,
@@ -62,12 +58,12 @@ from turnlog.messages.sdk import (
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.lines.categories import ROLES, Role
-from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves, value_text
-from turnlog.transcripts.lines.passage import Passage, PassageKind, build_passages
+from turnlog.transcripts.lines.leaves import PLUMBING, json_text, value_text
+from turnlog.transcripts.lines.passage import Passage, PassageKind, build_passages, list_hook_passages
 from turnlog.transcripts.lines.spoken import read_answer, read_prompt, read_queued
 from turnlog.transcripts.lines.texts import content_text, text_of
 
-__all__ = ["PASSAGES", "Passage", "PassageKind", "list_hook_passages", "list_passages"]
+__all__ = ["PASSAGES", "list_passages"]
 
 PASSAGES = 1
 """The version of these rules: what was extracted by another one is extracted anew."""
@@ -97,11 +93,9 @@ _SEEN = frozenset(
 """The attachments that people see; all others are for the model alone."""
 _HOOKS = frozenset(getattr(hooks, name) for name in hooks.__all__)
 _FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
-_FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
 _SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})
 """What says nothing to a reader, or repeats what stands elsewhere, unless it has a reader below."""
-_decode = msgspec.json.Decoder(float_hook=str).decode
 
 
 def list_passages(line: Line) -> list[Passage]:
@@ -112,18 +106,6 @@ def list_passages(line: Line) -> list[Passage]:
     if read is None:
         read = _READERS[kind] = _find_reader(kind)
     return read(entry)
-
-
-def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
-    """Return what of a hook's payload is searched; whatever is in it, this does not raise."""
-    fields = None
-    if delivery.is_readable:
-        with suppress(*REFUSALS):
-            fields = {name: _decode(raw) for name, raw in delivery.fields.items()}
-    if fields is None:
-        return build_passages(_HOOK, delivery.payload.decode("utf-8", "replace"))
-    failed = fields.get("hook_event_name") in _FAILED_EVENTS
-    return build_passages(_HOOK, "\n".join(list_leaves(fields, PLUMBING)), failed)
 
 
 def _find_reader(kind: type) -> _Reader:
