@@ -380,13 +380,15 @@ class Content:
 
     def _note_times(self, lines: list[Line]) -> None:
         """Note the time of the last line, and of the last one before those that are searched anew."""
-        first = len(self.lines)
-        for number, line in enumerate(lines, first):
-            if number == self.texts_from:
-                self._time_before = self._time
-            time = time_of(line)
-            if time is not None:
-                self._time = time
+        before = (self.texts_from or 0) - len(self.lines)
+        if 0 <= before < len(lines):
+            self._time_before = self._find_time(lines[:before])
+        self._time = self._find_time(lines)
+
+    def _find_time(self, lines: list[Line]) -> int:
+        """Return the time of the last of some lines that has one, else of the last before them."""
+        times = map(time_of, reversed(lines))
+        return next((time for time in times if time is not None), self._time)
 
     def _pack(self, lines: list[Line], cache: LineCache) -> None:
         some: list[Line] = []
