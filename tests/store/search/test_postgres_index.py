@@ -420,7 +420,7 @@ def proposing(
 ) -> Iterator[Walk]:
     with database.reading(scope) as connection:
         query = parse_query(text)
-        rows = CatalogueTextRows(connection, scope, SegmentCache(), {})
+        rows = CatalogueTextRows(connection, scope, SegmentCache())
         around = Surroundings(rows, Matcher(query))
         yield Walk(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
 
