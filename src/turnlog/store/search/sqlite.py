@@ -269,7 +269,7 @@ class Directory:
 
 _MOST_WORDS = 250
 """How many words a fragment may stand for."""
-# As one value: it takes a sixth of the time that as many rows take.
+# As one value: to fetch as many rows takes longer.
 _ASK = "SELECT json_group_array(rowid) FROM (SELECT rowid FROM {table} WHERE {table} MATCH ? {condition})"
 _decode = json.Decoder(list[int]).decode
 _WIDE = 12

@@ -267,7 +267,7 @@ _UNLISTED = 2000
 _VOCABULARY_AT_ONCE = 10_000
 _NEWLINE = "\n"
 _FEW_SEGMENTS = 4
-"""So many pieces of the index are searched as fast as one."""
+"""Up to so many pieces of the index are left as they are."""
 _PAGES = 16
 """How many pages of the index are merged at once."""
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
