@@ -17,9 +17,10 @@ from turnlog.store.frames import decompress
 from turnlog.store.interface import CaredStore, Maintenance, find_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
+from turnlog.store.search.paging import SearchOrder
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.search import search
+from turnlog.testing.contracts.search import search, search_all
 
 SECRET = "xylophonesecret"
 LONG = "so many words that are said again and again in the same order " * 8
@@ -147,6 +148,27 @@ def test_a_large_import_is_searched_before_it_is_settled(store: CaredStore, path
     assert listed == 3000
     assert len(search(store, "*umber299*")) == 11
     assert len(search(store, "word3 number3")) == 1
+
+
+def test_a_few_pieces_of_the_index_stay_as_they_are(store: CaredStore, path: Path) -> None:
+    pieces = "SELECT count(DISTINCT segid) FROM cells_idx"
+    for session in range(3):
+        keep_session(store, session, *(f"number{number}" for number in range(1000)))
+    store.maintain()
+    assert ask(path, pieces) == [(3,)]
+    assert len(search(store, "number7")) == 3
+
+
+def test_files_are_looked_up_again_once_something_was_written(store: CaredStore) -> None:
+    key = keep_session(store, 1, "first", "second")
+    before = search_all(store, "is:error OR kind:prompt", 10, SearchOrder.RELEVANCE)
+    assert search_all(store, "is:error OR kind:prompt", 10, SearchOrder.RELEVANCE) == before
+    files = {"session-1.jsonl": make_session(1, "first", "second", "third")}
+    batch = make_batch(files, session_id="session-1", known=find_known(store, LOCAL, key))
+    assert batch.derived is not None
+    named = replace(batch.derived.session, title="Another name")
+    store.apply([replace(batch, derived=replace(batch.derived, session=named))])
+    assert [hit.title for hit in search(store, "first OR third")] == ["Another name"] * 2
 
 
 DAMAGE = {

@@ -1,4 +1,4 @@
-"""Very long texts, taken in pieces, give the cells that they give as a whole."""
+"""Very long texts, taken in pieces, give the cells that they give as a whole; what is repeated is cut once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.store.batch import TextFact
 from turnlog.store.search import texts
-from turnlog.store.search.texts import LongText, build_text, clean, cut_cells, index_form
+from turnlog.store.search.texts import CellCache, LongText, build_text, cut_cells
 from turnlog.transcripts.lines.passage import Passage, PassageKind
 
 PARTS = (
@@ -31,7 +31,7 @@ def test_cells_are_the_same_wherever_a_text_is_cut(size: int, monkeypatch: pytes
     for number in range(120):
         text = make_text(number)[:40_000]
         cells = LongText(text)
-        assert list(cells) == cut_cells(clean(index_form(text)))
+        assert list(cells) == cut_cells(text)
         assert len(cells) == len(list(cells))
 
 
@@ -44,3 +44,26 @@ def test_a_very_long_text_is_what_it_would_be_if_it_were_short(monkeypatch: pyte
     names = TextFact.__struct_fields__[:-1]
     assert [getattr(found, name) for name in names] == [getattr(whole, name) for name in names]
     assert tuple(found.cells) == whole.cells
+
+
+def test_what_was_said_lately_is_not_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut: list[str] = []
+
+    def count(text: str) -> list[str]:
+        cut.append(text)
+        return cut_cells(text)
+
+    monkeypatch.setattr(texts, "cut_cells", count)
+    monkeypatch.setattr(texts, "_KEPT", 16_000)
+    cache = CellCache()
+    said = [f"{number} {'was said before ' * 60}" for number in range(100)]
+    for text in said:
+        assert cache.cut(text) == cache.cut(text) == tuple(cut_cells(text))
+    assert cut == said
+    cache.cut(said[-1])
+    assert cut == said
+    cache.cut(said[0])  # so much is not kept
+    assert cut == [*said, said[0]]
+    long = "x " * 1000
+    assert cache.cut(long) == cache.cut(long)
+    assert cut[-2:] == [long, long]

@@ -38,7 +38,7 @@ from turnlog.store.search.postgres import (
     pack_words,
 )
 from turnlog.store.search.surroundings import CatalogueTextRows, Surroundings
-from turnlog.store.search.texts import cut_cells, index_form
+from turnlog.store.search.texts import cut_cells
 from turnlog.testing import make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.search import search, search_all
@@ -138,8 +138,7 @@ def deliver(
 
 def make_texts(*texts: str) -> list[TextFact]:
     return [
-        TextFact(number, 0, 0, 1, False, number, tuple(cut_cells(index_form(text))))
-        for number, text in enumerate(texts)
+        TextFact(number, 0, 0, 1, False, number, tuple(cut_cells(text))) for number, text in enumerate(texts)
     ]
 
 
@@ -421,7 +420,7 @@ def proposing(
 ) -> Iterator[Walk]:
     with database.reading(scope) as connection:
         query = parse_query(text)
-        rows = CatalogueTextRows(connection, scope, SegmentCache(), {})
+        rows = CatalogueTextRows(connection, scope, SegmentCache())
         around = Surroundings(rows, Matcher(query))
         yield Walk(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
 

@@ -213,7 +213,7 @@ class CatalogueStore:
 
             return self._index.search(
                 connection,
-                CatalogueTextRows(connection, scope, self._segments, {}),
+                CatalogueTextRows(connection, scope, self._segments),
                 read,
                 scope,
                 query,

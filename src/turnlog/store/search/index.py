@@ -283,6 +283,9 @@ class Proposed(Protocol):
 class TextRows(Protocol):
     """Looks up the rows of one owner around texts."""
 
+    def use_chapters(self, chapters: dict[int, Chapter | None]) -> None:
+        """Look up no file that is among these, by the numbers of their generations, and add the others."""
+
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""
 

@@ -47,6 +47,8 @@ _MARKS = (
 )
 """The marks of scripts that have words, of the first plane."""
 _ASCII = bytes(range(128))
+LOWER = bytes(range(256)).lower()
+"""What becomes of bytes where letters of ASCII are lower-case."""
 _FEW = 24
 """Up to so many characters are replaced one after another; each pass is much faster than one of `translate`."""
 _UTF8, _SURROGATES = "utf-8", "surrogatepass"
@@ -76,15 +78,18 @@ def is_word(character: str) -> bool:
     return character not in _spaceless and (character.isalnum() or character in _marks)
 
 
+@lru_cache(maxsize=1 << 12)
 def is_spaceless(character: str) -> bool:
     """Tell whether a character is of a script that is written without spaces, or is treated so."""
     return character in _spaceless
 
 
-def list_foreign(text: str) -> set[str]:
-    """Return the characters of a text that are not ASCII, each once."""
-    rest = text.encode(_UTF8, _SURROGATES).translate(None, _ASCII)
-    return set(rest.decode(_UTF8, _SURROGATES))
+def split_foreign(text: str) -> tuple[bytes, set[str]]:
+    """Return a text as bytes, and its characters that are not ASCII, each once."""
+    if text.isascii():
+        return text.encode(), set()
+    data = text.encode(_UTF8, _SURROGATES)
+    return data, set(data.translate(None, _ASCII).decode(_UTF8, _SURROGATES))
 
 
 class CharacterMap(dict[int, str | int]):
@@ -108,14 +113,14 @@ class CharacterMap(dict[int, str | int]):
         found = ((each, self[ord(each)]) for each in characters - self._unchanged)
         return [(each, new) for each, new in found if isinstance(new, str)]
 
-    def apply(self, text: str, foreign: set[str]) -> str:
+    def apply(self, data: bytes, foreign: set[str]) -> bytes:
         """Return a text with each character changed; `foreign` are those of it that are not ASCII."""
         changes = self.list_changes(foreign)
         if len(changes) > _FEW:
-            return text.translate(self)
+            return data.decode(_UTF8, _SURROGATES).translate(self).encode(_UTF8, _SURROGATES)
         for each, new in changes:
-            text = text.replace(each, new)
-        return text
+            data = data.replace(each.encode(_UTF8, _SURROGATES), new.encode(_UTF8, _SURROGATES))
+        return data
 
 
 Span = tuple[int, int]
@@ -147,27 +152,40 @@ class _Stretch(NamedTuple):
 
 
 class Normaliser:
-    """One of the normal forms; `then` may change each of its characters once more."""
+    """One of the normal forms; `then` may change each of its characters once more.
+
+    `plain` says what becomes of ASCII, byte for byte, unless the case is kept.
+    """
 
     def __init__(
-        self, *, case: bool = False, accents: bool = False, then: Callable[[str], str] | None = None
+        self,
+        *,
+        case: bool = False,
+        accents: bool = False,
+        then: Callable[[str], str] | None = None,
+        plain: bytes = LOWER,
     ) -> None:
         self._case = case
+        self._plain = None if case else plain
         self._accents = accents
         self._then = None if then is None else CharacterMap(then)
         self._normal = CharacterMap(self._change)
         self._both = self._normal if then is None else CharacterMap(self._change_both)
 
     def apply(self, text: str) -> str:
-        """Return the form of a text that is not ASCII alone."""
-        foreign = list_foreign(text)
+        """Return the form of a text."""
+        return self.apply_to(*split_foreign(text)).decode(_UTF8, _SURROGATES)
+
+    def apply_to(self, data: bytes, foreign: set[str]) -> bytes:
+        """Return the form of a text that `split_foreign` gave, as bytes: they are faster to change."""
         if not _SETTLED.issuperset(foreign) and any(map(is_loose, foreign)):
-            return self._compose(text)
-        return self._both.apply(self._lower(text), foreign)
+            return self._compose(data.decode(_UTF8, _SURROGATES))
+        data = data if self._plain is None else data.translate(self._plain)
+        return self._both.apply(data, foreign) if foreign else data
 
     def restore(self, text: str, spans: Sequence[Span]) -> list[Span]:
         """Return where spans of the form stand in the text."""
-        foreign = list_foreign(text)
+        _, foreign = split_foreign(text)
         changes = self._both.list_changes(foreign)
         odd = {each for each in foreign if is_loose(each)} | {each for each, new in changes if len(new) != 1}
         if not odd:
@@ -196,17 +214,13 @@ class Normaliser:
             done = found.end()
         yield _Stretch(len(text) - done, len(text) - done, True)
 
-    def _compose(self, text: str) -> str:
-        text = unicodedata.normalize("NFC", text)
-        text = self._normal.apply(self._lower(text), list_foreign(text))
-        text = unicodedata.normalize("NFC", text)  # without accents between them, what is left may meet
-        return text if self._then is None else self._then.apply(text, list_foreign(text))
-
-    def _lower(self, text: str) -> str:
-        """Return a text with ASCII in lower case: bytes know no other, and are fast."""
-        if self._case:
-            return text
-        return text.encode(_UTF8, _SURROGATES).lower().decode(_UTF8, _SURROGATES)
+    def _compose(self, text: str) -> bytes:
+        data, foreign = split_foreign(unicodedata.normalize("NFC", text))
+        data = self._normal.apply(data if self._plain is None else data.translate(self._plain), foreign)
+        # Without accents between them, what is left may meet.
+        text = unicodedata.normalize("NFC", data.decode(_UTF8, _SURROGATES))
+        data, foreign = split_foreign(text)
+        return data if self._then is None else self._then.apply(data, foreign)
 
     def _change(self, character: str) -> str:
         if not self._accents:

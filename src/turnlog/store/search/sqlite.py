@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Any
 
 import apsw
-from msgspec import Struct
+from msgspec import Struct, json
 
 from turnlog.errors import SearchCancelledError
 from turnlog.store.batch import TextFact
@@ -31,6 +31,7 @@ from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
     RANKED,
+    Chapter,
     Counts,
     Fragment,
     ReadBytes,
@@ -159,10 +160,18 @@ class Searcher:
         """Return a page of hits."""
         matcher = Matcher(query)
         runs = self._directory.load(scope)
+        rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
         leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
         around = Surroundings(rows, matcher)
-        walk = Walk(self._connection, query.root, leaves, around.list_states())
+        walk = Walk(
+            self._connection,
+            query.root,
+            leaves,
+            around.list_states(),
+            self._directory.visited,
+            is_ranked=order is SearchOrder.RELEVANCE,
+        )
         reader = TextReader(read, scope)
 
         def keep(run: Run) -> bool:
@@ -234,20 +243,35 @@ class Directory:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._runs: dict[Scope, list[Run]] = {}
+        self._chapters: tuple[Scope | None, dict[int, Chapter | None]] = None, {}
+        self.visited: dict[int, tuple[int, int]] = {}
+        """How many texts runs have, and in which states, as bits, by the runs' numbers."""
         self._version: object = None
 
     def load(self, scope: Scope) -> list[Run]:
         """Return all runs, newest first."""
         version = self._connection.pragma("data_version")
-        if version != self._version or len(self._runs) >= _KEPT:
-            self._runs, self._version = {}, version
+        if version != self._version:
+            self._chapters, self.visited, self._version = (None, {}), {}, version
+            self._runs.clear()
+        if scope not in self._runs and len(self._runs) >= _KEPT:
+            self._runs.clear()
         if scope not in self._runs:
             self._runs[scope] = [Run(*row) for row in self._connection.execute(_QUERY, (scope.owner,))]
         return self._runs[scope]
 
+    def load_chapters(self, scope: Scope) -> dict[int, Chapter | None]:
+        """Return the files that were looked up since something was written, if it was for the same scope."""
+        if self._chapters[0] != scope:
+            self._chapters = scope, {}
+        return self._chapters[1]
+
 
 _MOST_WORDS = 250
 """How many words a fragment may stand for."""
+# As one value: to fetch as many rows takes longer.
+_ASK = "SELECT json_group_array(rowid) FROM (SELECT rowid FROM {table} WHERE {table} MATCH ? {condition})"
+_decode = json.Decoder(list[int]).decode
 _WIDE = 12
 """From how many words on an expression is better asked once than for run after run."""
 
@@ -272,7 +296,8 @@ class Leaf:
         self._connection = connection
         self._plain = list(map(_quote, words))
         self._terms = [*self._plain, *(f"{_quote(word)} *" for word in beginnings)]
-        self._has_beginnings = bool(beginnings)
+        self.has_beginnings = bool(beginnings)
+        """Whether it asks for beginnings of words: each time FTS5 joins all places of all such words."""
         self._parts = sorted(parts, key=len)
         self._listed = listed
         self._first_waiting = first_waiting
@@ -287,7 +312,7 @@ class Leaf:
     @property
     def is_wide(self) -> bool:
         """Whether it stands for so many words that it is better asked once than for run after run."""
-        return self._has_beginnings or sum(map(len, self._parts)) > _WIDE
+        return self.has_beginnings or sum(map(len, self._parts)) > _WIDE
 
     def enumerate(self, most: int) -> list[int] | None:
         """Return all cells where it may be, in order; None if they are more than `most`."""
@@ -352,13 +377,12 @@ class Leaf:
     def _ask(self, condition: str, values: tuple[str | int, ...], last: int | None = None) -> list[int]:
         """Return cells, in order; none that wait are behind `last`."""
         is_waiting = self._first_waiting is not None and (last is None or last >= self._first_waiting)
-        return [
-            cell
-            for table in (("cells", "waiting_cells") if is_waiting else ("cells",))
-            for (cell,) in self._connection.execute(
-                f"SELECT rowid FROM {table} WHERE {table} MATCH ? {condition}", values
-            )
-        ]
+        found: list[int] = []
+        for table in ("cells", "waiting_cells") if is_waiting else ("cells",):
+            query = _ASK.format(table=table, condition=condition)
+            [(cells,)] = self._connection.execute(query, values)
+            found += _decode(cells)
+        return found
 
 
 def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
@@ -392,11 +416,14 @@ _STAGES = ((1_000, 20_000), (15_000, 1_000_000))
 
 What has more is common, and found run after run.
 """
-_WORTH = 500
-"""How many cells are listed in the time that it takes to ask for those of one run."""
+_WORTH, _WORTH_RANKED = 60, 500
+"""How many cells are listed rather than to ask for those of one run."""
 _MOST = 1_000_000
-_WIDE_STAGES = ((0, 20_000), (1_000, 200_000))
-"""The same for what is not asked run after run."""
+_WIDE_STAGES = ((250, 20_000), (1_000, 200_000))
+_WIDE_STAGES_AT_ONCE = ((0, 20_000), (1_000, 200_000))
+"""The same for what takes long to ask run after run."""
+_PASSED = 16
+"""To tell that a run cannot have hits takes the time of so many texts."""
 _EVERY_STATE = 2 * len(KINDS)
 
 
@@ -428,13 +455,26 @@ class Walk:
     """One query's way through the runs."""
 
     def __init__(
-        self, connection: apsw.Connection, root: Node, leaves: dict[Term, Leaf], states: Collection[int]
+        self,
+        connection: apsw.Connection,
+        root: Node,
+        leaves: dict[Term, Leaf],
+        states: Collection[int],
+        visited: dict[int, tuple[int, int]],
+        *,
+        is_ranked: bool,
     ) -> None:
-        """Begin with nothing visited; only texts of some `states` (kind, and whether an error) may match."""
+        """Begin with nothing visited; only texts of some `states` (kind, and whether an error) may match.
+
+        `visited` is what earlier queries learned of runs, as `Directory` has it.
+        """
         self._connection = connection
         self._root = root
         self._leaves = leaves
+        self._is_ranked = is_ranked
         self._states = frozenset(states)
+        self._bits = sum(1 << state for state in self._states)
+        self._visited = visited
         self._is_possible = build_possible(root, list(leaves))
         self._needs_any = not self._is_possible((0,) * len(leaves))
         """Whether a text without any of the terms cannot match."""
@@ -447,15 +487,20 @@ class Walk:
     def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
         heap: list[tuple[int, int, int, Proposal]] = []
-        stages = list(_WIDE_STAGES if any(leaf.is_wide for leaf in self._leaves.values()) else _STAGES)
+        passed = 0
+        leaves = self._leaves.values()
+        at_once = self._is_ranked or any(leaf.has_beginnings for leaf in leaves)
+        wide = _WIDE_STAGES_AT_ONCE if at_once else _WIDE_STAGES
+        stages = list(wide if any(leaf.is_wide for leaf in leaves) else _STAGES)
         for run in runs:
             if before is not None and run.oldest > before[0]:
                 continue
             while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
                 yield heappop(heap)[3]
-            if stages and self.texts >= stages[0][0] and self._cells is None:
+            if stages and self.texts + passed >= stages[0][0] and self._cells is None:
                 self._list_cells(stages.pop(0)[1])
             if not self._may_have(run) or not keep(run):
+                passed += 0 if self._is_ranked else _PASSED
                 continue
             for proposal in self._visit(run, before):
                 time, number, position = proposal.key
@@ -482,7 +527,8 @@ class Walk:
         parts = self._root.parts if isinstance(self._root, And) else ()
         for term, leaf in self._leaves.items():
             # To list what is common takes less time than to ask for it in that many runs.
-            cells = leaf.enumerate(min(_MOST, _WORTH * len(found)))
+            worth = _WORTH_RANKED if self._is_ranked else _WORTH
+            cells = leaf.enumerate(min(_MOST, worth * len(found)))
             if cells is not None and term in parts:
                 self._required.append(cells)
 
@@ -503,9 +549,15 @@ class Walk:
         return None
 
     def _visit(self, run: Run, before: TextKey | None) -> Iterator[Proposal]:
+        count, bits = self._visited.get(run.id, (0, self._bits))
+        if not bits & self._bits:
+            self.texts += count
+            return
         [(data,)] = self._connection.execute("SELECT texts FROM text_runs WHERE id = ?", (run.id,))
         texts = RunTexts(data)
         self.texts += len(texts)
+        if run.id not in self._visited:
+            self._visited[run.id] = len(texts), sum(1 << state for state in set(texts.states))
         wanted = set(range(len(texts)))
         if len(self._states) < _EVERY_STATE:
             wanted = {at for at, state in enumerate(texts.states) if state in self._states}

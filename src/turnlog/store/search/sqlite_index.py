@@ -266,6 +266,8 @@ _UNLISTED = 2000
 """So many cells behind the last portion are worth reading the list anew."""
 _VOCABULARY_AT_ONCE = 10_000
 _NEWLINE = "\n"
+_FEW_SEGMENTS = 4
+"""Up to so many pieces of the index are left as they are."""
 _PAGES = 16
 """How many pages of the index are merged at once."""
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
@@ -316,10 +318,8 @@ def list_new_cells(connection: apsw.Connection) -> tuple[int, tuple[str, ...]]:
 
 def _index(connection: apsw.Connection, first: int, cells: tuple[str, ...]) -> None:
     connection.execute("UPDATE search_state SET value = ? WHERE name = 'next-cell'", (first + len(cells),))
-    connection.execute(
-        "INSERT INTO cells (rowid, body) SELECT ? + rowid, value FROM carray(?)",
-        (first - 1, apsw.carray(cells)),
-    )
+    # Row by row: for a statement of several rows SQLite makes a savepoint, for which FTS5 writes what it holds.
+    connection.executemany("INSERT INTO cells (rowid, body) VALUES (?, ?)", enumerate(cells, first))
     _add_words(connection, first, cells)
 
 
@@ -358,14 +358,26 @@ def settle(connection: apsw.Connection) -> bool:
     last = int(state["next-cell"]) - 1
     fresh = last - int(state.get("merged-cell", 0))
     is_much = fresh > max(_UNLISTED, last // 4)
-    if fresh > _UNLISTED:
+    if fresh > _UNLISTED and _count_segments(connection) > _FEW_SEGMENTS:
         _merge(connection, -_PAGES if is_much else _PAGES)
-        if is_much:
-            connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (last,))
+    if is_much:
+        connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (last,))
     unlisted = last - _find_listed(connection)
     if unlisted > min(_UNLISTED, last // 4):
         rebuild_words(connection)
     return is_much
+
+
+def _count_segments(connection: apsw.Connection) -> int:
+    """Return how many pieces the index has; the first row of each is found at once."""
+    query = """
+    WITH RECURSIVE segments (id) AS (
+        SELECT min(segid) FROM cells_idx
+        UNION ALL SELECT (SELECT min(segid) FROM cells_idx WHERE segid > id) FROM segments WHERE id IS NOT NULL
+    ) SELECT count(id) FROM segments
+    """
+    [(count,)] = connection.execute(query)
+    return int(count)
 
 
 def _merge(connection: apsw.Connection, pages: int) -> None:

@@ -266,16 +266,19 @@ class CatalogueTextRows:
         connection: Connection,
         scope: Scope,
         segments: SegmentCache,
-        chapters: dict[int, Chapter | None],
     ) -> None:
-        """Begin with nothing looked up but some `chapters`, by the numbers of their generations."""
+        """Begin with nothing looked up."""
         self._connection = connection
         self._scope = scope
         self._reader = SourceReader(connection, segments)
-        self._chapters = chapters
+        self._chapters: dict[int, Chapter | None] = {}
         self._records: dict[int, Records] = {}
         self._calls: dict[tuple[str, int], dict[tuple[int | None, int | None], Call]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
+
+    def use_chapters(self, chapters: dict[int, Chapter | None]) -> None:
+        """Look up no file that is among these, by the numbers of their generations, and add the others."""
+        self._chapters = chapters
 
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""

@@ -25,7 +25,15 @@ from msgspec import Struct
 
 from turnlog.store.batch import TextFact
 from turnlog.store.search.language import Form, Term
-from turnlog.store.search.normal import SPACELESS, Normaliser, is_loose, is_spaceless, list_foreign, normalise
+from turnlog.store.search.normal import (
+    LOWER,
+    SPACELESS,
+    Normaliser,
+    is_loose,
+    is_spaceless,
+    normalise,
+    split_foreign,
+)
 
 if TYPE_CHECKING:
     from turnlog.transcripts.lines.passage import Passage
@@ -41,7 +49,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 _DISAGREED = re.compile("[\u19b0-\u19c0\u19c8-\u19c9\u1cf2-\u1cf3]")
 """Letters that were marks when `unicode61` was made."""
 _SEPARATORS = re.compile(
-    "[\u00a0-\u00a9\u00ab-\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf"
+    "[\u00a1-\u00a9\u00ab-\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf"
     "\u2010-\u2027\u2030-\u205e\u2190-\u23f3\u2500-\u26ff\u2701-\u2775\u2794-\u27bf]"
 )
 """What neither takes for a letter: all that most text has besides ASCII, so it may stay."""
@@ -59,13 +67,20 @@ class Tokens(Struct, frozen=True, gc=False):
 
 
 def index_form(text: str) -> str:
-    """Return the text that is given to an index's tokenizer."""
-    return cut_runs(plain_form(text))
+    """Return the text that is given to an index's tokenizer, with one space wherever there is white space."""
+    return _build_body(*split_foreign(text))
 
 
-def plain_form(text: str) -> str:
-    """Return a text with each character as the index takes it."""
-    return text.lower() if text.isascii() else _SPACED.apply(text)
+def _build_body(data: bytes, foreign: set[str]) -> str:
+    return cut_runs(_BLANKS.sub(b" ", _space(data, foreign)).decode())
+
+
+def _space(data: bytes, foreign: set[str]) -> bytes:
+    """Return a text with each character as the index takes it, and white space as spaces."""
+    data = _TAKEN.apply_to(data, foreign)
+    if any(map(is_spaceless, foreign)):
+        data = re.sub(_ALONE, lambda run: f" {' '.join(run[0])} ", data.decode()).encode()
+    return data
 
 
 def cut_runs(text: str) -> str:
@@ -101,17 +116,16 @@ def term_tokens(term: Term) -> Tokens:
 
 def _is_joined(character: str) -> bool:
     """Tell whether a character makes one token with those beside it."""
-    return _TOKEN.fullmatch(_space(character)) is not None
+    return not is_spaceless(character) and _TOKEN.fullmatch(_take(character)) is not None
 
 
-def _space(character: str) -> str:
+def _take(character: str) -> str:
+    """Return a character as the index takes it, if it does."""
     if character.isascii() or _SEPARATORS.match(character):
         return character
     if not character.isalnum() or _DISAGREED.match(character) or character > "\U0002ceaf":
         return " "
-    if is_spaceless(character):
-        return f" {character} "
-    return character if character <= "\uffff" else " "
+    return character if character <= "\uffff" or is_spaceless(character) else " "
 
 
 def _has_long_run(text: str) -> bool:
@@ -128,37 +142,37 @@ def _cut_run(found: re.Match[str]) -> str:
     return " ".join(run[start : start + _LONGEST] for start in range(0, len(run) - _OVERLAP, step))
 
 
-_SPACED = Normaliser(then=_space)
+# No engine can keep a zero.
+_TAKEN = Normaliser(
+    then=_take, plain=LOWER.translate(bytes.maketrans(b"\0\t\n\v\f\r\x1c\x1d\x1e\x1f", b" " * 10))
+)
+_BLANKS = re.compile(b"  +")
 OVERLAP = 100
 """How long a needle may be, in characters, to be whole in a cell."""
-_RUN = rf"(?<!\S)[{SPACELESS}](?: [{SPACELESS}](?!\S))+"
-"""Compiled when there is a text with such characters: that takes longer than opening the store."""
-_BLANKS = re.compile(r"\s+")
-_HUGE = 1 << 20
-"""From how many characters on a text is not taken apart into all of its words at once."""
+# Compiled when there is a text with such characters: that takes longer than opening the store.
+_ALONE = f"[{SPACELESS}]+"
+_RUN = rf" [{SPACELESS}](?: [{SPACELESS}](?!\S))+"
 _SIZE = 800
 _LEAST = 300
 """How far a cell goes at least, for the sake of ending between words."""
 
 
-def cut_cells(body: str) -> list[str]:
-    """Return a text, as `index_form` gives it, in cells; a short one is one cell."""
-    body = " ".join(body.split()) if len(body) < _HUGE else _BLANKS.sub(" ", body).strip()
-    cells = list(_cut(body))
-    if body.isascii() or not any(map(is_spaceless, list_foreign(body))):
-        return cells
-    return list(map(pair_characters, cells))
+def cut_cells(text: str) -> list[str]:
+    """Return a text as the index takes it: in cells, of which a short one has one."""
+    data, foreign = split_foreign(text)
+    cells = list(_cut(_build_body(data, foreign).strip(" ")))
+    return list(map(pair_characters, cells)) if any(map(is_spaceless, foreign)) else cells
 
 
 def pair_characters(body: str) -> str:
     """Return a text, its words one space apart, with pairs of characters in the place of single ones."""
-    return body if body.isascii() else re.sub(_RUN, _pair, body)
+    return body if body.isascii() else re.sub(_RUN, _pair, f" {body}")[1:]
 
 
 def _pair(run: re.Match[str]) -> str:
-    characters = run[0][::2]
+    characters = run[0][1::2]
     # With the last one by itself, each character begins a word.
-    return " ".join((*map("".join, pairwise(characters)), characters[-1]))
+    return " ".join(("", *map("".join, pairwise(characters)), characters[-1]))
 
 
 class CellCutter:
@@ -167,20 +181,18 @@ class CellCutter:
     def __init__(self) -> None:
         self._held = ""
         self._has_blank = False
-        """Whether white space is to come before the next word."""
+        """Whether a space is to come before the next word."""
 
     def add(self, piece: str) -> list[str]:
-        """Take the next piece, and return the cells that are whole now."""
-        words = piece.split()
-        if not words:
+        """Take the next piece, in which words are one space apart, and return the cells that are whole now."""
+        body = piece.strip(" ")
+        if not body:
             self._has_blank = self._has_blank or piece != ""
             return []
-        blank = " " if self._held and (self._has_blank or piece[0].isspace()) else ""
-        self._held = f"{self._held}{blank}{' '.join(words)}"
-        self._has_blank = piece[-1].isspace()
-        *cells, rest = _cut(self._held)
+        blank = " " if self._held and (self._has_blank or piece[0] == " ") else ""
+        self._has_blank = piece[-1] == " "
         # The last is not known to be whole, and the one before it tells where it begins.
-        self._held = rest
+        *cells, self._held = _cut(f"{self._held}{blank}{body}")
         return list(map(pair_characters, cells))
 
     def finish(self) -> list[str]:
@@ -217,18 +229,44 @@ _NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _LONG = 1 << 20
 """From how many characters on a text is taken in pieces."""
 _PIECE = 1 << 18
+_KEPT = 1 << 20
+"""The cells of so many characters are at hand, or of twice as many."""
 _NEAR = 4096
 _LAST_BREAK = re.compile(r"[\W_](?=[^\W_]*\Z)")
 
 
 def build_text(number: int, ordinal: int, passage: Passage, time: int | None) -> TextFact:
     """Return a passage as the index takes it."""
-    cells: Collection[str]
-    if len(passage.text) > _LONG:
-        cells = LongText(passage.text)
-    else:
-        cells = tuple(cut_cells(clean(index_form(passage.text))))
+    text = passage.text
+    cells: Collection[str] = LongText(text) if len(text) > _LONG else _cells.cut(text)
     return TextFact(number, ordinal, passage.block, _NUMBERS[passage.kind], passage.is_error, time or 0, cells)
+
+
+class CellCache:
+    """The cells of the last texts.
+
+    Two fifths of what sessions say was said before, most of it not long ago.
+    """
+
+    def __init__(self) -> None:
+        self._recent: dict[str, tuple[str, ...]] = {}
+        self._former: dict[str, tuple[str, ...]] = {}
+        self._size = 0
+
+    def cut(self, text: str) -> tuple[str, ...]:
+        """Return what `cut_cells` gives of a text."""
+        cells = self._recent.get(text)
+        if cells is None:
+            cells = self._former.get(text) or tuple(cut_cells(text))
+            if len(text) <= _KEPT // 16:
+                self._recent[text] = cells
+                self._size += len(text)
+            if self._size > _KEPT:
+                self._recent, self._former, self._size = {}, self._recent, 0
+        return cells
+
+
+_cells = CellCache()
 
 
 class LongText(Collection[str]):
@@ -255,19 +293,8 @@ class LongText(Collection[str]):
 
     def _list_bodies(self) -> Iterator[str]:
         pieces = (self._text[start : start + _PIECE] for start in range(0, len(self._text), _PIECE))
-        return map(clean, _cut_runs(map(plain_form, _regroup(pieces))))
-
-
-def clean(body: str) -> str:
-    """Return a text without what no engine can keep."""
-    if "\0" in body:
-        body = body.replace("\0", " ")
-    try:
-        if not body.isascii():
-            body.encode()
-    except UnicodeEncodeError:
-        body = body.encode("utf-8", "replace").decode()
-    return body
+        bodies = _cut_runs(_space(*split_foreign(piece)).decode() for piece in _regroup(pieces))
+        return (_BLANKS.sub(b" ", body.encode()).decode() for body in bodies)
 
 
 def _regroup(pieces: Iterable[str]) -> Iterator[str]:
