@@ -102,6 +102,8 @@ class Writer:
         self._usage = usage
         self._changes: dict[tuple[int, int], dict[str, Any]] = {}
         """Columns of sessions that are still to be written, by their numbers and the revisions they were in."""
+        self._texts: list[tuple[int, Iterable[TextFact] | None]] = []
+        """What is still to be written of generations; None for one whose texts are to be deleted."""
 
     def write(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, with their entries in the feed, and return its last number.
@@ -115,7 +117,7 @@ class Writer:
         for owner in sorted(keys):
             lock_sessions(self._connection, owner, keys[owner])
         written = [done for batch in batches if (done := self._write_batch(batch)) is not None]
-        self._index.flush(self._connection)
+        self._write_texts()
         self._write_sessions()
         for each in written:
             batch = each.batch
@@ -158,9 +160,8 @@ class Writer:
             WHERE s.owner = ? AND s.source = ? AND g.generation = ?
             """
             for (number,) in execute(query, (scope.owner, source, generation)):
-                self._index.delete(self._connection, [number])
-                self._index.write(self._connection, number, facts)
-        self._index.flush(self._connection)
+                self._texts += (number, None), (number, facts)
+        self._write_texts()
         if derived is not None:
             for (number,) in execute("SELECT id FROM sources WHERE session = ?", (session,)):
                 delete_segments(self._connection, number)
@@ -327,7 +328,7 @@ class Writer:
             if known is None:
                 return False
             if known.number == batch.generation:
-                self._write_texts(known.generation, batch)
+                self._note_texts(known.generation, batch)
             if known.present:
                 self._connection.execute("UPDATE sources SET is_present = 0 WHERE id = ?", (known.id,))
             return known.present
@@ -364,8 +365,8 @@ class Writer:
         tail = TailWriter(self._connection, generation, before[1], before[6])
         tail.append(batch.frames, batch.sealed, is_live=goes_on)
         if known is not None and not goes_on:
-            self._index.delete(self._connection, [known.generation])  # only the newest generation is searched
-        self._write_texts(generation, batch)
+            self._texts.append((known.generation, None))  # only the newest generation is searched
+        self._note_texts(generation, batch)
         after = (
             batch.length,
             tail.sealed,
@@ -381,11 +382,21 @@ class Writer:
             self._connection.execute(_GO_ON, (*progress, *cells, generation))
         return bool(batch.frames) or not goes_on
 
-    def _write_texts(self, generation: int, batch: SourceBatch) -> None:
+    def _note_texts(self, generation: int, batch: SourceBatch) -> None:
         if batch.texts_from == 0:
-            self._index.delete(self._connection, [generation])
+            self._texts.append((generation, None))
         if batch.texts_from is not None:
-            self._index.write(self._connection, generation, batch.texts)
+            self._texts.append((generation, batch.texts))
+
+    def _write_texts(self) -> None:
+        """Write the texts of all batches, one behind the other: an index takes many at once best."""
+        for generation, texts in self._texts:
+            if texts is None:
+                self._index.delete(self._connection, [generation])
+            else:
+                self._index.write(self._connection, generation, texts)
+        self._texts.clear()
+        self._index.flush(self._connection)
 
     def _add_generation(self, source: int, batch: SourceBatch) -> int:
         [(number,)] = self._connection.execute(_INSERT_GENERATION, (source, batch.generation))

@@ -316,10 +316,8 @@ def list_new_cells(connection: apsw.Connection) -> tuple[int, tuple[str, ...]]:
 
 def _index(connection: apsw.Connection, first: int, cells: tuple[str, ...]) -> None:
     connection.execute("UPDATE search_state SET value = ? WHERE name = 'next-cell'", (first + len(cells),))
-    connection.execute(
-        "INSERT INTO cells (rowid, body) SELECT ? + rowid, value FROM carray(?)",
-        (first - 1, apsw.carray(cells)),
-    )
+    # Not from a query: before such a statement FTS5 writes all that it holds, however little it is.
+    connection.executemany("INSERT INTO cells (rowid, body) VALUES (?, ?)", enumerate(cells, first))
     _add_words(connection, first, cells)
 
 
