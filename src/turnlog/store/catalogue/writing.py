@@ -19,7 +19,7 @@ from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import Derived, Frame, SessionBatch, SourceBatch, TextFact
 from turnlog.store.catalogue.archive import CatalogueArchive, TailWriter
 from turnlog.store.catalogue.database import Connection, pack_text, unpack_text
-from turnlog.store.catalogue.feed import add_change, find_last, lock_feed, lock_sessions
+from turnlog.store.catalogue.feed import add_change, add_revisions, find_last, lock_feed, lock_sessions
 from turnlog.store.catalogue.lists import compare_row, write_summary
 from turnlog.store.catalogue.people import add_machine, refresh_access
 from turnlog.store.catalogue.segments import delete_segments, write_outline, write_segments
@@ -119,14 +119,14 @@ class Writer:
         written = [done for batch in batches if (done := self._write_batch(batch)) is not None]
         self._write_texts()
         self._write_sessions()
-        for each in written:
-            batch = each.batch
-            add_change(
-                self._connection, batch.owner, each.kind, batch.key, each.revision, batch.seen_ns
-            )  # fmt: skip
-            if each.revision == 1:
-                add_machine(self._connection, batch.owner, batch.origin, batch.seen_ns)
-            refresh_access(self._connection, each.session, self._usage.affect)
+        add_revisions(
+            self._connection,
+            ((each.batch.owner, each.kind, each.batch.key, each.revision, each.batch.seen_ns) for each in written),
+        )
+        new = [each.batch for each in written if each.revision == 1]
+        for (owner, origin), at_ns in {(each.owner, each.origin): each.seen_ns for each in reversed(new)}.items():
+            add_machine(self._connection, owner, origin, at_ns)
+        refresh_access(self._connection, [each.session for each in written], self._usage.affect)
         self._usage.settle()
         return find_last(self._connection)
 
@@ -173,7 +173,7 @@ class Writer:
         )
         self._write_sessions()
         add_change(self._connection, scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns())
-        refresh_access(self._connection, session, self._usage.affect)
+        refresh_access(self._connection, [session], self._usage.affect)
         self._usage.settle()
         return revision + 1
 
