@@ -138,9 +138,7 @@ def add_change(
     _add(connection, [(owner, str(kind), pack_text(session), revision, at_ns, *cells)])
 
 
-def add_revisions(
-    connection: Connection, entries: Iterable[tuple[str, ChangeKind, str, int, int]]
-) -> None:
+def add_revisions(connection: Connection, entries: Iterable[tuple[str, ChangeKind, str, int, int]]) -> None:
     """Add entries of sessions that are in other revisions: owner, kind, session, revision and time of each."""
     _add(
         connection,

@@ -168,10 +168,12 @@ def list_facets(connection: Connection, scope: Scope, asked: SessionFilter) -> F
     )
 
 
-def compare_row(connection: Connection, session: int, row: SessionRow) -> dict[str, Any]:
+def compare_row(connection: Connection, session: int, row: SessionRow, *, is_new: bool) -> dict[str, Any]:
     """Return the columns of a session that are not what lists are to show, each with what it should be."""
     title_key = None if row.title is None else pack_text(row.title.casefold())
     cells = (title_key, *_pack_row(row))
+    if is_new:
+        return {**dict(zip(_WRITTEN, cells, strict=True)), "is_listed": 1}
     query = f"SELECT is_listed, {', '.join(_WRITTEN)} FROM sessions WHERE id = ?"
     [(is_listed, *known)] = connection.execute(query, (session,))
     # An index is written only if one of its columns is among those that are set.

@@ -121,10 +121,15 @@ class Writer:
         self._write_sessions()
         add_revisions(
             self._connection,
-            ((each.batch.owner, each.kind, each.batch.key, each.revision, each.batch.seen_ns) for each in written),
+            (
+                (each.batch.owner, each.kind, each.batch.key, each.revision, each.batch.seen_ns)
+                for each in written
+            ),
         )
         new = [each.batch for each in written if each.revision == 1]
-        for (owner, origin), at_ns in {(each.owner, each.origin): each.seen_ns for each in reversed(new)}.items():
+        for (owner, origin), at_ns in {
+            (each.owner, each.origin): each.seen_ns for each in reversed(new)
+        }.items():
             add_machine(self._connection, owner, origin, at_ns)
         refresh_access(self._connection, [each.session for each in written], self._usage.affect)
         self._usage.settle()
@@ -167,7 +172,7 @@ class Writer:
                 delete_segments(self._connection, number)
             execute("DELETE FROM outlines WHERE session = ?", (session,))
             execute("DELETE FROM summaries WHERE session = ?", (session,))
-            self._write_derived(session, revision, derived)
+            self._write_derived(session, revision, derived, is_new=False)
         self._change(
             session, revision, revision=revision + 1, derivation=former if derived is None else derivation
         )
@@ -195,10 +200,12 @@ class Writer:
         if batch.derived is not None and batch.derived.is_partial:
             _check_base(batch, session.revision)
         changed = session.revision == 0 or session.names != _name(batch)
+        is_new = session.revision == 0 and all(known is None for _, known in files)
         for source, known in files:
             changed = self._write_source(batch.owner, session.id, source, known) or changed
         if batch.derived is not None:
-            changed = self._write_derived(session.id, session.revision, batch.derived) or changed
+            derived = batch.derived
+            changed = self._write_derived(session.id, session.revision, derived, is_new=is_new) or changed
         return self._finish(batch, session, is_changed=changed)
 
     def _finish(self, batch: SessionBatch, session: _Session, *, is_changed: bool) -> _Written | None:
@@ -265,22 +272,25 @@ class Writer:
         [(number,)] = self._connection.execute(query, cells)
         return _Session(number, 0, _name(batch), 0)
 
-    def _write_derived(self, session: int, revision: int, derived: Derived) -> bool:
-        """Replace what differs of what follows from a session's lines; return whether anything does."""
+    def _write_derived(self, session: int, revision: int, derived: Derived, *, is_new: bool) -> bool:
+        """Replace what differs of what follows from a session's lines; return whether anything does.
+
+        Of a session that `is_new`, and so are its files, there is nothing to compare with.
+        """
         query = "SELECT source, id FROM sources WHERE session = ?"
         sources: dict[str, int] = dict(self._connection.execute(query, (session,)))
-        differing = compare_row(self._connection, session, derived.session)
+        differing = compare_row(self._connection, session, derived.session, is_new=is_new)
         if differing:
             self._change(session, revision, **differing)
         wrote = [
             bool(differing),
             write_summary(self._connection, session, derived.session),
-            *(write_outline(self._connection, session, outline) for outline in derived.outline),
-            *(write_segments(self._connection, sources, chapter) for chapter in derived.chapters),
+            *(write_outline(self._connection, session, each, is_new=is_new) for each in derived.outline),
+            *(write_segments(self._connection, sources, each, is_new=is_new) for each in derived.chapters),
         ]
         if any(wrote):
-            self._usage.note(session, derived.usage, is_whole=not derived.is_partial)
-            self._usage.report(session, derived.session.summary)
+            self._usage.note(session, derived.usage, is_whole=not derived.is_partial and not is_new)
+            self._usage.report(session, derived.session.summary, is_new=is_new)
         return any(wrote)
 
     def _find_source(self, owner: str, source: str) -> _Source | None:
@@ -362,7 +372,7 @@ class Writer:
         goes_on = known is not None and known.number == batch.generation
         before: tuple[Any, ...] = known.progress if known is not None and goes_on else _NOTHING
         generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
-        tail = TailWriter(self._connection, generation, before[1], before[6])
+        tail = TailWriter(self._connection, generation, before[1], before[6], is_new=not goes_on)
         tail.append(batch.frames, batch.sealed, is_live=goes_on)
         if known is not None and not goes_on:
             self._texts.append((known.generation, None))  # only the newest generation is searched

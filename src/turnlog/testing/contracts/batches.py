@@ -71,7 +71,8 @@ class BatchContract(ContractBase):
             assert _list_begun(store, "session-1-main-1") == []
             assert _list_begun(store, "session-1-main-2") == [other.key]
             assert (
-                store.list_sessions(Scope("somebody else"), SessionFilter(heads=("session-1-main-0",))).total == 0
+                store.list_sessions(Scope("somebody else"), SessionFilter(heads=("session-1-main-0",))).total
+                == 0
             )
 
     def test_a_file_may_be_for_something_else_later(self, tmp_path: Path) -> None:

@@ -159,7 +159,9 @@ def _read_stored(path: str) -> Iterator[Any]:
     """Yield the lines of a file whose first one is a stored document; none of any other."""
     # An import statement would load all types with this module, or stand inside a function.
     read_lines = import_module("turnlog.transcripts.files.reader").read_lines
-    first = next(read_lines(path, chunk_size=_FIRST), None)  # most files are none: their other lines stay unread
+    first = next(
+        read_lines(path, chunk_size=_FIRST), None
+    )  # most files are none: their other lines stay unread
     if first is not None and first.dialect.value.startswith("spec-003"):
         yield from read_lines(path)
 
