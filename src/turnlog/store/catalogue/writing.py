@@ -376,7 +376,7 @@ class Writer:
         tail.append(batch.frames, batch.sealed, is_live=goes_on)
         if known is not None and not goes_on:
             self._texts.append((known.generation, None))  # only the newest generation is searched
-        self._note_texts(generation, batch)
+        self._note_texts(generation, batch, is_new=not goes_on)
         after = (
             batch.length,
             tail.sealed,
@@ -392,8 +392,8 @@ class Writer:
             self._connection.execute(_GO_ON, (*progress, *cells, generation))
         return bool(batch.frames) or not goes_on
 
-    def _note_texts(self, generation: int, batch: SourceBatch) -> None:
-        if batch.texts_from == 0:
+    def _note_texts(self, generation: int, batch: SourceBatch, *, is_new: bool = False) -> None:
+        if batch.texts_from == 0 and not is_new:
             self._texts.append((generation, None))
         if batch.texts_from is not None:
             self._texts.append((generation, batch.texts))
