@@ -161,6 +161,46 @@ def test_an_appended_line_is_archived(make: Make) -> None:
     assert [each.occasion for each in follower.reports[1:]] == [Occasion.CHANGE] * len(follower.reports[1:])
 
 
+class AppendingWatcher(PollingWatcher):
+    """Appends to a session as soon as it is asked, and says so."""
+
+    path: Path
+    turns = 3
+
+    def wait(self, seconds: float) -> set[Path]:
+        if not self.turns:
+            return super().wait(seconds)
+        self.turns -= 1
+        with self.path.open("a") as file:
+            file.write('{"type":"user"}\n')
+        return {self.path}
+
+
+def test_what_is_written_during_the_first_look_is_seen_before_its_end(tmp_path: Path) -> None:
+    follower = Follower(tmp_path, AppendingWatcher)
+    follower.write(f"-p/{IDS[0]}.jsonl")
+    live = follower.write(f"-p/{IDS[1]}.jsonl")
+    large = f'{{"type":"user","padding":"{"x" * (2 << 20)}"}}\n'  # more than is written at once
+    others = [follower.write(f"-p/{name}.jsonl", large) for name in IDS[2:8]]
+    assert isinstance(follower.watcher, AppendingWatcher)
+    follower.watcher.path = live
+    follower.start()
+    try:
+        follower.until_archived(live, *others)
+        start, *changes = follower.reports
+        assert start.occasion is Occasion.START
+        assert [each.occasion for each in changes] == [Occasion.CHANGE] * len(changes)
+        with apsw.Connection(os.fspath(follower.place)) as connection:
+            feed = [
+                key for (key,) in connection.execute("SELECT CAST(session AS TEXT) FROM changes ORDER BY seq")
+            ]
+        assert feed.count(name_source("here", os.fspath(live))) > 1
+        last = max(feed.index(name_source("here", os.fspath(other))) for other in others)
+        assert feed[:last].count(name_source("here", os.fspath(live))) > 1
+    finally:
+        follower.stop()
+
+
 def test_new_sessions_projects_and_agents_are_archived(make: Make) -> None:
     follower = make()
     follower.projects.mkdir(parents=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
+import apsw
 import pytest
 
 from session_records import list_records
@@ -121,6 +126,49 @@ def test_other_processes_give_the_same(store: Store, config: Path, tmp_path: Pat
     assert report.added == 2
     assert sorted(read_back(other).values()) == sorted(read_back(store).values())
     other.close()
+
+
+def write_sessions(tmp_path: Path, count: int) -> tuple[Path, list[str]]:
+    """Sync so many new sessions at once; return where they are kept, and what was asked of the database."""
+    config, place = tmp_path / f"{count}" / "claude", tmp_path / f"{count}" / "home" / "turnlog.db"
+    folder = config / "projects" / "-p"
+    folder.mkdir(parents=True)
+    for number in range(count):
+        uuids = [None, *(f"{number}-{line}" for line in range(20))]
+        prompts = [
+            {"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"role": "user", "content": uuid}}
+            for parent, uuid in pairwise(uuids)
+        ]
+        lines = "".join(f"{json.dumps(prompt)}\n" for prompt in prompts)
+        (folder / f"0000{number:04x}-0000-4000-8000-000000000000.jsonl").write_text(lines)
+    asked: list[str] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: asked.append(told["sql"]))
+
+    apsw.connection_hooks.append(watch)
+    try:
+        store = open_store(place)
+        asked.clear()
+        assert sync(store, place, locate_sessions([config]).sessions, origin="here").added == count
+        store.close()
+    finally:
+        apsw.connection_hooks.remove(watch)
+    return place, asked
+
+
+def test_each_new_session_takes_few_statements(tmp_path: Path) -> None:
+    few, many = (Counter(write_sessions(tmp_path, count)[1]) for count in (2, 22))
+    more = many - few
+    searched = ("cells", "text_runs", "vocabulary", "search_state")
+    rest = sum(count for query, count in more.items() if not any(name in query for name in searched))
+    assert rest <= 20 * 18
+
+
+def test_texts_of_sessions_that_are_written_together_are_indexed_together(tmp_path: Path) -> None:
+    place, _ = write_sessions(tmp_path, 12)
+    with closing(apsw.Connection(os.fspath(place))) as connection:
+        assert connection.execute("SELECT count(DISTINCT segid) FROM cells_idx").get == 1
 
 
 def test_a_deleted_session_is_kept_and_said_to_be_only_here(store: Store, config: Path) -> None:

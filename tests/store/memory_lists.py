@@ -178,7 +178,7 @@ def _fits(stored: StoredSession, name: str, asked: SessionFilter) -> bool:
             asked.errors in (None, row.errors > 0),
             asked.problems in (None, row.problems > 0),
             asked.series in (None, row.series),
-            asked.head is None or (row.head is not None and row.head.uuid == asked.head),
+            not asked.heads or (row.head is not None and row.head.uuid in asked.heads),
         )
     )
 

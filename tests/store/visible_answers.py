@@ -82,7 +82,7 @@ def _ask_lists(
         "visible": [name for name in (*keys, *_IDS) if is_visible(store, scope, name)],
         "rules": [*store.list_rules(scope)],
         "find_sessions": [*find_sessions(store, scope, "s-"), *find_sessions(store, scope, "")],
-        "begun": [store.list_sessions(scope, SessionFilter(head=f"{name}-main-0")) for name in NAMES],
+        "begun": [store.list_sessions(scope, SessionFilter(heads=(f"{name}-main-0",))) for name in NAMES],
         "changes": [*{(each.kind, each.session, each.revision) for each in changes if each.kind not in kinds}],
         "search": [
             (query, str(order), hit)

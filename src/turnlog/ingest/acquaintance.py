@@ -34,6 +34,8 @@ class Acquaintance:
         self._keys: dict[str, str] = {}
         self._inodes: dict[_Inode, tuple[Checkpoint, str]] = {}
         self._named: dict[Identity, set[str]] = {}
+        self.is_loaded = False
+        """Whether the store was asked for everything."""
         self.homes: dict[str, Path] = {}
         """The transcript that each known file belongs to, where that was seen."""
 
@@ -43,6 +45,7 @@ class Acquaintance:
             names.clear()
         for session in self._store.list_known(self._scope, self._origin):
             self._add(session)
+        self.is_loaded = True
 
     def refresh(self, keys: Iterable[str]) -> None:
         """Ask the store for some sessions again."""

@@ -63,7 +63,7 @@ class CatchingUp:
         return [files for files in sessions if not self._exclusion.excludes(files)]
 
     def sync_all(self, sessions: Iterable[SessionFiles], on_progress: OnProgress | None = None) -> SyncReport:
-        """Look at everything: `sessions` are all that there are."""
+        """Look at everything: `sessions` are all that there are; `on_progress` may look at some in between."""
 
         def go_on(done: int, total: int) -> None:
             self._on_progress(done, total)

@@ -28,7 +28,7 @@ __all__ = ["list_shared", "note_copies"]
 
 
 _MOST = 10_000
-"""Sessions that begin with the same message; there are never so many."""
+"""Sessions that begin with the same messages; there are never so many."""
 _Rank = tuple[bool, bool, str]
 _Group = tuple[object, ...]
 """Whose session it is, and with which message it begins: copies have the same."""
@@ -47,12 +47,17 @@ def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
     owner = batches[0].owner
     originals: dict[str, str] = {}
     told: dict[str, str | None] = {}
-    for uuid in dict.fromkeys(head.uuid for _, head in new.values()):
-        own = [(batch, head) for batch, head in new.values() if head.uuid == uuid]
-        stored = [each for each in _list_with(store, Scope(owner), uuid) if each.key not in new]
-        if len(own) + len(stored) == 1:
+    own: dict[str, list[tuple[SessionBatch, SessionHead]]] = {}
+    for batch, head in new.values():
+        own.setdefault(head.uuid, []).append((batch, head))
+    others: dict[str, list[StoredSession]] = {uuid: [] for uuid in own}
+    for each in _list_with(store, Scope(owner), own):
+        if each.key not in new and each.row.head is not None:
+            others[each.row.head.uuid].append(each)
+    for uuid, stored in others.items():
+        if len(own[uuid]) + len(stored) == 1:
             continue
-        for ranks in _rank_copies(store, owner, own, stored):
+        for ranks in _rank_copies(store, owner, own[uuid], stored):
             original = min(ranks, key=ranks.__getitem__)
             originals |= {key: original for key in ranks if key != original}
         told |= {each.key: each.copied_from for each in stored}
@@ -68,7 +73,7 @@ def list_shared(store: Store, scope: Scope, session: StoredSession) -> frozenset
     """Return the uuids of the lines of other sessions that begin with the same message as this one."""
     head = session.row.head
     found: set[str] = set()
-    for other in () if head is None else _list_with(store, scope, head.uuid):
+    for other in () if head is None else _list_with(store, scope, [head.uuid]):
         if other.key != session.key:
             with store.open_session(scope, other.key) as records:
                 lines = () if records.main is None else records.main.list_lines()
@@ -76,9 +81,10 @@ def list_shared(store: Store, scope: Scope, session: StoredSession) -> frozenset
     return frozenset(found)
 
 
-def _list_with(store: Store, scope: Scope, uuid: str) -> tuple[StoredSession, ...]:
-    """Return the sessions whose transcripts begin with a message, by key."""
-    found = store.list_sessions(scope, SessionFilter(head=uuid, archived=None), limit=_MOST).sessions
+def _list_with(store: Store, scope: Scope, uuids: Iterable[str]) -> tuple[StoredSession, ...]:
+    """Return the sessions whose transcripts begin with one of some messages, by key."""
+    asked = SessionFilter(heads=tuple(uuids), archived=None)
+    found = store.list_sessions(scope, asked, limit=_MOST).sessions
     return tuple(sorted(found, key=lambda each: each.key))
 
 

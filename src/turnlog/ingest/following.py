@@ -130,9 +130,12 @@ class _Follower:
         """Until when there is a rest."""
         self._missed: set[Path] = set()
         """What was gone at the last look, and may come again."""
+        self._is_all_due = False
+        """Whether a folder came or went while everything was looked at."""
+        self._held: list[Followed] | None = None
+        """While everything is looked at: what is to be reported behind that."""
 
     def run(self, full_seconds: float, on_progress: OnProgress | None) -> None:
-        # What changes during the first sync is told by the watcher after it.
         with self._watcher:
             done = self._sync_all(Occasion.START, on_progress)
             next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))
@@ -140,7 +143,8 @@ class _Follower:
                 due = min(next_full, max(self._agenda.find_next() or next_full, self._rested))
                 changed = self._watcher.wait(max(min(due - time.monotonic(), _ATTENTION), 0.0))
                 answer_requests(home_of(self._place), self._serve)
-                if self._note(changed) or time.monotonic() >= next_full:
+                self._is_all_due = self._note(changed) or self._is_all_due
+                if self._is_all_due or time.monotonic() >= next_full:
                     done = self._sync_all(Occasion.CHECK)
                     next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))
                 if time.monotonic() >= self._rested:
@@ -217,7 +221,7 @@ class _Follower:
     def _fail(self, concern: Path, error: Exception) -> None:
         again_in = self._agenda.fail(concern, time.monotonic())
         failed = Followed(occasion=Occasion.CHANGE, paths=(concern,), reason=_explain(error), again_in=again_in)
-        self._on_report(failed)
+        self._report(failed)
 
     def _misses(self, concern: Path, sessions: list[SessionFiles]) -> bool:
         """Tell whether something is gone for the first time: then it is looked at again a little later."""
@@ -235,16 +239,42 @@ class _Follower:
     def _sync_all(self, occasion: Occasion, on_progress: OnProgress | None = None) -> bool:
         """Look at everything; tell whether that went well."""
         sessions = self._catching_up.locate()
+        self._is_all_due, self._held = False, []
+
+        def go_on(done: int, total: int) -> None:
+            if on_progress is not None:
+                on_progress(done, total)
+            self._attend()
+
         try:
-            report = self._catching_up.sync_all(sessions, on_progress)
+            report = self._catching_up.sync_all(sessions, go_on)
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  one by one it will be seen which of them it was
-            self._on_report(Followed(occasion=occasion, reason=_explain(error), again_in=_RETRY_SECONDS))
+            held = self._take_held()
+            self._report(Followed(occasion=occasion, reason=_explain(error), again_in=_RETRY_SECONDS))
             self._sync_each(sessions)
-            return False
-        self._tell(occasion, report)
-        return True
+            done = False
+        else:
+            held = self._take_held()
+            self._tell(occasion, report)
+            done = True
+        for followed in held:
+            self._report(followed)
+        return done
+
+    def _attend(self) -> None:
+        """Look at what is being written to, between two pieces of a look at everything."""
+        changed = self._watcher.wait(0.0)
+        if changed and not self._known.is_loaded:
+            self._known.load()
+        self._is_all_due = self._note(changed) or self._is_all_due
+        if time.monotonic() >= self._rested:
+            self._look_and_rest()
+
+    def _take_held(self) -> list[Followed]:
+        held, self._held = self._held or [], None
+        return held
 
     def _sync_each(self, sessions: list[SessionFiles]) -> None:
         failures = 0
@@ -257,7 +287,13 @@ class _Follower:
 
     def _tell(self, occasion: Occasion, report: SyncReport, paths: tuple[Path, ...] = ()) -> None:
         if occasion is Occasion.START or report.added or report.changed or report.gone or report.rederived:
-            self._on_report(Followed(occasion=occasion, paths=paths, report=report))
+            self._report(Followed(occasion=occasion, paths=paths, report=report))
+
+    def _report(self, followed: Followed) -> None:
+        if self._held is None:
+            self._on_report(followed)
+        else:
+            self._held.append(followed)
 
 
 def _explain(error: Exception) -> str:

@@ -32,14 +32,15 @@ __all__ = ["OnProgress", "SyncReport", "sync"]
 OnProgress = Callable[[int, int], None]
 """Takes how many bytes are done, and how many there are."""
 
-_WORTH_PROCESSES = 128 << 20
+_WORTH_PROCESSES = 64 << 20
 """Below so many new bytes, starting other processes takes longer than the work."""
 _LARGE = 32 << 20
 """What comes of a session with more lines is not for handing over, and there is room for one at a time."""
 _WORTH_SETTLING = 1 << 20
 """After so many new bytes the store may have something to put in order."""
-_GROUP_BYTES = 8 << 20
-_GROUP_SECONDS = 0.25
+_GROUP_BYTES, _LIVE_BYTES = 8 << 20, 1 << 20
+_GROUP_SECONDS, _LIVE_SECONDS = 0.25, 0.05
+"""How much is written at once: less if somebody waits to see what is being written meanwhile."""
 
 
 def sync(
@@ -70,7 +71,7 @@ def sync(
     outside = sum(task.files is not None for task in plan.tasks)
     report = SyncReport(sessions=outside + plan.unchanged, unchanged=plan.unchanged)
     done = 0
-    for group in _group(_look(plan, store, place, asker, workers, hot)):
+    for group in _group(_look(plan, store, place, asker, workers, hot), is_live=hot is not None):
         written = _write(store, group, asker, hot)
         report = _add(report, group, written)
         done += sum(looked.task.size for looked in group)
@@ -94,14 +95,15 @@ def _look(
     return chain(look_in_processes(small, place, asker, count), look_here(large, store, asker, hot))
 
 
-def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
+def _group(looks: Iterable[Looked], *, is_live: bool) -> Iterator[list[Looked]]:
     """Put looks together until there is enough to write, or time enough has passed."""
+    most_bytes, most_seconds = (_LIVE_BYTES, _LIVE_SECONDS) if is_live else (_GROUP_BYTES, _GROUP_SECONDS)
     group: list[Looked] = []
     size, started = 0, time.monotonic()
     for looked in looks:
         group.append(looked)
         size += looked.task.size
-        if size >= _GROUP_BYTES or time.monotonic() - started >= _GROUP_SECONDS:
+        if size >= most_bytes or time.monotonic() - started >= most_seconds:
             yield group
             group, size, started = [], 0, time.monotonic()
     if group:
@@ -109,17 +111,18 @@ def _group(looks: Iterable[Looked]) -> Iterator[list[Looked]]:
 
 
 def _write(store: Store, looks: list[Looked], asker: Asker, hot: HotSessions | None) -> list[SessionBatch]:
-    """Write what some looks gave; where another writer was faster, look again at what is left to do."""
+    """Write what some looks gave, one by one if another writer was faster at one of them."""
     batches = [looked.batch for looked in looks if looked.batch is not None]
     try:
         store.apply(note_copies(store, batches))
     except StoreError:
+        if len(looks) > 1:
+            return [batch for looked in looks for batch in _write(store, [looked], asker, hot)]
         written = [_write_again(store, looked.task, looked.batch, asker) for looked in looks if looked.batch]
-        batches = [batch for batch in written if batch is not None]
-    else:
-        if hot is not None:
-            for looked in looks:
-                hot.put(looked.hot)
+        return [batch for batch in written if batch is not None]
+    if hot is not None:
+        for looked in looks:
+            hot.put(looked.hot)
     return batches
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import Any
@@ -26,7 +26,13 @@ from turnlog.store.places import StorePlace
 
 __all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
 
-_encode = msgpack.Encoder(enc_hook=list).encode  # texts are made as they are gone through
+
+def _gather(several: Collection[Any]) -> list[Any]:
+    """Return what is made as it is gone through; `list` alone would ask for its length, and make it twice."""
+    return list(iter(several))
+
+
+_encode = msgpack.Encoder(enc_hook=_gather).encode
 _decode = msgpack.Decoder(SessionBatch).decode
 _AHEAD = 2
 """How many tasks wait for each worker; more would only fill memory."""
@@ -129,7 +135,7 @@ def _look(task: Task, asker: Asker) -> Any:
     try:
         return None if looked.batch is None else _encode(looked.batch)
     except UnicodeEncodeError:  # names of files that are not UTF-8
-        return to_builtins(looked.batch, builtin_types=(bytes,), enc_hook=list)
+        return to_builtins(looked.batch, builtin_types=(bytes,), enc_hook=_gather)
 
 
 def _unpack(found: Any) -> SessionBatch:

@@ -120,8 +120,8 @@ class SessionFilter(Struct, frozen=True, gc=False, kw_only=True):
     """Whether something in its data is wrong or unknown."""
     series: str | None = None
     """It is of this series."""
-    head: str | None = None
-    """Its transcript begins with the message of this uuid (`SessionRow.head`)."""
+    heads: tuple[str, ...] = ()
+    """Its transcript begins with a message of one of these uuids (`SessionRow.head`)."""
 
 
 EVERYTHING_SHOWN = SessionFilter()

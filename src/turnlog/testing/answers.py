@@ -85,7 +85,7 @@ class _Asking(Struct, frozen=True):
             + [
                 (uuid, found.key)
                 for uuid in _BEGINNINGS
-                for found in store.list_sessions(scope, SessionFilter(head=uuid)).sessions
+                for found in store.list_sessions(scope, SessionFilter(heads=(uuid,))).sessions
             ],
             "list_facets": _list_facets(store, scope),
             "list_projects": [*store.list_projects(scope)],

@@ -215,9 +215,13 @@ def _open_unchecked(frame: Frame) -> bytes:
 class TailWriter:
     """Writes the bytes of one generation behind those that it has."""
 
-    def __init__(self, connection: Connection, generation: int, sealed: int, newest: Frame | None) -> None:
+    def __init__(
+        self, connection: Connection, generation: int, sealed: int, newest: Frame | None, *, is_new: bool
+    ) -> None:
         self._connection = connection
         self._generation = generation
+        self._has_tail = not is_new
+        """Whether there may be frames behind those of full size."""
         self.sealed = sealed
         """Up to where the frames are of full size."""
         self.newest = newest
@@ -266,6 +270,9 @@ class TailWriter:
 
     def _extend_tail(self, rest: Sequence[Frame]) -> None:
         """Add frames to the tail, merged with those at its end that are hardly larger."""
+        if not self._has_tail:
+            self._insert("tail_frames", _merge(rest))
+            return
         start, size = rest[0].start, sum(frame.length for frame in rest)
         query = "SELECT start, length FROM tail_frames WHERE generation = ? ORDER BY start DESC"
         for before, length in self._connection.execute(query, (self._generation,)):
@@ -284,6 +291,7 @@ class TailWriter:
         return frames
 
     def _insert(self, table: str, frames: Iterable[Frame]) -> None:
+        self._has_tail = self._has_tail or table == "tail_frames"
         self._connection.change_many(
             f"INSERT INTO {table} (generation, start, length, digest, data) VALUES (?, ?, ?, ?, ?)",
             ((self._generation, frame.start, frame.length, frame.digest, frame.data) for frame in frames),

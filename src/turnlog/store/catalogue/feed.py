@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Protocol
 from uuid import uuid4
 
 from turnlog.errors import BusyStoreError
-from turnlog.store.catalogue.database import Connection, Database, pack_text, unpack_text
+from turnlog.store.catalogue.database import Connection, Database, Row, pack_text, unpack_text
 from turnlog.store.interface import ChangeEntry, ChangeKind, Feed
 from turnlog.store.model import Scope
 
@@ -133,15 +133,29 @@ def add_change(
     origin: str | None = None,
 ) -> None:
     """Add an entry; the caller has the feed's lock."""
-    connection.execute(
-        "INSERT INTO changes (owner, kind, session, revision, at_ns, person, former, is_shared, origin) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            owner, str(kind), pack_text(session), revision, at_ns, person, former, int(is_shared),
-            pack_text(origin),
-        ),
-    )  # fmt: skip
-    connection.notify()
+    cells = person, former, int(is_shared), pack_text(origin)
+    _add(connection, [(owner, str(kind), pack_text(session), revision, at_ns, *cells)])
+
+
+def add_revisions(connection: Connection, entries: Iterable[tuple[str, ChangeKind, str, int, int]]) -> None:
+    """Add entries of sessions that are in other revisions: owner, kind, session, revision and time of each."""
+    _add(
+        connection,
+        [
+            (owner, str(kind), pack_text(session), revision, at_ns, None, None, 0, None)
+            for owner, kind, session, revision, at_ns in entries
+        ],
+    )
+
+
+def _add(connection: Connection, rows: Sequence[Row]) -> None:
+    if rows:
+        connection.change_many(
+            "INSERT INTO changes (owner, kind, session, revision, at_ns, person, former, is_shared, origin) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        connection.notify()
 
 
 def find_last(connection: Connection) -> int:

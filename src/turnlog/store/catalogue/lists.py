@@ -14,7 +14,7 @@ from msgspec import json
 from msgspec.structs import astuple
 
 from turnlog.errors import CursorError, StoreError
-from turnlog.store.catalogue.database import Connection, Row, begins_with, pack_text, same_text, unpack_text
+from turnlog.store.catalogue.database import INDEXED, Connection, Row, begins_with, pack_text, unpack_text
 from turnlog.store.catalogue.people import MARK_COLUMNS, unpack_marks
 from turnlog.store.frames import compress, open_compressed
 from turnlog.store.lists import (
@@ -168,10 +168,12 @@ def list_facets(connection: Connection, scope: Scope, asked: SessionFilter) -> F
     )
 
 
-def compare_row(connection: Connection, session: int, row: SessionRow) -> dict[str, Any]:
+def compare_row(connection: Connection, session: int, row: SessionRow, *, is_new: bool) -> dict[str, Any]:
     """Return the columns of a session that are not what lists are to show, each with what it should be."""
     title_key = None if row.title is None else pack_text(row.title.casefold())
     cells = (title_key, *_pack_row(row))
+    if is_new:
+        return {**dict(zip(_WRITTEN, cells, strict=True)), "is_listed": 1}
     query = f"SELECT is_listed, {', '.join(_WRITTEN)} FROM sessions WHERE id = ?"
     [(is_listed, *known)] = connection.execute(query, (session,))
     # An index is written only if one of its columns is among those that are set.
@@ -238,8 +240,9 @@ def _build_where(connection: Connection, scope: Scope, asked: SessionFilter) -> 
     """Return a condition on what `_LISTED` joins, and the values of its parameters."""
     values: dict[str, Any] = {"owner": scope.owner}
     clauses = [
-        # Where sessions are named, no index is used but those of their names.
-        f"{'e.owner' if asked.session is None else 'coalesce(e.owner, NULL)'} = :owner AND e.is_listed = 1",
+        # Where sessions are named, no index is used but those of their names; so it is with their beginnings.
+        f"{'coalesce(e.owner, NULL)' if asked.session is not None or asked.heads else 'e.owner'} = :owner",
+        "e.is_listed = 1",
         *_list_clauses(asked, values),
         *_list_matches(connection, asked, values),
         *_list_flags(asked),
@@ -256,9 +259,11 @@ def _list_clauses(asked: SessionFilter, values: dict[str, Any]) -> Iterator[str]
         yield _build_under(asked.under, values)
     if asked.session is not None:
         yield _build_session(asked.session, values)
-    if asked.head is not None:
-        values["head"] = pack_text(asked.head)
-        yield same_text("e.head_uuid", ":head")
+    if asked.heads:
+        values["heads"] = heads = list(map(pack_text, asked.heads))
+        values["head_starts"] = [head[:INDEXED] for head in heads]
+        yield "e.head_uuid IS NOT NULL"
+        yield f"substr(e.head_uuid, 1, {INDEXED}) IN @@blobs(:head_starts) AND e.head_uuid IN @@blobs(:heads)"
     if asked.series is not None:
         values["series"] = pack_text(asked.series)
         yield "e.series = :series"

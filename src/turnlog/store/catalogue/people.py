@@ -148,12 +148,15 @@ def add_machine(connection: Connection, owner: str, origin: str, at_ns: int) -> 
     connection.execute(query, (owner, pack_text(origin), b"", b"", at_ns, at_ns))
 
 
-def refresh_access(connection: Connection, session: int, affect: Affect) -> None:
-    """Bring up to date who may see a session, behind a batch of it; the batch's own entry tells of it."""
-    [found] = _list_sessions(connection, "e.id = :id", {"id": session})
-    now = _load_rules(connection, found.owner).build_state(found.person, found.kept.chosen, found.project)
-    if now != found.kept:
-        _write(connection, found, now, affect)
+def refresh_access(connection: Connection, sessions: Sequence[int], affect: Affect) -> None:
+    """Bring up to date who may see sessions, behind batches of them; the batches' own entries tell of it."""
+    rules: dict[str, RuleMatcher] = {}
+    for found in _list_sessions(connection, "e.id IN @@ints(:ids)", {"ids": [*sessions]}):
+        if found.owner not in rules:
+            rules[found.owner] = _load_rules(connection, found.owner)
+        now = rules[found.owner].build_state(found.person, found.kept.chosen, found.project)
+        if now != found.kept:
+            _write(connection, found, now, affect)
 
 
 def list_misjudged(connection: Connection, scope: Scope) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import DecodeError
@@ -18,7 +18,7 @@ from msgspec.structs import astuple, replace
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, OutlineBatch
 from turnlog.store.catalogue.archive import CatalogueArchive, StoredFile
-from turnlog.store.catalogue.database import MOST, Connection, pack_text, same_text, unpack_text
+from turnlog.store.catalogue.database import MOST, Connection, Row, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
@@ -58,19 +58,26 @@ WHERE e.owner = ? AND e.key IN @@texts(?) AND s.kind IN @@texts(?) ORDER BY s.so
 _SESSION = "SELECT id FROM sessions WHERE owner = ? AND key IN @@texts(?)"
 
 
-def write_segments(connection: Connection, sources: dict[str, int], batch: ChapterBatch) -> bool:
-    """Replace the segments of a file that differ; return whether any does.
+def write_segments(
+    connection: Connection, sources: Mapping[str, int], batch: ChapterBatch, *, is_new: bool
+) -> bool:
+    """Replace the segments of a file that differ; return whether any does. One that `is_new` has none yet.
 
     Raises `StoreError` if it is no file of the session, or segments would be missing.
     """
     source = sources.get(batch.source)
     if source is None:
         raise StoreError(f"Expected segments of files of the session, found some of {batch.source}")
+    what = f"segments of {batch.source}"
+    if is_new:
+        _check_count(len(batch.segments), batch.count, what)
+        return _replace_segments(connection, source, batch.segments, {})
     changed = delete_segments(connection, source, batch.count)
     if batch.segments:
-        changed = _replace_segments(connection, source, batch.segments) or changed
-    query = "SELECT count(*) FROM segments WHERE source = ?"
-    _check_count(connection, query, (source,), batch.count, f"segments of {batch.source}")
+        known = _list_replaced(connection, source, batch.segments)
+        changed = _replace_segments(connection, source, batch.segments, known) or changed
+    [(count,)] = connection.execute("SELECT count(*) FROM segments WHERE source = ?", (source,))
+    _check_count(count, batch.count, what)
     return changed
 
 
@@ -82,15 +89,21 @@ def delete_segments(connection: Connection, source: int, first: int = 0) -> bool
     return True
 
 
-def _replace_segments(connection: Connection, source: int, segments: Sequence[PackedSegment]) -> bool:
-    """Write the segments that differ from those that are there; return whether any does."""
+def _list_replaced(connection: Connection, source: int, segments: Sequence[PackedSegment]) -> dict[int, Row]:
+    """Return the segments that are there in the place of some: patch, data and head of each."""
     numbers = [segment.head.number for segment in segments]
     query = f"""
     SELECT g.patch, CAST(d.packed AS @@bytes), {", ".join(f"g.{name}" for name in _HEAD.split(", "))}
     FROM segments AS g JOIN segment_data AS d ON d.source = g.source AND d.number = g.number
     WHERE g.source = ? AND g.number IN @@ints(?)
     """
-    known = {row[2]: row for row in connection.execute(query, (source, numbers))}
+    return {row[2]: row for row in connection.execute(query, (source, numbers))}
+
+
+def _replace_segments(
+    connection: Connection, source: int, segments: Sequence[PackedSegment], known: Mapping[int, Row]
+) -> bool:
+    """Write the segments that differ from those that are there; return whether any does."""
     [(last,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM changes")
     heads, data = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for segment in segments:
@@ -130,9 +143,18 @@ def _find_patch(data: bytes, base: bytes) -> bytes | None:
     return patch if len(patch) <= _LONGEST_PATCH else None
 
 
-def write_outline(connection: Connection, session: int, batch: OutlineBatch) -> bool:
-    """Replace the parts of a session's turns or agents that differ; return whether any does."""
-    values = session, batch.kind
+def write_outline(connection: Connection, session: int, batch: OutlineBatch, *, is_new: bool) -> bool:
+    """Replace the parts of a session's turns or agents that differ; return whether any does.
+
+    A session that `is_new` has none yet.
+    """
+    values, what = (session, batch.kind), f"parts of {batch.kind}"
+    if is_new:
+        _check_count(len(batch.parts), batch.count, what)
+        if batch.parts:
+            rows = [(*values, number, data) for number, data in batch.parts]
+            connection.change_many("INSERT INTO outlines VALUES (?, ?, ?, ?)", rows)
+        return bool(batch.parts)
     query = "DELETE FROM outlines WHERE session = ? AND kind = ? AND number >= ?"
     changed = bool(connection.change(query, (*values, batch.count)))
     for number, data in batch.parts:
@@ -142,16 +164,13 @@ def write_outline(connection: Connection, session: int, batch: OutlineBatch) -> 
         WHERE outlines.data <> excluded.data
         """
         changed = bool(connection.change(query, (*values, number, data))) or changed
-    query = "SELECT count(*) FROM outlines WHERE session = ? AND kind = ?"
-    _check_count(connection, query, values, batch.count, f"parts of {batch.kind}")
+    [(count,)] = connection.execute("SELECT count(*) FROM outlines WHERE session = ? AND kind = ?", values)
+    _check_count(count, batch.count, what)
     return changed
 
 
-def _check_count(
-    connection: Connection, query: str, values: tuple[object, ...], expected: int, what: str
-) -> None:
+def _check_count(count: int, expected: int, what: str) -> None:
     """Expect no gaps: segments and parts are found by their numbers."""
-    [(count,)] = connection.execute(query, values)
     if count != expected:
         raise StoreError(f"Expected {expected} {what}, there would be {count}")
 

@@ -285,9 +285,10 @@ class UsageKeeper:
         """Note that a session is somebody else's, or shared with others: what it has in common may move."""
         self._moved.add(session)
 
-    def report(self, session: int, summary: bytes | None) -> None:
+    def report(self, session: int, summary: bytes | None, *, is_new: bool) -> None:
         """Keep what the program itself says that a session cost, which stands in its summary."""
-        self._connection.execute("DELETE FROM reported_costs WHERE session = ?", (session,))
+        if not is_new:
+            self._connection.execute("DELETE FROM reported_costs WHERE session = ?", (session,))
         found = None if summary is None else read_reported(summary)
         if found is not None:
             amounts = format(found.cost_usd, "f"), format(found.computed_usd, "f")
@@ -303,7 +304,7 @@ class UsageKeeper:
         for (session,) in self._connection.execute("SELECT id FROM sessions ORDER BY id"):
             query = "SELECT CAST(data AS @@bytes) FROM summaries WHERE session = ?"
             for (data,) in self._connection.execute(query, (session,)):
-                self.report(session, _open_summary(data))
+                self.report(session, _open_summary(data), is_new=True)
             self.note(session, self._list_said(session), is_whole=False)
             self.settle()
 
@@ -335,7 +336,8 @@ class UsageKeeper:
 
     def _settle(self, stale: Mapping[str, dict[int, list[_Said]]]) -> set[int]:
         """Elect some answers anew; return the sessions of which others have changed."""
-        kept, homes = self._list_kept(stale)
+        places = {message: (hash_text(message), pack_text(message)) for message in stale}
+        kept, homes = self._list_kept(places)
         shared = {message: set(sessions) for message, sessions in homes.items()}
         for message, found in kept.items():
             homes.setdefault(message, set()).update(each.session for each in found)
@@ -357,13 +359,13 @@ class UsageKeeper:
             after = [self._pack(answer) for answer in elected[message]]
             there = {each.cells for each in before}
             gone += [each for each in before if each.cells not in after]
-            new += [(hash_text(message), pack_text(message), *cells) for cells in after if cells not in there]
+            place = places[message]
+            new += [(*place, *cells) for cells in after if cells not in there]
             sessions = {session for session, some in said.items() if some}
             if there and there != set(after):
                 concerned |= sessions
             # Which sessions tell of an answer is kept, if they are several.
             telling, known = sessions if len(sessions) > 1 else set(), shared.get(message, set())
-            place = hash_text(message), pack_text(message)
             gathered += [(*place, session) for session in telling - known]
             left += [(*place, session) for session in known - telling]
         execute, change_many = self._connection.execute, self._connection.change_many
@@ -380,9 +382,11 @@ class UsageKeeper:
         self._drop_groups({each.cells[0] for each in gone})
         return concerned
 
-    def _list_kept(self, messages: Collection[str]) -> tuple[dict[str, list[_Kept]], dict[str, set[int]]]:
+    def _list_kept(
+        self, messages: Mapping[str, tuple[int, bytes]]
+    ) -> tuple[dict[str, list[_Kept]], dict[str, set[int]]]:
         """Return the answers that are there, and the sessions that tell of each that several tell of."""
-        hashes = [hash_text(message) for message in messages]
+        hashes = [number for number, _ in messages.values()]
         kept: dict[str, list[_Kept]] = {}
         homes: dict[str, set[int]] = {}
         for number, session, name, *cells in self._connection.execute(_KEPT, (hashes,)):

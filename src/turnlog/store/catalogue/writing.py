@@ -19,7 +19,7 @@ from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import Derived, Frame, SessionBatch, SourceBatch, TextFact
 from turnlog.store.catalogue.archive import CatalogueArchive, TailWriter
 from turnlog.store.catalogue.database import Connection, pack_text, unpack_text
-from turnlog.store.catalogue.feed import add_change, find_last, lock_feed, lock_sessions
+from turnlog.store.catalogue.feed import add_change, add_revisions, find_last, lock_feed, lock_sessions
 from turnlog.store.catalogue.lists import compare_row, write_summary
 from turnlog.store.catalogue.people import add_machine, refresh_access
 from turnlog.store.catalogue.segments import delete_segments, write_outline, write_segments
@@ -102,6 +102,8 @@ class Writer:
         self._usage = usage
         self._changes: dict[tuple[int, int], dict[str, Any]] = {}
         """Columns of sessions that are still to be written, by their numbers and the revisions they were in."""
+        self._texts: list[tuple[int, Iterable[TextFact] | None]] = []
+        """What is still to be written of generations; None for one whose texts are to be deleted."""
 
     def write(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, with their entries in the feed, and return its last number.
@@ -115,16 +117,21 @@ class Writer:
         for owner in sorted(keys):
             lock_sessions(self._connection, owner, keys[owner])
         written = [done for batch in batches if (done := self._write_batch(batch)) is not None]
-        self._index.flush(self._connection)
+        self._write_texts()
         self._write_sessions()
-        for each in written:
-            batch = each.batch
-            add_change(
-                self._connection, batch.owner, each.kind, batch.key, each.revision, batch.seen_ns
-            )  # fmt: skip
-            if each.revision == 1:
-                add_machine(self._connection, batch.owner, batch.origin, batch.seen_ns)
-            refresh_access(self._connection, each.session, self._usage.affect)
+        add_revisions(
+            self._connection,
+            (
+                (each.batch.owner, each.kind, each.batch.key, each.revision, each.batch.seen_ns)
+                for each in written
+            ),
+        )
+        new = [each.batch for each in written if each.revision == 1]
+        for (owner, origin), at_ns in {
+            (each.owner, each.origin): each.seen_ns for each in reversed(new)
+        }.items():
+            add_machine(self._connection, owner, origin, at_ns)
+        refresh_access(self._connection, [each.session for each in written], self._usage.affect)
         self._usage.settle()
         return find_last(self._connection)
 
@@ -158,21 +165,20 @@ class Writer:
             WHERE s.owner = ? AND s.source = ? AND g.generation = ?
             """
             for (number,) in execute(query, (scope.owner, source, generation)):
-                self._index.delete(self._connection, [number])
-                self._index.write(self._connection, number, facts)
-        self._index.flush(self._connection)
+                self._texts += (number, None), (number, facts)
+        self._write_texts()
         if derived is not None:
             for (number,) in execute("SELECT id FROM sources WHERE session = ?", (session,)):
                 delete_segments(self._connection, number)
             execute("DELETE FROM outlines WHERE session = ?", (session,))
             execute("DELETE FROM summaries WHERE session = ?", (session,))
-            self._write_derived(session, revision, derived)
+            self._write_derived(session, revision, derived, is_new=False)
         self._change(
             session, revision, revision=revision + 1, derivation=former if derived is None else derivation
         )
         self._write_sessions()
         add_change(self._connection, scope.owner, ChangeKind.SESSION_CHANGED, key, revision + 1, time.time_ns())
-        refresh_access(self._connection, session, self._usage.affect)
+        refresh_access(self._connection, [session], self._usage.affect)
         self._usage.settle()
         return revision + 1
 
@@ -194,10 +200,12 @@ class Writer:
         if batch.derived is not None and batch.derived.is_partial:
             _check_base(batch, session.revision)
         changed = session.revision == 0 or session.names != _name(batch)
+        is_new = session.revision == 0 and all(known is None for _, known in files)
         for source, known in files:
             changed = self._write_source(batch.owner, session.id, source, known) or changed
         if batch.derived is not None:
-            changed = self._write_derived(session.id, session.revision, batch.derived) or changed
+            derived = batch.derived
+            changed = self._write_derived(session.id, session.revision, derived, is_new=is_new) or changed
         return self._finish(batch, session, is_changed=changed)
 
     def _finish(self, batch: SessionBatch, session: _Session, *, is_changed: bool) -> _Written | None:
@@ -264,22 +272,25 @@ class Writer:
         [(number,)] = self._connection.execute(query, cells)
         return _Session(number, 0, _name(batch), 0)
 
-    def _write_derived(self, session: int, revision: int, derived: Derived) -> bool:
-        """Replace what differs of what follows from a session's lines; return whether anything does."""
+    def _write_derived(self, session: int, revision: int, derived: Derived, *, is_new: bool) -> bool:
+        """Replace what differs of what follows from a session's lines; return whether anything does.
+
+        Of a session that `is_new`, and so are its files, there is nothing to compare with.
+        """
         query = "SELECT source, id FROM sources WHERE session = ?"
         sources: dict[str, int] = dict(self._connection.execute(query, (session,)))
-        differing = compare_row(self._connection, session, derived.session)
+        differing = compare_row(self._connection, session, derived.session, is_new=is_new)
         if differing:
             self._change(session, revision, **differing)
         wrote = [
             bool(differing),
             write_summary(self._connection, session, derived.session),
-            *(write_outline(self._connection, session, outline) for outline in derived.outline),
-            *(write_segments(self._connection, sources, chapter) for chapter in derived.chapters),
+            *(write_outline(self._connection, session, each, is_new=is_new) for each in derived.outline),
+            *(write_segments(self._connection, sources, each, is_new=is_new) for each in derived.chapters),
         ]
         if any(wrote):
-            self._usage.note(session, derived.usage, is_whole=not derived.is_partial)
-            self._usage.report(session, derived.session.summary)
+            self._usage.note(session, derived.usage, is_whole=not derived.is_partial and not is_new)
+            self._usage.report(session, derived.session.summary, is_new=is_new)
         return any(wrote)
 
     def _find_source(self, owner: str, source: str) -> _Source | None:
@@ -327,7 +338,7 @@ class Writer:
             if known is None:
                 return False
             if known.number == batch.generation:
-                self._write_texts(known.generation, batch)
+                self._note_texts(known.generation, batch)
             if known.present:
                 self._connection.execute("UPDATE sources SET is_present = 0 WHERE id = ?", (known.id,))
             return known.present
@@ -361,11 +372,11 @@ class Writer:
         goes_on = known is not None and known.number == batch.generation
         before: tuple[Any, ...] = known.progress if known is not None and goes_on else _NOTHING
         generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
-        tail = TailWriter(self._connection, generation, before[1], before[6])
+        tail = TailWriter(self._connection, generation, before[1], before[6], is_new=not goes_on)
         tail.append(batch.frames, batch.sealed, is_live=goes_on)
         if known is not None and not goes_on:
-            self._index.delete(self._connection, [known.generation])  # only the newest generation is searched
-        self._write_texts(generation, batch)
+            self._texts.append((known.generation, None))  # only the newest generation is searched
+        self._note_texts(generation, batch, is_new=not goes_on)
         after = (
             batch.length,
             tail.sealed,
@@ -381,11 +392,21 @@ class Writer:
             self._connection.execute(_GO_ON, (*progress, *cells, generation))
         return bool(batch.frames) or not goes_on
 
-    def _write_texts(self, generation: int, batch: SourceBatch) -> None:
-        if batch.texts_from == 0:
-            self._index.delete(self._connection, [generation])
+    def _note_texts(self, generation: int, batch: SourceBatch, *, is_new: bool = False) -> None:
+        if batch.texts_from == 0 and not is_new:
+            self._texts.append((generation, None))
         if batch.texts_from is not None:
-            self._index.write(self._connection, generation, batch.texts)
+            self._texts.append((generation, batch.texts))
+
+    def _write_texts(self) -> None:
+        """Write the texts of all batches, one behind the other: an index takes many at once best."""
+        for generation, texts in self._texts:
+            if texts is None:
+                self._index.delete(self._connection, [generation])
+            else:
+                self._index.write(self._connection, generation, texts)
+        self._texts.clear()
+        self._index.flush(self._connection)
 
     def _add_generation(self, source: int, batch: SourceBatch) -> int:
         [(number,)] = self._connection.execute(_INSERT_GENERATION, (source, batch.generation))

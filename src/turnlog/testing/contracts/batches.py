@@ -63,7 +63,7 @@ class BatchContract(ContractBase):
             assert _list_begun(store, "session-1-main-0") == []
             store.apply([first, second, other, alone])
             assert _list_begun(store, "session-1-main-0") == sorted([first.key, second.key])
-            found = store.list_sessions(LOCAL, SessionFilter(head="session-1-main-0")).sessions
+            found = store.list_sessions(LOCAL, SessionFilter(heads=("session-1-main-0",))).sessions
             heads = {each.row.head for each in found}
             assert heads == {get_derived(first).session.head}
             assert [head.told_id for head in heads if head is not None] == ["session-1"]
@@ -71,7 +71,8 @@ class BatchContract(ContractBase):
             assert _list_begun(store, "session-1-main-1") == []
             assert _list_begun(store, "session-1-main-2") == [other.key]
             assert (
-                store.list_sessions(Scope("somebody else"), SessionFilter(head="session-1-main-0")).total == 0
+                store.list_sessions(Scope("somebody else"), SessionFilter(heads=("session-1-main-0",))).total
+                == 0
             )
 
     def test_a_file_may_be_for_something_else_later(self, tmp_path: Path) -> None:
@@ -326,4 +327,4 @@ def _with_messages(known: KnownSession | None, number: int, ids: str) -> Session
 
 def _list_begun(store: Store, uuid: str) -> list[str]:
     """Return the sessions whose transcripts begin with a message."""
-    return sorted(each.key for each in store.list_sessions(LOCAL, SessionFilter(head=uuid)).sessions)
+    return sorted(each.key for each in store.list_sessions(LOCAL, SessionFilter(heads=(uuid,))).sessions)

@@ -182,7 +182,8 @@ class PeopledCareContract(CareBase):
             assert [each.copied_from for each in known.sources] == [None]
             machine = Scope(LOCAL.owner, Viewer(person="bob"))
             begun = [
-                store.list_sessions(machine, SessionFilter(head=f"{name}-main-0")) for name in ("two", "three")
+                store.list_sessions(machine, SessionFilter(heads=(f"{name}-main-0",)))
+                for name in ("two", "three")
             ]
             assert [[each.key for each in page.sessions] for page in begun] == [[two], []]
 

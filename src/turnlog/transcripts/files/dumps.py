@@ -36,6 +36,8 @@ __all__ = [
 
 _LINES, _LAYOUT = ".jsonl", ".layout.jsonl"
 _BEGINNING = 1 << 16
+_FIRST = 1 << 12
+"""How much is read at once until there is a line."""
 _DOCUMENT = re.compile(rb'"(?:_id|messageData|costUsd|createdAt|content|created_at|parent_uuid)"')
 
 
@@ -157,10 +159,11 @@ def _read_stored(path: str) -> Iterator[Any]:
     """Yield the lines of a file whose first one is a stored document; none of any other."""
     # An import statement would load all types with this module, or stand inside a function.
     read_lines = import_module("turnlog.transcripts.files.reader").read_lines
-    for number, line in enumerate(read_lines(path)):
-        if not number and not line.dialect.value.startswith("spec-003"):
-            return
-        yield line
+    first = next(
+        read_lines(path, chunk_size=_FIRST), None
+    )  # most files are none: their other lines stay unread
+    if first is not None and first.dialect.value.startswith("spec-003"):
+        yield from read_lines(path)
 
 
 def _told_session(line: Any) -> str | None:
