@@ -68,7 +68,9 @@ class MemoryStore(MemoryPeople):
     ) -> SearchPage:
         return search(self, scope, query, order, limit, cursor, cancelled)
 
-    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
+    def maintain(
+        self, work: Maintenance = Maintenance.SETTLE, between: Callable[[], object] = lambda: None
+    ) -> bool:
         return True
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:

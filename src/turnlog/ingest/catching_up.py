@@ -72,7 +72,8 @@ class CatchingUp:
 
         report = self._sync(sessions, self._list_there(), on_progress=go_on)
         introduce(self._store, self._origin, self._scope)
-        self._store.maintain()  # what came line by line since the last time may be much by now
+        # What came line by line since the last time may be much by now.
+        self._store.maintain(between=lambda: go_on(report.bytes, report.bytes))
         self.known.load()
         return report
 

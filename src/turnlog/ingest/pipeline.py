@@ -80,7 +80,7 @@ def sync(
     if plan.gone:
         store.apply([vanish(session, asker.owner, asker.origin, asker.now_ns) for session in plan.gone])
     if report.bytes >= _WORTH_SETTLING or report.rederived:
-        store.maintain()
+        store.maintain(between=lambda: None if on_progress is None else on_progress(done, plan.size))
     return replace(report, gone=len(plan.gone), seconds=time.monotonic() - started)
 
 

@@ -35,7 +35,9 @@ def _gather(several: Collection[Any]) -> list[Any]:
 _encode = msgpack.Encoder(enc_hook=_gather).encode
 _decode = msgpack.Decoder(SessionBatch).decode
 _AHEAD = 2
-"""How many tasks wait for each worker; more would only fill memory."""
+"""How many tasks there are for each worker, at least."""
+_AHEAD_BYTES = 24 << 20
+"""How much they may have together beyond that, so that nobody waits while a group is written."""
 
 
 class Asker(Struct, frozen=True, gc=False):
@@ -116,8 +118,10 @@ def _fill(
     asker: Asker,
     most: int,
 ) -> None:
-    while len(running) < most and (task := next(waiting, None)) is not None:
+    size = sum(task.size for task in running.values())
+    while (len(running) < most or size < _AHEAD_BYTES) and (task := next(waiting, None)) is not None:
         running[pool.submit(_look, task, asker)] = task
+        size += task.size
 
 
 _find_store: Callable[[], Store]

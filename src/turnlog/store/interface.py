@@ -263,8 +263,13 @@ class Store(Knows, PeopleStore, Protocol):
         not there, there is nothing: it has no chapters.
         """
 
-    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
-        """Do some work on the store as a whole; return False if its files are in use, and cannot be purged."""
+    def maintain(
+        self, work: Maintenance = Maintenance.SETTLE, between: Callable[[], object] = lambda: None
+    ) -> bool:
+        """Do some work on the store as a whole; return False if its files are in use, and cannot be purged.
+
+        What is settled is so piece by piece, each in a short transaction, with `between` called between them.
+        """
 
     def close(self) -> None:
         """Let go of the store."""

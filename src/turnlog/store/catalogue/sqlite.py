@@ -40,6 +40,8 @@ _WAL_LIMIT = 64 << 20
 """What is left of the write-ahead log after a large write."""
 _PAUSE = 0.02
 """Seconds between two attempts to open a file."""
+_LONG, _GAP, _GLANCE = 0.01, 0.002, 0.001
+"""After a transaction of so many seconds others get so many to begin one, for which they look so often."""
 _MOST_IDLE = 8
 """How many connections wait to be taken up again."""
 _PAGES = 512
@@ -234,9 +236,12 @@ class SqliteDatabase:
         with self._write_lock:
             connection = self._get_writer()
             with _translating_damage(self.path), transacting(connection):
+                started = time.monotonic()
                 # A newer program may have changed them since we began.
                 self._steps.check_known(connection, self.name)
                 yield connection
+        if time.monotonic() - started > _LONG:
+            time.sleep(_GAP)
 
     def read(self, work: Callable[[SqliteConnection], T], scope: Scope | None = None) -> T:
         """Do what only reads."""
@@ -255,7 +260,7 @@ class SqliteDatabase:
             return
         try:
             connection = self._get_writer()
-            connection.driver.set_busy_timeout(0)
+            connection.driver.set_busy_handler(None)
             try:
                 with transacting(connection):
                     work(connection)
@@ -263,7 +268,7 @@ class SqliteDatabase:
                 if not isinstance(error.__cause__, apsw.BusyError | apsw.ReadOnlyError | apsw.FullError):
                     raise
             finally:
-                connection.driver.set_busy_timeout(round(self._options.busy_seconds * 1000))
+                _wait_for_others(connection.driver, self._options.busy_seconds)
         finally:
             self._write_lock.release()
 
@@ -419,7 +424,23 @@ def open_to_write(path: Path, options: Options) -> apsw.Connection:
         pragmas.append(f"max_page_count={options.max_pages}")
     with translating(path):
         _make_private(path)
-        return _connect(path, os.fspath(path), apsw.SQLITE_OPEN_READWRITE, options, pragmas)
+        connection = _connect(path, os.fspath(path), apsw.SQLITE_OPEN_READWRITE, options, pragmas)
+        _wait_for_others(connection, options.busy_seconds)
+        return connection
+
+
+def _wait_for_others(connection: apsw.Connection, seconds: float) -> None:
+    """Have a writer wait for others, and look often: SQLite's own pauses would soon be longer than theirs."""
+    deadline = 0.0
+
+    def look_again(number: int) -> bool:
+        nonlocal deadline
+        if number == 0:
+            deadline = time.monotonic() + seconds
+        time.sleep(_GLANCE)
+        return time.monotonic() < deadline
+
+    connection.set_busy_handler(look_again)
 
 
 def open_to_read(path: Path, options: Options, *, traceless: bool = False) -> apsw.Connection:

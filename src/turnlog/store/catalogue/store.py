@@ -233,7 +233,9 @@ class CatalogueStore:
             actions = import_module("turnlog.transcripts.queries.actions").SessionActions
             yield actions(CatalogueSession(connection, self._archive, self._segments, scope, key, hooks))
 
-    def maintain(self, work: Maintenance = Maintenance.SETTLE) -> bool:
+    def maintain(
+        self, work: Maintenance = Maintenance.SETTLE, between: Callable[[], object] = lambda: None
+    ) -> bool:
         """Put in order what much writing left behind, or make something anew."""
         if work is Maintenance.RECOUNT:
             self._write(lambda _, usage: usage.recount())
@@ -242,7 +244,14 @@ class CatalogueStore:
         elif work is Maintenance.PURGE:
             return self._engine.purge()
         else:
-            self._engine.settle(is_new=self._database.write(self._index.settle))
+            is_new = False
+            while (piece := self._database.write(self._index.settle)) is not None:
+                is_new = piece
+                between()
+            words = self._database.read(self._index.read_words)
+            if words is not None:
+                self._database.write(lambda connection: self._index.write_words(connection, words))
+            self._engine.settle(is_new=is_new)
         return True
 
     def close(self) -> None:

@@ -344,8 +344,17 @@ class TextIndex(Protocol):
     def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
         """Delete the texts of some lines of a generation."""
 
-    def settle(self, connection: Any) -> bool:
-        """Put the index in order after much was written; return whether much of it is new."""
+    def settle(self, connection: Any) -> bool | None:
+        """Do a piece of what puts the index in order after much was written; return None if there is none.
+
+        Else tell whether much of what there is was new, and is in order now.
+        """
+
+    def read_words(self, connection: Any) -> Any:
+        """Return the list of words, if it is to be written anew; None where there is no such list."""
+
+    def write_words(self, connection: Any, words: Any) -> None:
+        """Replace the list of words, unless that was done since it was read."""
 
     def purge(self, connection: Any) -> None:
         """Leave nothing of what was deleted."""

@@ -146,8 +146,8 @@ class PostgresTextIndex:
         where = "t.generation = %s AND t.number = ANY(%s::bigint[])"
         connection.driver.execute(_DELETE.format(where), (generation, list(numbers)))
 
-    def settle(self, connection: Any) -> bool:
-        """Put the index in order after much was written; return whether much of it is new."""
+    def settle(self, connection: Any) -> bool | None:
+        """Put the index in order after much was written; return None if not much was."""
         [(last,)] = connection.execute("SELECT last_value FROM text_ids")
         [(settled,)] = connection.execute("SELECT settled FROM text_state FOR UPDATE")
         is_much = bool(last - settled > _MUCH)
@@ -159,7 +159,13 @@ class PostgresTextIndex:
             connection.lock(_LOCK)
             purge_words(connection.driver)
             _report_deleted(connection.driver)
-        return is_much
+        return True if is_much else None
+
+    def read_words(self, connection: Any) -> None:
+        """Return nothing: a table has the words."""
+
+    def write_words(self, connection: Any, words: None) -> None:
+        """Do nothing."""
 
     def purge(self, connection: Any) -> None:
         """Leave nothing of what was deleted.

@@ -58,6 +58,7 @@ from turnlog.store.search.paging import (
 from turnlog.store.search.sqlite_index import (
     DROP_TABLES,
     TABLES,
+    PackedWords,
     RunTexts,
     Text,
     Vocabulary,
@@ -67,8 +68,10 @@ from turnlog.store.search.sqlite_index import (
     delete_texts,
     find_next_cell,
     purge_index,
+    read_words,
     settle,
     write_texts,
+    write_words,
 )
 from turnlog.store.search.surroundings import Surroundings
 from turnlog.store.search.texts import KINDS
@@ -101,9 +104,17 @@ class SqliteTextIndex:
         """Delete the texts of some lines of a generation."""
         delete_some_texts(connection.driver, generation, numbers)
 
-    def settle(self, connection: Any) -> bool:
-        """Put the index in order after much was written; return whether much of it is new."""
+    def settle(self, connection: Any) -> bool | None:
+        """Do a piece of what puts the index in order; return None if there is none (`sqlite_index.settle`)."""
         return settle(connection.driver)
+
+    def read_words(self, connection: Any) -> PackedWords | None:
+        """Return the list of words, if it is to be written anew."""
+        return read_words(connection.driver)
+
+    def write_words(self, connection: Any, words: PackedWords) -> None:
+        """Replace the list of words."""
+        write_words(connection.driver, words)
 
     def purge(self, connection: Any) -> None:
         """Leave nothing of what was deleted."""

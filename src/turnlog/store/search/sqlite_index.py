@@ -268,12 +268,16 @@ _VOCABULARY_AT_ONCE = 10_000
 _NEWLINE = "\n"
 _FEW_SEGMENTS = 4
 """Up to so many pieces of the index are left as they are."""
-_PAGES = 16
-"""How many pages of the index are merged at once."""
+_PAGES = 500
+"""How many pages of the index are merged at once, which takes some 30 milliseconds."""
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
 
 
 _vocabulary_encode, _vocabulary_decode = msgpack.Encoder().encode, msgpack.Decoder(list[str]).decode
+
+
+PackedWords = tuple[int, int, bytes]
+"""Up to which cell, how many bytes, and the list of words, compressed."""
 
 
 def find_next_cell(connection: apsw.Connection) -> int:
@@ -348,24 +352,38 @@ def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[s
         yield from map(str, words)
 
 
-def settle(connection: apsw.Connection) -> bool:
-    """Put the index in order after much was written, in the transaction of the caller; else do nothing.
+def settle(connection: apsw.Connection) -> bool | None:
+    """Do a piece of what puts the index in order after much was written; return None if there is none.
 
-    Return whether much of what there is was written since that was last done.
+    Else tell whether much of what there is was new, and is in order now. Each piece is short: others write
+    between them, or the program ends, and the next one goes on from there.
     """
-    index_new_cells(connection)
     state = dict(connection.execute("SELECT name, value FROM search_state"))
-    last = int(state["next-cell"]) - 1
-    fresh = last - int(state.get("merged-cell", 0))
-    is_much = fresh > max(_UNLISTED, last // 4)
-    if fresh > _UNLISTED and _count_segments(connection) > _FEW_SEGMENTS:
-        _merge(connection, -_PAGES if is_much else _PAGES)
-    if is_much:
-        connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (last,))
-    unlisted = last - _find_listed(connection)
-    if unlisted > min(_UNLISTED, last // 4):
-        rebuild_words(connection)
-    return is_much
+    merging = state.get("merging-cell")
+    if merging is not None and _merge(connection, _PAGES):
+        return False
+    if merging is None:
+        index_new_cells(connection)
+        merging = find_next_cell(connection) - 1
+    fresh = merging - state.get("merged-cell", 0)
+    is_much = fresh > max(_UNLISTED, merging // 4)
+    is_worth_it = fresh > _UNLISTED and _count_segments(connection) > _FEW_SEGMENTS
+    # What is negative makes one segment of all there are; else small ones go together, and large ones stay.
+    if "merging-cell" not in state and is_worth_it and _merge(connection, -_PAGES if is_much else _PAGES):
+        connection.execute("INSERT INTO search_state VALUES ('merging-cell', ?)", (merging,))
+        return False
+    connection.execute("DELETE FROM search_state WHERE name = 'merging-cell'")
+    if not is_much:
+        return None
+    connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (merging,))
+    return True
+
+
+def _merge(connection: apsw.Connection, pages: int) -> bool:
+    """Merge some pages of segments; return whether there were any. New ones go where the old ones were."""
+    before = connection.total_changes()
+    connection.execute("INSERT INTO cells (cells, rank) VALUES ('merge', ?)", (pages,))
+    return connection.total_changes() - before > 1  # as FTS5's documentation tells when all is merged
 
 
 def _count_segments(connection: apsw.Connection) -> int:
@@ -380,35 +398,33 @@ def _count_segments(connection: apsw.Connection) -> int:
     return int(count)
 
 
-def _merge(connection: apsw.Connection, pages: int) -> None:
-    """Merge pieces of the index, little by little: so the new pages are those that the old ones left.
-
-    What is negative makes it one piece; else small pieces go together, and large ones stay.
-    """
-    changes = 2
-    while changes > 1:  # as FTS5's documentation tells when all is merged
-        before = connection.total_changes()
-        connection.execute("INSERT INTO cells (cells, rank) VALUES ('merge', ?)", (pages,))
-        changes = connection.total_changes() - before
-        pages = abs(pages)
-
-
 def purge_index(connection: apsw.Connection) -> None:
     """Leave nothing in the index of cells that were deleted."""
     connection.execute("INSERT INTO cells (cells) VALUES ('optimize')")
-    rebuild_words(connection)
+    connection.execute("DELETE FROM vocabulary")
+    write_words(connection, _pack_words(connection))
 
 
-def rebuild_words(connection: apsw.Connection) -> None:
-    """Read the list of words from the index."""
+def read_words(connection: apsw.Connection) -> PackedWords | None:
+    """Read the list of words from the index, if that is worth it; it is written by itself (`write_words`)."""
+    [(following,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
+    unlisted = following - 1 - _find_listed(connection)
+    return _pack_words(connection) if unlisted > min(_UNLISTED, (following - 1) // 4) else None
+
+
+def write_words(connection: apsw.Connection, words: PackedWords) -> None:
+    """Put a list of words in the place of what is listed, unless that was done since the list was read."""
+    if words[0] > _find_listed(connection):
+        connection.execute("DELETE FROM vocabulary")
+        connection.execute("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
+
+
+def _pack_words(connection: apsw.Connection) -> PackedWords:
     [(following,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.cell_words USING fts5vocab (main, cells, row)")
-    connection.execute("DELETE FROM vocabulary")
-    if following > 1:
-        length = "SELECT ifnull(sum(length(CAST(term AS BLOB)) + 1) - 1, 0) FROM temp.cell_words"
-        [(size,)] = connection.execute(length)
-        packed = compress_pieces(_list_words(connection), size)
-        connection.execute("INSERT INTO vocabulary VALUES (?, ?, ?)", (following - 1, size, packed))
+    length = "SELECT ifnull(sum(length(CAST(term AS BLOB)) + 1) - 1, 0) FROM temp.cell_words"
+    [(size,)] = connection.execute(length)
+    return following - 1, size, compress_pieces(_list_words(connection), size)
 
 
 def _list_words(connection: apsw.Connection) -> Iterator[bytes]:
