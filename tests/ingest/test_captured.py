@@ -279,7 +279,7 @@ def test_who_follows_finds_both_whichever_comes_first(place: Place) -> None:
         forgotten=tuple,
         on_progress=lambda done, total: None,
     )
-    catching_up.sync_all(catching_up.locate())
+    catching_up.sync_all(catching_up.locate(), lambda done, total: None)
     roots = [place.config / "projects", place.captured / "projects"]
 
     def change(path: Path, *lines: bytes) -> None:
