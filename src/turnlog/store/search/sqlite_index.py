@@ -268,8 +268,8 @@ _VOCABULARY_AT_ONCE = 10_000
 _NEWLINE = "\n"
 _FEW_SEGMENTS = 4
 """Up to so many pieces of the index are left as they are."""
-_PAGES = 500
-"""How many pages of the index are merged at once, which takes some 30 milliseconds."""
+_PAGES = 64
+"""How many pages of the index are merged at once, in about 4 milliseconds: what it leaves free is no more."""
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
 
 
