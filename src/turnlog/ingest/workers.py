@@ -1,16 +1,20 @@
 """Looking at sessions in other processes, so that all cores are at work.
 
 A worker reads files, decodes, compresses and derives; only the one writer writes. What comes back is a batch as
-bytes, which is cheaper to hand over than its objects; one with names that are no UTF-8 as plain values.
+bytes, which is cheaper to hand over than its objects; one with names that are no UTF-8 as plain values. A large
+one comes in a file: through a pipe all workers would have to wait for one another, and for the writer.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, convert, msgpack, to_builtins
@@ -38,6 +42,8 @@ _AHEAD = 2
 """How many tasks there are for each worker, at least."""
 _AHEAD_BYTES = 24 << 20
 """How much they may have together beyond that, so that nobody waits while a group is written."""
+_PIPED = 32 << 10
+"""What a pipe holds without anybody reading it."""
 
 
 class Asker(Struct, frozen=True, gc=False):
@@ -97,18 +103,19 @@ def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, wo
     """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
     waiting = iter(sorted(tasks, key=lambda task: -task.size))
     running: dict[Future[Any], Task] = {}
-    # A forked process would inherit the writer's connection.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (place,))
-    try:
-        _fill(pool, waiting, running, asker, workers * _AHEAD)
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                task, found = running.pop(future), future.result()
-                yield Looked(task, None if found is None else _unpack(found))
+    with tempfile.TemporaryDirectory(prefix="turnlog-", ignore_cleanup_errors=True) as folder:
+        # A forked process would inherit the writer's connection.
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (place, Path(folder)))
+        try:
             _fill(pool, waiting, running, asker, workers * _AHEAD)
-    finally:
-        pool.shutdown(cancel_futures=True)
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    task, found = running.pop(future), future.result()
+                    yield Looked(task, None if found is None else _unpack(found))
+                _fill(pool, waiting, running, asker, workers * _AHEAD)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _fill(
@@ -125,10 +132,12 @@ def _fill(
 
 
 _find_store: Callable[[], Store]
+_folder: Path
 
 
-def _start_worker(place: StorePlace) -> None:
-    global _find_store
+def _start_worker(place: StorePlace, folder: Path) -> None:
+    global _find_store, _folder
+    _folder = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the writer ends the others
     store = open_store(place, read_only=True)
     _find_store = lambda: store  # noqa: E731
@@ -136,13 +145,24 @@ def _start_worker(place: StorePlace) -> None:
 
 def _look(task: Task, asker: Asker) -> Any:
     [looked] = look_here([task], _find_store(), asker)
+    if looked.batch is None:
+        return None
     try:
-        return None if looked.batch is None else _encode(looked.batch)
+        data = _encode(looked.batch)
     except UnicodeEncodeError:  # names of files that are not UTF-8
         return to_builtins(looked.batch, builtin_types=(bytes,), enc_hook=_gather)
+    if len(data) > _PIPED:
+        with suppress(OSError):  # without room for a file it goes through the pipe
+            with tempfile.NamedTemporaryFile(dir=_folder, delete=False) as file:
+                file.write(data)
+            return Path(file.name)
+    return data
 
 
 def _unpack(found: Any) -> SessionBatch:
+    if isinstance(found, Path):
+        path, found = found, found.read_bytes()
+        path.unlink()
     return _decode(found) if isinstance(found, bytes) else convert(found, SessionBatch)
 
 
