@@ -75,7 +75,7 @@ class Options(Struct, frozen=True, gc=False, kw_only=True):
 
     busy_seconds: float = 10.0
     """How long to wait for another process that writes."""
-    cache_kib: int = 16 << 10
+    cache_kib: int = 8 << 10
     max_pages: int = 0
     """How large the file may become, in pages; 0 for no limit."""
     application_id: int = APPLICATION_ID
