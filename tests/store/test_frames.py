@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from turnlog.store.frames import FRAME_SIZE, compress, cut_frames, decompress, make_frame, open_frame
+from turnlog.store.frames import (
+    FRAME_SIZE,
+    compress,
+    compress_pieces,
+    cut_frames,
+    decompress,
+    make_frame,
+    open_frame,
+)
 
 
 @given(st.binary(max_size=2000), st.integers(0, 2**40), st.integers(0, 400))
@@ -75,9 +83,17 @@ def test_a_header_that_promises_too_much_is_not_believed() -> None:
     bomb = zstandard.ZstdCompressor().compress(bytes(100 << 20))
     with pytest.raises(ValueError, match="the header says 104857600"):
         decompress(bomb, 10)
-    nameless = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(1000))
-    with pytest.raises(ValueError, match="Expected 1000 bytes"):
-        decompress(nameless, 1000)
+    silent = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(100 << 20))
+    for length in (10, (100 << 20) + 1):
+        with pytest.raises(ValueError, match="bytes"):
+            decompress(silent, length)
+
+
+def test_bytes_that_came_in_pieces_come_back() -> None:
+    for pieces in ([], [b""], [b"abc", b"", b"def" * 1000]):
+        length, data = compress_pieces(pieces)
+        assert length == len(b"".join(pieces))
+        assert decompress(data, length) == b"".join(pieces)
 
 
 def test_compressed_bytes_come_back() -> None:

@@ -1,8 +1,9 @@
 """Looking at sessions in other processes, so that all cores are at work.
 
-A worker reads files, decodes, compresses and derives; only the one writer writes. What comes back is a batch as
-bytes, which is cheaper to hand over than its objects; one with names that are no UTF-8 as plain values. A large
-one comes in a file: through a pipe all workers would have to wait for one another, and for the writer.
+A worker reads files, decodes, compresses and derives; only the one writer writes. It is given small sessions in
+bundles. What comes back are batches as bytes, which are cheaper to hand over than their objects; those with
+names that are no UTF-8 as plain values. They come in files: through a pipe all workers would have to wait for
+one another, and for the writer.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ def _gather(several: Collection[Any]) -> list[Any]:
 
 
 _encode = msgpack.Encoder(enc_hook=_gather).encode
-_decode = msgpack.Decoder(SessionBatch).decode
+_decode = msgpack.Decoder(list[SessionBatch | None]).decode
+_BUNDLE = 1 << 20
+"""How many bytes are looked at in one go, at least."""
 _AHEAD = 2
-"""How many tasks there are for each worker, at least."""
+"""How many bundles there are for each worker, at least."""
 _AHEAD_BYTES = 24 << 20
 """How much they may have together beyond that, so that nobody waits while a group is written."""
-_PIPED = 32 << 10
-"""What a pipe holds without anybody reading it."""
 
 
 class Asker(Struct, frozen=True, gc=False):
@@ -101,34 +102,40 @@ def _look_at(
 
 def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int) -> Iterator[Looked]:
     """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
-    waiting = iter(sorted(tasks, key=lambda task: -task.size))
-    running: dict[Future[Any], Task] = {}
+    waiting = _bundle(sorted(tasks, key=lambda task: -task.size))
+    running: dict[Future[Any], list[Task]] = {}
     with tempfile.TemporaryDirectory(prefix="turnlog-", ignore_cleanup_errors=True) as folder:
         # A forked process would inherit the writer's connection.
         pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (place, Path(folder)))
         try:
-            _fill(pool, waiting, running, asker, workers * _AHEAD)
-            while running:
+            while True:
+                size = sum(task.size for bundle in running.values() for task in bundle)
+                while len(running) < workers * _AHEAD or size < _AHEAD_BYTES:
+                    bundle = next(waiting, None)
+                    if bundle is None:
+                        break
+                    running[pool.submit(_look, bundle, asker)] = bundle
+                    size += sum(task.size for task in bundle)
+                if not running:
+                    return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    task, found = running.pop(future), future.result()
-                    yield Looked(task, None if found is None else _unpack(found))
-                _fill(pool, waiting, running, asker, workers * _AHEAD)
+                    yield from map(Looked, running.pop(future), _unpack(future.result()))
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _fill(
-    pool: ProcessPoolExecutor,
-    waiting: Iterator[Task],
-    running: dict[Future[Any], Task],
-    asker: Asker,
-    most: int,
-) -> None:
-    size = sum(task.size for task in running.values())
-    while (len(running) < most or size < _AHEAD_BYTES) and (task := next(waiting, None)) is not None:
-        running[pool.submit(_look, task, asker)] = task
+def _bundle(tasks: Iterable[Task]) -> Iterator[list[Task]]:
+    bundle: list[Task] = []
+    size = 0
+    for task in tasks:
+        bundle.append(task)
         size += task.size
+        if size >= _BUNDLE:
+            yield bundle
+            bundle, size = [], 0
+    if bundle:
+        yield bundle
 
 
 _find_store: Callable[[], Store]
@@ -143,27 +150,24 @@ def _start_worker(place: StorePlace, folder: Path) -> None:
     _find_store = lambda: store  # noqa: E731
 
 
-def _look(task: Task, asker: Asker) -> Any:
-    [looked] = look_here([task], _find_store(), asker)
-    if looked.batch is None:
-        return None
+def _look(tasks: list[Task], asker: Asker) -> Any:
+    batches = [looked.batch for looked in look_here(tasks, _find_store(), asker)]
     try:
-        data = _encode(looked.batch)
+        data = _encode(batches)
     except UnicodeEncodeError:  # names of files that are not UTF-8
-        return to_builtins(looked.batch, builtin_types=(bytes,), enc_hook=_gather)
-    if len(data) > _PIPED:
-        with suppress(OSError):  # without room for a file it goes through the pipe
-            with tempfile.NamedTemporaryFile(dir=_folder, delete=False) as file:
-                file.write(data)
-            return Path(file.name)
+        return to_builtins(batches, builtin_types=(bytes,), enc_hook=_gather)
+    with suppress(OSError):  # without room for a file they go through the pipe
+        with tempfile.NamedTemporaryFile(dir=_folder, delete=False) as file:
+            file.write(data)
+        return Path(file.name)
     return data
 
 
-def _unpack(found: Any) -> SessionBatch:
+def _unpack(found: Any) -> list[SessionBatch | None]:
     if isinstance(found, Path):
         path, found = found, found.read_bytes()
         path.unlink()
-    return _decode(found) if isinstance(found, bytes) else convert(found, SessionBatch)
+    return _decode(found) if isinstance(found, bytes) else convert(found, list[SessionBatch | None])
 
 
 def count_cores() -> int:

@@ -92,19 +92,27 @@ def open_compressed(data: bytes) -> bytes:
         raise ValueError(f"The bytes cannot be decompressed ({error})") from None
 
 
-def compress_pieces(pieces: Iterable[bytes], length: int) -> bytes:
-    """Return what `compress` makes of bytes that come in pieces, `length` in all."""
-    compressor = zstandard.ZstdCompressor(level=_LEVEL).compressobj(size=length)
-    return b"".join((*map(compressor.compress, pieces), compressor.flush()))
+def compress_pieces(pieces: Iterable[bytes]) -> tuple[int, bytes]:
+    """Return bytes that come in pieces compressed, and how many they are, which is not in front then."""
+    compressor = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
+    length = 0
+    parts = []
+    for piece in pieces:
+        length += len(piece)
+        parts.append(compressor.compress(piece))
+    return length, b"".join((*parts, compressor.flush()))
 
 
 def decompress(data: bytes, length: int) -> bytes:
     """Return compressed bytes as they were; raises `ValueError` unless they are exactly `length` long."""
     try:
-        # The decompressor believes the header and allocates what it says, so it is checked first.
+        # The decompressor believes the header and allocates what it says, so it is checked first; -1 is none.
         found = zstandard.frame_content_size(data)
-        if found != length:
+        if found not in (length, -1):
             raise ValueError(f"Expected {length} bytes, but the header says {found}")
-        return _codecs.decompressor.decompress(data, max_output_size=length, allow_extra_data=False)
+        opened = _codecs.decompressor.decompress(data, max_output_size=length, allow_extra_data=False)
+        if len(opened) != length:
+            raise ValueError(f"Expected {length} bytes, but there are {len(opened)}")
+        return opened
     except zstandard.ZstdError as error:
         raise ValueError(f"The bytes cannot be decompressed ({error})") from None

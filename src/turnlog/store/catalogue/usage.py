@@ -331,8 +331,9 @@ class UsageKeeper:
         while some := dict(islice(left, _AT_ONCE)):  # a part at a time: a long session has many
             concerned |= self._settle(some)
         if concerned:
-            query = "UPDATE sessions SET counted = counted + 1 WHERE id IN @@ints(?)"
-            self._connection.execute(query, ([*concerned],))
+            # Row by row: before a statement of several rows SQLite has the search index write what it holds.
+            query = "UPDATE sessions SET counted = counted + 1 WHERE id = ?"
+            self._connection.change_many(query, [(session,) for session in sorted(concerned)])
 
     def _settle(self, stale: Mapping[str, dict[int, list[_Said]]]) -> set[int]:
         """Elect some answers anew; return the sessions of which others have changed."""

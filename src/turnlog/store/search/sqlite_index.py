@@ -422,9 +422,7 @@ def write_words(connection: apsw.Connection, words: PackedWords) -> None:
 def _pack_words(connection: apsw.Connection) -> PackedWords:
     [(following,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.cell_words USING fts5vocab (main, cells, row)")
-    length = "SELECT ifnull(sum(length(CAST(term AS BLOB)) + 1) - 1, 0) FROM temp.cell_words"
-    [(size,)] = connection.execute(length)
-    return following - 1, size, compress_pieces(_list_words(connection), size)
+    return following - 1, *compress_pieces(_list_words(connection))
 
 
 def _list_words(connection: apsw.Connection) -> Iterator[bytes]:
