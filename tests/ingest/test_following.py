@@ -21,6 +21,7 @@ from turnlog.ingest.concerns import find_concern, locate_concern
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.following import Followed, Occasion, follow
 from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.handover import Request, hand_over
 from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.ingest.tenure import hold_lease
@@ -31,6 +32,8 @@ from turnlog.store.opening import open_lease, open_store
 from turnlog.transcripts.files.locate import list_roots
 
 PATIENCE = 30.0
+LARGE = f'{{"type":"user","padding":"{"x" * (2 << 20)}"}}\n'
+"""More than is written at once."""
 IDS = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(100)]
 
 
@@ -162,13 +165,13 @@ def test_an_appended_line_is_archived(make: Make) -> None:
 
 
 class AppendingWatcher(PollingWatcher):
-    """Appends to a session as soon as it is asked, and says so."""
+    """Appends to a session when it is asked between pieces of something longer, and says so."""
 
     path: Path
     turns = 3
 
     def wait(self, seconds: float) -> set[Path]:
-        if not self.turns:
+        if seconds or not self.turns:
             return super().wait(seconds)
         self.turns -= 1
         with self.path.open("a") as file:
@@ -180,8 +183,7 @@ def test_what_is_written_during_the_first_look_is_seen_before_its_end(tmp_path: 
     follower = Follower(tmp_path, AppendingWatcher)
     follower.write(f"-p/{IDS[0]}.jsonl")
     live = follower.write(f"-p/{IDS[1]}.jsonl")
-    large = f'{{"type":"user","padding":"{"x" * (2 << 20)}"}}\n'  # more than is written at once
-    others = [follower.write(f"-p/{name}.jsonl", large) for name in IDS[2:8]]
+    others = [follower.write(f"-p/{name}.jsonl", LARGE) for name in IDS[2:8]]
     assert isinstance(follower.watcher, AppendingWatcher)
     follower.watcher.path = live
     follower.start()
@@ -190,15 +192,38 @@ def test_what_is_written_during_the_first_look_is_seen_before_its_end(tmp_path: 
         start, *changes = follower.reports
         assert start.occasion is Occasion.START
         assert [each.occasion for each in changes] == [Occasion.CHANGE] * len(changes)
-        with apsw.Connection(os.fspath(follower.place)) as connection:
-            feed = [
-                key for (key,) in connection.execute("SELECT CAST(session AS TEXT) FROM changes ORDER BY seq")
-            ]
-        assert feed.count(name_source("here", os.fspath(live))) > 1
-        last = max(feed.index(name_source("here", os.fspath(other))) for other in others)
-        assert feed[:last].count(name_source("here", os.fspath(live))) > 1
+        assert_seen_before(follower.place, live, others)
     finally:
         follower.stop()
+
+
+def test_what_is_written_while_another_process_has_work_done_is_seen_before_its_end(tmp_path: Path) -> None:
+    follower = Follower(tmp_path, AppendingWatcher)
+    live = follower.write(f"-p/{IDS[0]}.jsonl")
+    assert isinstance(follower.watcher, AppendingWatcher)
+    follower.watcher.path, follower.watcher.turns = live, 0
+    elsewhere = tmp_path / "old-laptop" / ".claude" / "projects" / "-p"
+    elsewhere.mkdir(parents=True)
+    others = [elsewhere / f"{name}.jsonl" for name in IDS[1:7]]
+    for other in others:
+        other.write_text(LARGE)
+    follower.start()
+    try:
+        follower.until_archived(live)
+        follower.watcher.turns = 3
+        report = hand_over(follower.place.parent, Request((os.fspath(tmp_path / "old-laptop"),)), PATIENCE)
+        assert report.added == len(others)
+        assert_seen_before(follower.place, live, others)
+    finally:
+        follower.stop()
+
+
+def assert_seen_before(place: Path, live: Path, others: Iterable[Path]) -> None:
+    """Assert that changes of a session came between those of others."""
+    with closing(apsw.Connection(os.fspath(place))) as connection:
+        feed = [key for (key,) in connection.execute("SELECT CAST(session AS TEXT) FROM changes ORDER BY seq")]
+    last = max(feed.index(name_source("here", os.fspath(other))) for other in others)
+    assert feed[:last].count(name_source("here", os.fspath(live))) > 1
 
 
 def test_new_sessions_projects_and_agents_are_archived(make: Make) -> None:

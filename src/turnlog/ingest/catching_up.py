@@ -62,14 +62,9 @@ class CatchingUp:
         """Return those sessions that may be kept."""
         return [files for files in sessions if not self._exclusion.excludes(files)]
 
-    def sync_all(self, sessions: Iterable[SessionFiles], on_progress: OnProgress | None = None) -> SyncReport:
-        """Look at everything: `sessions` are all that there are; `on_progress` may look at some in between."""
-
-        def go_on(done: int, total: int) -> None:
-            self._on_progress(done, total)
-            if on_progress is not None:
-                on_progress(done, total)
-
+    def sync_all(self, sessions: Iterable[SessionFiles], attend: OnProgress) -> SyncReport:
+        """Look at everything: `sessions` are all there are; `attend` may look at some in between."""
+        go_on = self._attending(attend)
         report = self._sync(sessions, self._list_there(), on_progress=go_on)
         introduce(self._store, self._origin, self._scope)
         # What came line by line since the last time may be much by now.
@@ -77,12 +72,13 @@ class CatchingUp:
         self.known.load()
         return report
 
-    def sync_asked(self, paths: list[Path]) -> SyncReport:
-        """Look at what somebody else asks for; without any paths, at everything."""
+    def sync_asked(self, paths: list[Path], attend: OnProgress) -> SyncReport:
+        """Look at what somebody else asks for; without any paths, at everything. `attend` is as in `sync_all`."""
         within = [path for path in paths or self._config_dirs if path.is_dir()]
         located = [locate_path(path) for path in paths] or [locate_sessions(within)]
+        sessions = self.admit(files for one in located for files in one.sessions)
         try:
-            return self._sync(self.admit(files for one in located for files in one.sessions), within)
+            return self._sync(sessions, within, on_progress=self._attending(attend))
         finally:
             self.known.load()
 
@@ -98,6 +94,13 @@ class CatchingUp:
             return self._sync(sessions.values(), within, known=known.values())
         finally:
             self.known.refresh(known.keys() | sessions.keys())
+
+    def _attending(self, attend: OnProgress) -> OnProgress:
+        def go_on(done: int, total: int) -> None:
+            self._on_progress(done, total)
+            attend(done, total)
+
+        return go_on
 
     def _list_there(self) -> list[Path]:
         return [path for path in self._config_dirs if path.is_dir()]

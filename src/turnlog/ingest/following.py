@@ -153,7 +153,8 @@ class _Follower:
     def _serve(self, request: Request) -> Answer:
         """Do what another process asks for, which must not write itself."""
         try:
-            return Answer(self._catching_up.sync_asked([Path(path) for path in request.paths]))
+            paths = [Path(path) for path in request.paths]
+            return Answer(self._catching_up.sync_asked(paths, self._attend))
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  whoever asked is told, and everything else goes on
@@ -241,13 +242,13 @@ class _Follower:
         sessions = self._catching_up.locate()
         self._is_all_due, self._held = False, []
 
-        def go_on(done: int, total: int) -> None:
+        def attend(done: int, total: int) -> None:
             if on_progress is not None:
                 on_progress(done, total)
-            self._attend()
+            self._attend(done, total)
 
         try:
-            report = self._catching_up.sync_all(sessions, go_on)
+            report = self._catching_up.sync_all(sessions, attend)
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  one by one it will be seen which of them it was
@@ -263,8 +264,8 @@ class _Follower:
             self._report(followed)
         return done
 
-    def _attend(self) -> None:
-        """Look at what is being written to, between two pieces of a look at everything."""
+    def _attend(self, done: int, total: int) -> None:
+        """Look at what is being written to, between two pieces of something longer."""
         changed = self._watcher.wait(0.0)
         if changed and not self._known.is_loaded:
             self._known.load()

@@ -490,17 +490,21 @@ class UsageKeeper:
     def _number_groups(self, groups: Iterable[tuple[Any, ...]]) -> None:
         """Find the numbers of groups; those that are missing are made."""
         wanted = set(groups)
-        unknown = sorted({group[0] for group in wanted} - self._groups.keys())
-        if unknown:
-            self._groups.update((session, {}) for session in unknown)
-            query = f"SELECT id, {_GROUP} FROM usage_groups WHERE session IN @@ints(?)"
-            for number, session, *cells in self._connection.execute(query, (unknown,)):
-                self._groups[session][tuple(cells)] = number
-        for session, *cells in wanted:
-            if tuple(cells) not in self._groups[session]:
-                query = f"INSERT INTO usage_groups ({_GROUP}) VALUES ({', '.join('?' * 8)}) RETURNING id"
-                [(number,)] = self._connection.execute(query, (session, *cells))
-                self._groups[session][tuple(cells)] = number
+        self._load_groups({group[0] for group in wanted} - self._groups.keys())
+        missing = [group for group in wanted if group[1:] not in self._groups[group[0]]]
+        if missing:
+            query = f"INSERT INTO usage_groups ({_GROUP}) VALUES ({', '.join('?' * 8)})"
+            self._connection.change_many(query, missing)
+            self._load_groups({group[0] for group in missing})
+
+    def _load_groups(self, sessions: Iterable[int]) -> None:
+        unknown = sorted(sessions)
+        if not unknown:
+            return
+        self._groups.update((session, {}) for session in unknown)
+        query = f"SELECT id, {_GROUP} FROM usage_groups WHERE session IN @@ints(?)"
+        for number, session, *cells in self._connection.execute(query, (unknown,)):
+            self._groups[session][tuple(cells)] = number
 
     def _pack(self, answer: _Answer) -> tuple[Any, ...]:
         session, *cells = answer.group
