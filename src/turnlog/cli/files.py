@@ -127,7 +127,7 @@ def _require(path: Path) -> None:
 
 
 def _gather(located: Iterable[Located]) -> Found:
-    seen: set[str] = set()
+    seen: set[tuple[int, int]] = set()
     sessions: list[FoundSession] = []
     obstacles: list[Obstacle] = []
     for found in located:
@@ -141,11 +141,17 @@ def _gather(located: Iterable[Located]) -> Found:
     return Found(tuple(sessions), tuple(obstacles))
 
 
-def _is_first(path: Path, seen: set[str]) -> bool:
+def _is_first(path: Path, seen: set[tuple[int, int]]) -> bool:
     """Tell whether a file comes up for the first time, by whichever name."""
-    real = os.path.realpath(path)
-    new = real not in seen
-    seen.add(real)
+    try:
+        status = os.stat(path)
+    except OSError:  # whoever reads it is told why
+        return True
+    if not status.st_ino:  # the file system has none
+        return True
+    place = status.st_dev, status.st_ino
+    new = place not in seen
+    seen.add(place)
     return new
 
 
