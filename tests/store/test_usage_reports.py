@@ -19,6 +19,8 @@ from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.scanning import pack_sightings
+from turnlog.transcripts.usage.tokens import Sighting
 
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham"]
 COUNTS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches")
@@ -234,7 +236,19 @@ def last_of(found: Sequence[MessageUsage]) -> datetime:
 @given(st.lists(messages, max_size=12))
 def test_cells_of_many_answers_are_those_of_each(found: list[MessageUsage]) -> None:
     charger = Charger(PRICES)
-    assert merge_cells(build_cells(found, charger, HOMES)) == Given(found).list_cells()
+    cells: list[UsageCell] = []
+    for source, home in HOMES.items():
+        seen = [
+            Sighting(
+                each.message, each.session, source, 0, each.time, each.model, each.tokens, each.terms,
+                each.attribution, each.complete,
+            )
+            for each in found if each.source == source
+        ]  # fmt: skip
+        scan = pack_sightings(seen, [], [])
+        assert list(scan.list_sightings(source)) == seen
+        cells += build_cells(scan.groups, scan.answers, home, charger)
+    assert merge_cells(cells) == Given(found).list_cells()
 
 
 @given(st.lists(messages, max_size=12), st.sampled_from(ZONES))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 
 from turnlog.cli.files import Found, path_text, warn
@@ -16,7 +16,7 @@ from turnlog.transcripts.usage.charges import Charger, to_dollars
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
 from turnlog.transcripts.usage.pricing import Prices
-from turnlog.transcripts.usage.scanning import ReportedSighting
+from turnlog.transcripts.usage.scanning import ReportedSighting, Scan
 
 __all__ = ["FileUsage"]
 
@@ -29,8 +29,10 @@ class FileUsage:
         self._found = found
         self._prices = prices
         self._charger = Charger(prices)
-        self._fold = SightingFold()
-        self._reported: list[ReportedSighting] = []
+        self._scans: dict[str, Scan] = {}
+        """What each file says."""
+        self._shared: set[str] = set()
+        """Answers that stand in several places."""
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
@@ -39,12 +41,18 @@ class FileUsage:
         )
 
     def list_cells(self) -> list[UsageCell]:
-        """Return what answers used, in quarters of an hour."""
-        return build_cells(self._fold.list_answers(), self._charger, self._homes)
+        """Return what answers used, in quarters of an hour; each that stands in several places by itself."""
+        shared = self._shared
+        cells = [self._price(message) for message in self._gather(shared).list_messages()]
+        for source, scan in self._scans.items():
+            answers = [each for each in scan.answers if each.message not in shared] if shared else scan.answers
+            cells += build_cells(scan.groups, answers, self._homes[source], self._charger)
+        return cells
 
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
-        return [AnswerCell(message.message, self._price(message)) for message in self._fold.list_messages()]
+        messages = self._gather().list_messages()
+        return [AnswerCell(message.message, self._price(message)) for message in messages]
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
@@ -59,10 +67,11 @@ class FileUsage:
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost, beside what their own lines come to."""
         best: dict[str, ReportedSighting] = {}
-        for each in self._reported:
-            known = best.get(each.session)
-            best[each.session] = each if known is None else max(each, known, key=_by_worth)
-        own = self._fold.list_own() if best else {}
+        for scan in self._scans.values():
+            for each in scan.reported:
+                known = best.get(each.session)
+                best[each.session] = each if known is None else max(each, known, key=_by_worth)
+        own = self._gather().list_own() if best else {}
         return [
             ReportedCost(
                 session=session,
@@ -84,24 +93,30 @@ class FileUsage:
     def _price(self, message: MessageUsage) -> UsageCell:
         return build_cell(message, self._charger, self._homes[message.source])
 
-    def _take(self, scanned: Iterable[ScannedFile]) -> None:
-        cwds = {file.number: self._take_file(file) for file in scanned}
-        numbers = iter(range(len(cwds)))
-        for session in self._found.sessions:
-            own = [cwd for _, number in zip(session.paths, numbers, strict=False) for cwd in cwds[number]]
-            home = Home(session.name, project_name(own, session.project_folder))
-            self._homes.update((path_text(path), home) for path in session.paths)
+    def _gather(self, messages: Container[str] | None = None) -> SightingFold:
+        """Return what was seen of all answers, or of some."""
+        fold = SightingFold()
+        for source, scan in self._scans.items():
+            for sighting in scan.list_sightings(source, messages):
+                fold.add_sighting(sighting)
+        return fold
 
-    def _take_file(self, file: ScannedFile) -> list[str]:
-        """Count a file, and return where it was written."""
-        if file.scan is None:
-            warn(file.problem)
-            self.is_complete = False
-            return []
-        for sighting in file.scan.sightings:
-            self._fold.add_sighting(sighting)
-        self._reported += file.scan.reported
-        return file.scan.cwds
+    def _take(self, scanned: Iterable[ScannedFile]) -> None:
+        sources = [path_text(path) for path in self._found.paths]
+        seen: set[str] = set()
+        for file in scanned:
+            if file.scan is None:
+                warn(file.problem)
+                self.is_complete = False
+                continue
+            self._scans[sources[file.number]] = file.scan
+            for answer in file.scan.answers:
+                (self._shared if answer.message in seen else seen).add(answer.message)
+        for session in self._found.sessions:
+            own = [path_text(path) for path in session.paths]
+            cwds = [cwd for source in own if source in self._scans for cwd in self._scans[source].cwds]
+            home = Home(session.name, project_name(cwds, session.project_folder))
+            self._homes.update(dict.fromkeys(own, home))
 
 
 def _show_progress() -> Showing:

@@ -19,8 +19,9 @@ __all__ = ["ScannedFile", "Showing", "scan_files"]
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""
 _PIECE = 1 << 20
-_TOGETHER = 4
-"""Putting everything together takes as long as reading one part in so many."""
+_MOST_SHARES = 8 << 10
+"""So many numbers a pipe can hold."""
+_NUMBER = 4
 
 
 class ScannedFile(Struct, frozen=True, gc=False, array_like=True):
@@ -49,24 +50,39 @@ def scan_files(
 ) -> Iterator[ScannedFile]:
     """Yield what each file says, in no order; `show` is entered while they are read."""
     sizes = [_size_of(path) for path in paths]
+    order = sorted(range(len(paths)), key=lambda number: -sizes[number])
     count = _count_workers(sum(sizes)) if workers is None else workers
-    shares = _share(sizes, min(count, len(paths)) or 1)
+    buffer = bytearray()
+    if min(count, len(paths)) <= 1:
+        with show() as progress:
+            for done, number in enumerate(order):
+                progress(done, len(order))
+                yield _scan(paths, number, buffer)
+        return
+    queue, shares = _queue_up(order)
     # First, since another process must not be started while threads run, as those that show progress.
-    children = [_start(paths, share) for share in shares[1:]]
+    children = [_start(paths, queue, shares) for _ in range(min(count, len(paths)) - 1)]
+    left = set(order)
     with show() as progress:
-        for done, number in enumerate(shares[0]):
-            progress(done, len(shares[0]))
-            yield _scan(paths, number)
-        for share, child in zip(shares[1:], children, strict=True):
-            told = _collect(child)
-            # A process that ended early is no reason to count less.
-            yield from told if len(told) == len(share) else (_scan(paths, number) for number in share)
+        for share in _take_shares(queue):
+            progress(share, len(shares))
+            for number in shares[share]:
+                left.remove(number)
+                yield _scan(paths, number, buffer)
+        os.close(queue)
+        for child in children:
+            for told in _collect(child):
+                left.remove(told.number)
+                yield told
+        # A process that ended early is no reason to count less.
+        for number in sorted(left):
+            yield _scan(paths, number, buffer)
 
 
-def _scan(paths: Sequence[Path], number: int) -> ScannedFile:
+def _scan(paths: Sequence[Path], number: int, buffer: bytearray) -> ScannedFile:
     path = paths[number]
     try:
-        scan = scan_file(os.fspath(path), path_text(path))
+        scan = scan_file(os.fspath(path), path_text(path), buffer)
         if scan is None:
             from turnlog.transcripts.usage.reading import read_usage
 
@@ -89,22 +105,25 @@ def _count_workers(size: int) -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
 
 
-def _share(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """Return which files each process takes: the largest first, each to whoever has least so far.
+def _queue_up(order: Sequence[int]) -> tuple[int, list[Sequence[int]]]:
+    """Return a pipe from which processes take the numbers of shares, and the shares, the largest files first.
 
-    The first process has to put everything together, while the others are still reading.
+    So whoever is done early goes on, and nobody waits at the end for more than a small file.
     """
-    shares: list[list[int]] = [[] for _ in range(count)]
-    loads = [0] * count
-    loads[0] = sum(sizes) // _TOGETHER if count > 1 else 0
-    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
-        at = loads.index(min(loads))
-        shares[at].append(number)
-        loads[at] += sizes[number]
-    return shares
+    count = min(len(order), _MOST_SHARES)
+    queue, numbers = os.pipe()
+    os.write(numbers, b"".join(share.to_bytes(_NUMBER, "little") for share in range(count)))
+    os.close(numbers)
+    return queue, [order[share::count] for share in range(count)]
 
 
-def _start(paths: Sequence[Path], share: Sequence[int]) -> tuple[int, int]:
+def _take_shares(queue: int) -> Iterator[int]:
+    """Yield numbers of shares that no other process has taken."""
+    while taken := os.read(queue, _NUMBER):
+        yield int.from_bytes(taken, "little")
+
+
+def _start(paths: Sequence[Path], queue: int, shares: Sequence[Sequence[int]]) -> tuple[int, int]:
     """Begin to read files in another process; return where it will say what is in them, and its number."""
     ours, theirs = os.pipe()
     process = os.fork()
@@ -114,8 +133,10 @@ def _start(paths: Sequence[Path], share: Sequence[int]) -> tuple[int, int]:
     status = 1
     try:
         os.close(ours)
+        buffer = bytearray()
         with os.fdopen(theirs, "wb") as pipe:
-            pipe.write(_encode([_scan(paths, number) for number in share]))
+            taken = (number for share in _take_shares(queue) for number in shares[share])
+            pipe.write(_encode([_scan(paths, number, buffer) for number in taken]))
         status = 0
     finally:
         os._exit(status)  # nothing of what the parent has begun is ours to end

@@ -6,7 +6,7 @@ of UTC, are made of whole cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from turnlog.instants import from_microseconds, to_microseconds
 from turnlog.transcripts.usage.charges import Charger, charge, number_band
 from turnlog.transcripts.usage.election import MessageUsage
 from turnlog.transcripts.usage.price_list import Quote
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Tokens
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""
@@ -205,8 +205,8 @@ def find_day(moment: datetime, zone: tzinfo) -> date:
         return moment.date()
 
 
-_Key = tuple[int | None, str, str, str | None, Attribution, Terms, int, bool]
-"""Slot, session, source, model, attribution, terms, band of prices, whether the web was searched."""
+_Key = tuple[int, int | None, int, bool]
+"""Group, slot, band of prices, whether the web was searched."""
 
 
 class _Sum:
@@ -220,17 +220,18 @@ class _Sum:
         self.counts = [0, 0, 0, 0, 0, 0]
         self.first = self.last = time
 
-    def add(self, answer: MessageUsage | Sighting, time: int | None) -> None:
+    def add(self, answer: AnswerCount) -> None:
         """Take an answer in."""
-        tokens, counts = answer.tokens, self.counts
+        counts, time = self.counts, answer.time
         self.messages += 1
-        self.incomplete += not (answer.ended if isinstance(answer, Sighting) else answer.complete)
-        counts[0] += tokens.input
-        counts[1] += tokens.output
-        counts[2] += tokens.cache_read
-        counts[3] += tokens.cache_write_5m
-        counts[4] += tokens.cache_write_1h
-        counts[5] += tokens.web_searches
+        if not answer.ended:
+            self.incomplete += 1
+        counts[0] += answer.input
+        counts[1] += answer.output
+        counts[2] += answer.cache_read
+        counts[3] += answer.cache_write_5m
+        counts[4] += answer.cache_write_1h
+        counts[5] += answer.web_searches
         if time is not None and self.first is not None and self.last is not None:
             if time < self.first:
                 self.first = time
@@ -239,36 +240,33 @@ class _Sum:
 
 
 def build_cells(
-    answers: Iterable[MessageUsage | Sighting], charger: Charger, homes: Mapping[str, Home]
+    groups: Sequence[AnswerGroup], answers: Iterable[AnswerCount], home: Home, charger: Charger
 ) -> list[UsageCell]:
-    """Return what answers used and cost in quarters of an hour; `homes` are those of sources.
-
-    An answer that was seen in one place alone may be given as it was seen there.
-    """
+    """Return what answers of one file, each of one of its groups, used and cost in quarters of an hour."""
     sums: dict[_Key, _Sum] = {}
     for answer in answers:
-        moment, tokens, model, terms = answer.time, answer.tokens, answer.model, answer.terms
-        time = None if moment is None else to_microseconds(moment)
-        quote = charger.find_quote(model, time, terms)
-        band = 0 if quote is None else number_band(quote, tokens)
-        slot, searched = None if time is None else time // QUARTER, tokens.web_searches > 0
-        key = slot, answer.session, answer.source, model, answer.attribution, terms, band, searched
+        time, searched = answer.time, answer.web_searches > 0
+        slot = None if time is None else time // QUARTER
+        key = answer.group, slot, 0, searched
         found = sums.get(key)
         if found is None:
-            found = sums[key] = _Sum(quote, time)
-        found.add(answer, time)
-    return [_build(key, found, homes[key[2]]) for key, found in sums.items()]
+            group = groups[answer.group]
+            found = sums[key] = _Sum(charger.find_quote(group.model, time, group.terms), time)
+        if found.quote is not None and found.quote.starts:
+            band = number_band(found.quote, answer.tokens)
+            found = sums.setdefault((answer.group, slot, band, searched), _Sum(found.quote, time))
+        found.add(answer)
+    return [_build(key, found, groups[key[0]], home) for key, found in sums.items() if found.messages]
 
 
-def _build(key: _Key, found: _Sum, home: Home) -> UsageCell:
-    slot, session, _, model, behalf, _, band, _ = key
-    tokens = Tokens(*found.counts)
-    charged = None if found.quote is None else charge(found.quote, band, tokens)
+def _build(key: _Key, found: _Sum, group: AnswerGroup, home: Home) -> UsageCell:
+    tokens, behalf = Tokens(*found.counts), group.attribution
+    charged = None if found.quote is None else charge(found.quote, key[2], tokens)
     return UsageCell(
-        slot=slot,
-        session=session,
+        slot=key[1],
+        session=group.session,
         home=home,
-        model=model,
+        model=group.model,
         agent=name_agent(behalf.agent, behalf.agent_id),
         skill=behalf.skill,
         mcp_server=behalf.mcp_server,
