@@ -160,13 +160,21 @@ def test_a_price_that_is_remembered_is_the_list_s(machine: Machine) -> None:
 
 def test_many_files_are_read_by_several_processes_alike(machine: Machine) -> None:
     probe = """
+import os
 import sys
 from pathlib import Path
+from turnlog.cli import usage_scan
 from turnlog.cli.usage_scan import scan_files
 paths = sorted(Path(sys.argv[1]).rglob("*.jsonl"))
-one, three = ({each.number: each for each in scan_files(paths, count)} for count in (1, 3))
+sizes = [path.stat().st_size for path in paths]
+one, three = ({each.number: each for each in scan_files(paths, sizes, count)} for count in (1, 3))
 assert one == three
 assert len(paths) > 3
+
+# A process that ends early loses nothing.
+parent, scan = os.getpid(), usage_scan.scan_file
+usage_scan.scan_file = lambda *args: scan(*args) if os.getpid() == parent else os._exit(1)
+assert {each.number: each for each in usage_scan.scan_files(paths, sizes, 3)} == one
 """
     subprocess.run(
         [sys.executable, "-c", probe, str(machine.project.parent)], env=environment(machine.env), check=True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 
 from turnlog.cli.files import Found, path_text, warn
-from turnlog.cli.usage_scan import ScannedFile, Showing, scan_files
-from turnlog.store.usage.cells import Home, UsageCell, build_cell, build_cells
+from turnlog.cli.usage_scan import ScannedFile, Showing, scan_files, show_nothing
+from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts.files.projects import project_name
@@ -31,22 +32,26 @@ class FileUsage:
         self._charger = Charger(prices)
         self._scans: dict[str, Scan] = {}
         """What each file says."""
+        self._sums: dict[str, Mapping[SumKey, AnswerSum]] = {}
+        """What its answers come to, added up while other files are still read."""
         self._shared: set[str] = set()
         """Answers that stand in several places."""
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
-        self._take(
-            scan_files(found.paths, show=_show_progress) if sys.stderr.isatty() else scan_files(found.paths)
-        )
+        show = _show_progress if sys.stderr.isatty() else show_nothing
+        self._take(scan_files(found.paths, found.sizes, show=show))
 
     def list_cells(self) -> list[UsageCell]:
         """Return what answers used, in quarters of an hour; each that stands in several places by itself."""
         shared = self._shared
         cells = [self._price(message) for message in self._gather(shared).list_messages()]
         for source, scan in self._scans.items():
-            answers = [each for each in scan.answers if each.message not in shared] if shared else scan.answers
-            cells += build_cells(scan.groups, answers, self._homes[source], self._charger)
+            sums = self._sums[source]
+            if any(each.message in shared for each in scan.answers):
+                own = [each for each in scan.answers if each.message not in shared]
+                sums = sum_answers(scan.groups, own, self._charger)
+            cells += build_cells(sums, scan.groups, self._homes[source])
         return cells
 
     def list_answers(self) -> list[AnswerCell]:
@@ -109,11 +114,14 @@ class FileUsage:
                 warn(file.problem)
                 self.is_complete = False
                 continue
-            self._scans[sources[file.number]] = file.scan
-            for answer in file.scan.answers:
+            source, scan = sources[file.number], file.scan
+            self._scans[source] = scan
+            self._sums[source] = sum_answers(scan.groups, scan.answers, self._charger)
+            for answer in scan.answers:
                 (self._shared if answer.message in seen else seen).add(answer.message)
+        left = iter(sources)
         for session in self._found.sessions:
-            own = [path_text(path) for path in session.paths]
+            own = list(islice(left, len(session.paths)))
             cwds = [cwd for source in own if source in self._scans for cwd in self._scans[source].cwds]
             home = Home(session.name, project_name(cwds, session.project_folder))
             self._homes.update(dict.fromkeys(own, home))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -14,7 +16,7 @@ from turnlog.cli.failures import explain
 from turnlog.cli.files import path_text
 from turnlog.transcripts.usage.scanning import Scan, scan_file
 
-__all__ = ["ScannedFile", "Showing", "scan_files"]
+__all__ = ["ScannedFile", "Showing", "scan_files", "show_nothing"]
 
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""
@@ -22,6 +24,8 @@ _PIECE = 1 << 20
 _MOST_SHARES = 8 << 10
 """So many numbers a pipe can hold."""
 _NUMBER = 4
+_TOLD = 16
+"""Of so many files at once a process tells what is in them, so that it is added up while others are read."""
 
 
 class ScannedFile(Struct, frozen=True, gc=False, array_like=True):
@@ -41,15 +45,18 @@ Showing = AbstractContextManager[Callable[[int, int], None]]
 """Shows how far the work has come, which is told in parts and wholes."""
 
 
-def _show_nothing() -> Showing:
+def show_nothing() -> Showing:
+    """Show nothing."""
     return nullcontext(lambda _, __: None)
 
 
 def scan_files(
-    paths: Sequence[Path], workers: int | None = None, show: Callable[[], Showing] = _show_nothing
+    paths: Sequence[Path],
+    sizes: Sequence[int],
+    workers: int | None = None,
+    show: Callable[[], Showing] = show_nothing,
 ) -> Iterator[ScannedFile]:
     """Yield what each file says, in no order; `show` is entered while they are read."""
-    sizes = [_size_of(path) for path in paths]
     order = sorted(range(len(paths)), key=lambda number: -sizes[number])
     count = _count_workers(sum(sizes)) if workers is None else workers
     buffer = bytearray()
@@ -69,11 +76,13 @@ def scan_files(
             for number in shares[share]:
                 left.remove(number)
                 yield _scan(paths, number, buffer)
-        os.close(queue)
-        for child in children:
-            for told in _collect(child):
+            for told in chain.from_iterable(child.receive() for child in children):
                 left.remove(told.number)
                 yield told
+        os.close(queue)
+        for told in chain.from_iterable(child.finish() for child in children):
+            left.remove(told.number)
+            yield told
         # A process that ended early is no reason to count less.
         for number in sorted(left):
             yield _scan(paths, number, buffer)
@@ -90,13 +99,6 @@ def _scan(paths: Sequence[Path], number: int, buffer: bytearray) -> ScannedFile:
     except OSError as error:
         return ScannedFile(number, None, explain(error))
     return ScannedFile(number, scan)
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def _count_workers(size: int) -> int:
@@ -123,33 +125,61 @@ def _take_shares(queue: int) -> Iterator[int]:
         yield int.from_bytes(taken, "little")
 
 
-def _start(paths: Sequence[Path], queue: int, shares: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Begin to read files in another process; return where it will say what is in them, and its number."""
+class _Child:
+    """A process that reads files, and what it has told of them so far."""
+
+    def __init__(self, process: int, pipe: int) -> None:
+        self._process = process
+        self._pipe = pipe
+        self._data = bytearray()
+        os.set_blocking(pipe, False)
+
+    def receive(self) -> Iterator[ScannedFile]:
+        """Yield what has been told since, without waiting."""
+        with suppress(BlockingIOError):
+            while piece := os.read(self._pipe, _PIECE):
+                self._data += piece
+        while len(self._data) > _NUMBER:
+            end = _NUMBER + int.from_bytes(self._data[:_NUMBER], "little")
+            if len(self._data) < end:
+                break
+            yield from _decode(self._data[_NUMBER:end])
+            del self._data[:end]
+
+    def finish(self) -> Iterator[ScannedFile]:
+        """Yield the rest; nothing of what it did not get to."""
+        os.set_blocking(self._pipe, True)
+        yield from self.receive()
+        os.close(self._pipe)
+        os.waitpid(self._process, 0)
+
+
+def _start(paths: Sequence[Path], queue: int, shares: Sequence[Sequence[int]]) -> _Child:
+    """Begin to read files in another process."""
     ours, theirs = os.pipe()
     process = os.fork()
     if process:
         os.close(theirs)
-        return ours, process
+        return _Child(process, ours)
     status = 1
     try:
         os.close(ours)
         buffer = bytearray()
         with os.fdopen(theirs, "wb") as pipe:
-            taken = (number for share in _take_shares(queue) for number in shares[share])
-            pipe.write(_encode([_scan(paths, number, buffer) for number in taken]))
+            done: list[ScannedFile] = []
+            for share in _take_shares(queue):
+                done += (_scan(paths, number, buffer) for number in shares[share])
+                if len(done) >= _TOLD:
+                    _tell(pipe, done)
+                    done = []
+            _tell(pipe, done)
         status = 0
     finally:
         os._exit(status)  # nothing of what the parent has begun is ours to end
 
 
-def _collect(child: tuple[int, int]) -> list[ScannedFile]:
-    pipe, process = child
-    data = b"".join(_read(pipe))
-    os.close(pipe)
-    _, status = os.waitpid(process, 0)
-    return _decode(data) if status == 0 else []
-
-
-def _read(pipe: int) -> Iterator[bytes]:
-    while piece := os.read(pipe, _PIECE):
-        yield piece
+def _tell(pipe: BinaryIO, done: list[ScannedFile]) -> None:
+    """Tell of some files; a pipe holds so much of it that nobody waits for the reader."""
+    data = _encode(done)
+    pipe.write(len(data).to_bytes(_NUMBER, "little") + data)
+    pipe.flush()

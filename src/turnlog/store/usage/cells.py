@@ -6,20 +6,25 @@ of UTC, are made of whole cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import date, datetime, tzinfo
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.instants import from_microseconds, to_microseconds
-from turnlog.transcripts.usage.charges import Charger, charge, number_band
+from turnlog.transcripts.usage.charges import Charger, charge
 from turnlog.transcripts.usage.election import MessageUsage
 from turnlog.transcripts.usage.price_list import Quote
 from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Tokens
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""
+_SLOTS = 96
+"""How many there are in a day of UTC."""
+_EPOCH = date(1970, 1, 1).toordinal()
+_MICROSECOND = timedelta(microseconds=1)
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
 _AMOUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
@@ -158,17 +163,34 @@ class Days(dict[int | None, date | None]):
     def __init__(self, zone: tzinfo) -> None:
         super().__init__({None: None})
         self._zone = zone
+        self._offsets: dict[int, timedelta | None] = {}
+        """How far the zone is ahead at the beginning of each day of UTC."""
 
     def __missing__(self, slot: int | None) -> date | None:
         assert slot is not None
         try:
-            moment = from_microseconds(slot * QUARTER)
+            day = self._find(slot)
         except OverflowError:  # before the first or behind the last day that there is
             day = date.min if slot < 0 else date.max
-        else:
-            day = find_day(moment, self._zone)
         self[slot] = day
         return day
+
+    def _find(self, slot: int) -> date:
+        """Return a day; zones are asked once a day, and only where they change, for each quarter of an hour."""
+        whole = slot // _SLOTS
+        offset = self._find_offset(whole)
+        if offset is None or offset != self._find_offset(whole + 1):
+            return find_day(from_microseconds(slot * QUARTER), self._zone)
+        return date.fromordinal(_EPOCH + (slot * QUARTER + offset // _MICROSECOND) // (_SLOTS * QUARTER))
+
+    def _find_offset(self, day: int) -> timedelta | None:
+        if day not in self._offsets:
+            try:
+                moment = from_microseconds(day * _SLOTS * QUARTER)
+                self._offsets[day] = moment.astimezone(self._zone).utcoffset()
+            except OverflowError:  # at an end of the calendar
+                self._offsets[day] = None
+        return self._offsets[day]
 
 
 def find_zone(name: str) -> tzinfo:
@@ -205,17 +227,18 @@ def find_day(moment: datetime, zone: tzinfo) -> date:
         return moment.date()
 
 
-_Key = tuple[int, int | None, int, bool]
+SumKey = tuple[int, int | None, int, bool]
 """Group, slot, band of prices, whether the web was searched."""
 
 
-class _Sum:
+class AnswerSum:
     """What some answers come to, that are priced alike."""
 
-    __slots__ = ("counts", "first", "incomplete", "last", "messages", "quote")
+    __slots__ = ("counts", "first", "incomplete", "last", "messages", "quote", "starts")
 
     def __init__(self, quote: Quote | None, time: int | None) -> None:
         self.quote = quote
+        self.starts = () if quote is None else quote.starts
         self.messages = self.incomplete = 0
         self.counts = [0, 0, 0, 0, 0, 0]
         self.first = self.last = time
@@ -239,11 +262,11 @@ class _Sum:
                 self.last = time
 
 
-def build_cells(
-    groups: Sequence[AnswerGroup], answers: Iterable[AnswerCount], home: Home, charger: Charger
-) -> list[UsageCell]:
-    """Return what answers of one file, each of one of its groups, used and cost in quarters of an hour."""
-    sums: dict[_Key, _Sum] = {}
+def sum_answers(
+    groups: Sequence[AnswerGroup], answers: Iterable[AnswerCount], charger: Charger
+) -> dict[SumKey, AnswerSum]:
+    """Add up answers of one file, each of one of its groups, in quarters of an hour."""
+    sums: dict[SumKey, AnswerSum] = {}
     for answer in answers:
         time, searched = answer.time, answer.web_searches > 0
         slot = None if time is None else time // QUARTER
@@ -251,15 +274,24 @@ def build_cells(
         found = sums.get(key)
         if found is None:
             group = groups[answer.group]
-            found = sums[key] = _Sum(charger.find_quote(group.model, time, group.terms), time)
-        if found.quote is not None and found.quote.starts:
-            band = number_band(found.quote, answer.tokens)
-            found = sums.setdefault((answer.group, slot, band, searched), _Sum(found.quote, time))
+            found = sums[key] = AnswerSum(charger.find_quote(group.model, time, group.terms), time)
+        if found.starts:
+            prompt = answer.input + answer.cache_read + answer.cache_write_5m + answer.cache_write_1h
+            if band := bisect_left(found.starts, prompt):
+                key = answer.group, slot, band, searched
+                found = sums.get(key) or sums.setdefault(key, AnswerSum(found.quote, time))
         found.add(answer)
-    return [_build(key, found, groups[key[0]], home) for key, found in sums.items() if found.messages]
+    return sums
 
 
-def _build(key: _Key, found: _Sum, group: AnswerGroup, home: Home) -> UsageCell:
+def build_cells(
+    sums: Mapping[SumKey, AnswerSum], groups: Sequence[AnswerGroup], home: Home
+) -> Iterator[UsageCell]:
+    """Yield what answers of one file used and cost."""
+    return (_build(key, found, groups[key[0]], home) for key, found in sums.items() if found.messages)
+
+
+def _build(key: SumKey, found: AnswerSum, group: AnswerGroup, home: Home) -> UsageCell:
     tokens, behalf = Tokens(*found.counts), group.attribution
     charged = None if found.quote is None else charge(found.quote, key[2], tokens)
     return UsageCell(

@@ -9,7 +9,6 @@ tools: where the beginning of such a line tells its type, only its end is looked
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -44,11 +43,10 @@ _NEVER = b"\n"
 _SYNTHETIC = "<synthetic>"
 _TORN = "Input data was truncated"
 _TIME_SIZE = len("2026-03-01T10:00:00.000Z")
-_NO_TERMS, _NOBODY = Terms(), Attribution()
+_NOBODY = Attribution()
 _Text = str | None | UnsetType
 _Count = int | None | UnsetType
 _Any = str | int | float | bool | None | UnsetType
-_NOTHING = (UNSET,) * 6
 
 
 class ReportedSighting(Struct, frozen=True, gc=False):
@@ -179,7 +177,7 @@ def scan_file(path: str, source: str, buffer: bytearray | None = None) -> Scan |
     """
     scanner = _Scanner(source)
     try:
-        with open(path, "rb", buffering=0) as file:
+        with FileIO(path) as file:
             for data, length, is_whole in _read_pieces(file, bytearray() if buffer is None else buffer):
                 scanner.take(data, length, is_whole)
     except _UnfamiliarError:
@@ -192,9 +190,8 @@ def _read_pieces(file: FileIO, buffer: bytearray) -> Iterator[tuple[bytearray, i
 
     Only the last piece may be without.
     """
-    wanted = min(_CHUNK, os.fstat(file.fileno()).st_size) + 1
-    if len(buffer) < wanted:
-        buffer.extend(bytes(wanted - len(buffer)))
+    if not buffer:
+        buffer.extend(bytes(_CHUNK))
     held = 0
     while True:
         if held == len(buffer):
@@ -219,26 +216,14 @@ class _Seen:
 
     __slots__ = ("attribution", "ended", "message", "number", "output", "timestamp", "usage")
 
-    def __init__(self, line: _Line, message: _Message, usage: _Usage, timestamp: str, number: int) -> None:
+    def __init__(self, message: _Message, usage: _Usage, output: int, number: int) -> None:
         self.message = message
         self.usage = usage
-        self.output = _count(usage.output_tokens)
+        self.output = output
         self.number = number
-        self.timestamp = timestamp
-        self.ended = message.stop_reason is not None
-        self.attribution = _attribution(line)
-
-    def join(self, line: _Line, message: _Message, usage: _Usage, timestamp: str, number: int) -> None:
-        """Take the next line."""
-        output = _count(usage.output_tokens)
-        if output >= self.output:
-            self.message, self.usage, self.output, self.number = message, usage, output, number
-        self.ended = self.ended or message.stop_reason is not None
-        if _precedes(timestamp, self.timestamp):
-            self.timestamp = timestamp
-        attribution = _attribution(line)
-        if attribution is not self.attribution:
-            self.attribution = self.attribution.join(attribution)
+        self.timestamp = ""
+        self.ended = False
+        self.attribution = _NOBODY
 
 
 class _Scanner:
@@ -249,6 +234,8 @@ class _Scanner:
         self._number = 0
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._groups: dict[AnswerGroup, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        """The groups, by what lines say."""
         self._reported: dict[str, ReportedSighting] = {}
         self._cwds: dict[str, None] = {}
         self._cwd: object = UNSET
@@ -317,7 +304,13 @@ class _Scanner:
         message, session, timestamp = line.message, line.session_id, line.timestamp
         if type(message) is not _Message or type(session) is not str or type(timestamp) is not str:
             raise _UnfamiliarError
-        if _is_other_dialect(line):
+        if (
+            line.document is not UNSET
+            or line.message_data is not UNSET
+            or line.cost_usd is not UNSET
+            or line.created_at is not UNSET
+            or line.hook is not UNSET
+        ):  # it is of another dialect
             raise _UnfamiliarError
         usage = message.usage or _decode_copy(line.usage)
         if not usage or message.model == _SYNTHETIC:
@@ -325,11 +318,28 @@ class _Scanner:
         name = message.id or (f"uuid:{line.uuid}" if line.uuid and type(line.uuid) is str else "")
         if not name:  # it is known by its place, which the full reader can tell
             raise _UnfamiliarError
+        output = usage.output_tokens or 0
+        if output < 0:
+            output = 0
         seen = self._seen.get((name, session))
         if seen is None:
-            self._seen[name, session] = _Seen(line, message, usage, timestamp, self._number)
-        else:
-            seen.join(line, message, usage, timestamp, self._number)
+            seen = self._seen[name, session] = _Seen(message, usage, output, self._number)
+        elif output >= seen.output:
+            seen.message, seen.usage, seen.output, seen.number = message, usage, output, self._number
+        if message.stop_reason is not None:
+            seen.ended = True
+        if not seen.timestamp or _precedes(timestamp, seen.timestamp):
+            seen.timestamp = timestamp
+        if (
+            line.agent_id is not UNSET
+            or line.attribution_agent is not UNSET
+            or line.attribution_skill is not UNSET
+            or line.attribution_plugin is not UNSET
+            or line.attribution_mcp_server is not UNSET
+            or line.attribution_mcp_tool is not UNSET
+        ):
+            found = _attribution(line)
+            seen.attribution = found if seen.attribution is _NOBODY else seen.attribution.join(found)
 
     def _take_cost(self, line: _Line) -> None:
         if type(line.session_id) is not str:
@@ -342,17 +352,20 @@ class _Scanner:
                 self._reported[session] = ReportedSighting(session, self._source, "cost-state", cost)
 
     def _build(self, name: str, session: str, seen: _Seen) -> AnswerCount:
-        usage = seen.usage
-        group = AnswerGroup(
-            session or self._source, seen.message.model or None, _terms(usage), seen.attribution
-        )
+        message, usage = seen.message, seen.usage
+        key = session, message.model, usage.service_tier, usage.speed, usage.inference_geo, seen.attribution
+        group = self._numbers.get(key)
+        if group is None:
+            terms = Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
+            whole = AnswerGroup(session or self._source, message.model or None, terms, seen.attribution)
+            group = self._numbers[key] = self._groups.setdefault(whole, len(self._groups))
         split, tools = usage.cache_creation or None, usage.server_tool_use or None
         long = _count(split.ephemeral_1h_input_tokens) if split else 0
         short = _count(split.ephemeral_5m_input_tokens) if split else 0
         moment = _instant(seen.timestamp)
         return AnswerCount(
             name,
-            self._groups.setdefault(group, len(self._groups)),
+            group,
             seen.number,
             None if moment is None else to_microseconds(moment),
             seen.ended,
@@ -406,16 +419,6 @@ def _decode_copy(usage: Raw | UnsetType) -> _Usage | None:
     return copy
 
 
-def _is_other_dialect(line: _Line) -> bool:
-    return not (
-        line.document is UNSET
-        and line.message_data is UNSET
-        and line.cost_usd is UNSET
-        and line.created_at is UNSET
-        and line.hook is UNSET
-    )
-
-
 def _precedes(one: str, other: str) -> bool:
     """Tell whether a time is earlier than another; those of today's program can be compared as they are."""
     if len(one) == len(other) == _TIME_SIZE and one.endswith("Z") and other.endswith("Z"):
@@ -438,19 +441,11 @@ def _count(value: _Count) -> int:
     return value if value and value > 0 else 0
 
 
-def _terms(usage: _Usage) -> Terms:
-    if not (usage.service_tier or usage.speed or usage.inference_geo):
-        return _NO_TERMS
-    return Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
-
-
 def _attribution(line: _Line) -> Attribution:
     found = (
         line.attribution_agent, line.agent_id, line.attribution_skill, line.attribution_plugin,
         line.attribution_mcp_server, line.attribution_mcp_tool,
     )  # fmt: skip
-    if found == _NOTHING:
-        return _NOBODY
     return Attribution(*(_text(each) for each in found))
 
 
