@@ -190,7 +190,8 @@ class _Search:
         beside: list[AgentFiles],
     ) -> None:
         session_id, capture = split_capture(stem)
-        session = SessionFiles(session_id, path, parent.name, parent / stem, tuple(beside), capture=capture)
+        folder = parent / stem if path is None else None
+        session = SessionFiles(session_id, path, parent.name, folder, tuple(beside), capture=capture)
         if listing is not None:
             session = read_session_folder(self.lister, session, listing)
         self._sessions.append(session)
