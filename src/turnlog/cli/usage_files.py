@@ -34,8 +34,8 @@ class FileUsage:
         """What each file says."""
         self._sums: dict[str, Mapping[SumKey, AnswerSum]] = {}
         """What its answers come to, added up while other files are still read."""
-        self._shared: set[str] = set()
-        """Answers that stand in several places."""
+        self._shared: dict[str, set[str]] = {}
+        """Answers that stand in several places, by the files that have some of them."""
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
@@ -44,11 +44,11 @@ class FileUsage:
 
     def list_cells(self) -> list[UsageCell]:
         """Return what answers used, in quarters of an hour; each that stands in several places by itself."""
-        shared = self._shared
-        cells = [self._price(message) for message in self._gather(shared).list_messages()]
+        shared = set().union(*self._shared.values())
+        cells = [self._price(message) for message in self._gather(self._shared, shared).list_messages()]
         for source, scan in self._scans.items():
             sums = self._sums[source]
-            if any(each.message in shared for each in scan.answers):
+            if source in self._shared:
                 own = [each for each in scan.answers if each.message not in shared]
                 sums = sum_answers(scan.groups, own, self._charger)
             cells += build_cells(sums, scan.groups, self._homes[source])
@@ -56,7 +56,7 @@ class FileUsage:
 
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
-        messages = self._gather().list_messages()
+        messages = self._gather(self._scans).list_messages()
         return [AnswerCell(message.message, self._price(message)) for message in messages]
 
     def list_calls(self) -> list[CallUse]:
@@ -76,7 +76,7 @@ class FileUsage:
             for each in scan.reported:
                 known = best.get(each.session)
                 best[each.session] = each if known is None else max(each, known, key=_by_worth)
-        own = self._gather().list_own() if best else {}
+        own = self._gather(self._scans).list_own() if best else {}
         return [
             ReportedCost(
                 session=session,
@@ -98,17 +98,17 @@ class FileUsage:
     def _price(self, message: MessageUsage) -> UsageCell:
         return build_cell(message, self._charger, self._homes[message.source])
 
-    def _gather(self, messages: Container[str] | None = None) -> SightingFold:
-        """Return what was seen of all answers, or of some."""
+    def _gather(self, sources: Iterable[str], messages: Container[str] | None = None) -> SightingFold:
+        """Return what some files say of all answers, or of some."""
         fold = SightingFold()
-        for source, scan in self._scans.items():
-            for sighting in scan.list_sightings(source, messages):
+        for source in sources:
+            for sighting in self._scans[source].list_sightings(source, messages):
                 fold.add_sighting(sighting)
         return fold
 
     def _take(self, scanned: Iterable[ScannedFile]) -> None:
         sources = [path_text(path) for path in self._found.paths]
-        seen: set[str] = set()
+        places: dict[str, str] = {}
         for file in scanned:
             if file.scan is None:
                 warn(file.problem)
@@ -118,7 +118,12 @@ class FileUsage:
             self._scans[source] = scan
             self._sums[source] = sum_answers(scan.groups, scan.answers, self._charger)
             for answer in scan.answers:
-                (self._shared if answer.message in seen else seen).add(answer.message)
+                message = answer.message
+                if message in places:
+                    for each in (source, places[message]):
+                        self._shared.setdefault(each, set()).add(message)
+                else:
+                    places[message] = source
         left = iter(sources)
         for session in self._found.sessions:
             own = list(islice(left, len(session.paths)))

@@ -37,7 +37,7 @@ _GOES_ON = b'"{}[],:-0123456789tfn\0\xef'
 """What a further line of an object or an array begins with, padding, or the mark at the beginning of a file."""
 _COUNTING = frozenset({"result", "tool_use"})
 """Types of other dialects whose lines may count."""
-_OF_ACCOUNT = frozenset({b"assistant", b"cost-state", *(kind.encode() for kind in _COUNTING)})
+_OF_ACCOUNT = tuple(f'{kind}"'.encode() for kind in ("assistant", "cost-state", *sorted(_COUNTING)))
 _NEVER = b"\n"
 """Stands in no line."""
 _SYNTHETIC = "<synthetic>"
@@ -383,10 +383,8 @@ def _is_of_no_account(data: bytearray, start: int, end: int) -> bool:
     at = data.find(_TYPE, start, start + _HEAD)
     if at < 0 or not data.startswith(_START, start):
         return False
-    at += len(_TYPE)
-    kind = bytes(data[at : data.find(b'"', at, end)])
     # Within an object of the line, it would be that one's type.
-    return kind not in _OF_ACCOUNT and data.find(b"{", start + 1, at) < 0
+    return not data.startswith(_OF_ACCOUNT, at + len(_TYPE)) and data.find(b"{", start + 1, at) < 0
 
 
 def _decode_one_by_one(data: bytearray, is_whole: bool) -> Iterator[_Line]:
