@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -164,22 +163,24 @@ def _start(paths: Sequence[Path], queue: int, shares: Sequence[Sequence[int]]) -
     status = 1
     try:
         os.close(ours)
-        buffer = bytearray()
+        buffer, told = bytearray(), bytearray()
+        done: list[ScannedFile] = []
+        os.set_blocking(theirs, False)
+        for share in _take_shares(queue):
+            done += (_scan(paths, number, buffer) for number in shares[share])
+            if len(done) >= _TOLD:
+                told += _frame(done)
+                done = []
+                with suppress(BlockingIOError):  # whoever reads it may be busy, which is no reason to wait
+                    del told[: os.write(theirs, told)]
+        os.set_blocking(theirs, True)
         with os.fdopen(theirs, "wb") as pipe:
-            done: list[ScannedFile] = []
-            for share in _take_shares(queue):
-                done += (_scan(paths, number, buffer) for number in shares[share])
-                if len(done) >= _TOLD:
-                    _tell(pipe, done)
-                    done = []
-            _tell(pipe, done)
+            pipe.write(told + _frame(done))
         status = 0
     finally:
         os._exit(status)  # nothing of what the parent has begun is ours to end
 
 
-def _tell(pipe: BinaryIO, done: list[ScannedFile]) -> None:
-    """Tell of some files; a pipe holds so much of it that nobody waits for the reader."""
+def _frame(done: list[ScannedFile]) -> bytes:
     data = _encode(done)
-    pipe.write(len(data).to_bytes(_NUMBER, "little") + data)
-    pipe.flush()
+    return len(data).to_bytes(_NUMBER, "little") + data
