@@ -226,6 +226,8 @@ def _measure_usage(machine: Machine) -> Iterator[Row]:
     report, peer = [*TURNLOG, "usage", "daily", "--json"], machine.peers / "node_modules" / ".bin" / "ccusage"
     theirs = _offline([str(peer), "daily", "--offline", "--json"])
     scan = [*report, "--path", str(machine.home / ".claude")]
+    if not machine.archive.exists():  # else files would be read for both
+        _run([*TURNLOG, "sync"], machine.env)
     rounds = [
         (
             _run(scan, machine.env),

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 __all__ = ["EPOCH", "find_moment", "from_microseconds", "to_microseconds"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def to_microseconds(moment: datetime) -> int:
     """Return an instant as a number, to the last digit, which no float has."""
-    since = moment - EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return (moment - EPOCH) // _MICROSECOND
 
 
 def from_microseconds(time: int) -> datetime:

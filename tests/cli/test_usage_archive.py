@@ -160,13 +160,32 @@ def test_a_price_that_is_remembered_is_the_list_s(machine: Machine) -> None:
 
 def test_many_files_are_read_by_several_processes_alike(machine: Machine) -> None:
     probe = """
+import os
 import sys
+import time
 from pathlib import Path
+from msgspec.structs import replace
+from turnlog.cli import usage_scan
 from turnlog.cli.usage_scan import scan_files
+def slowly(scanned):
+    for number, each in enumerate(scanned):
+        if number == 0:
+            time.sleep(0.5)
+        yield each.number, each
+
 paths = sorted(Path(sys.argv[1]).rglob("*.jsonl"))
-one, three = ({each.number: each for each in scan_files(paths, count)} for count in (1, 3))
+sizes = [path.stat().st_size for path in paths]
+one, three = ({each.number: each for each in scan_files(paths, sizes, count)} for count in (1, 3))
 assert one == three
 assert len(paths) > 3
+
+# Nothing is lost if much is told while the reader is busy, or if a process ends early.
+assert dict(slowly(usage_scan.scan_files(paths * 400, sizes * 400, 2))) == {
+    at + each * len(paths): replace(one[at], number=at + each * len(paths)) for at in one for each in range(400)
+}
+parent, scan = os.getpid(), usage_scan.scan_file
+usage_scan.scan_file = lambda *args: scan(*args) if os.getpid() == parent else os._exit(1)
+assert {each.number: each for each in usage_scan.scan_files(paths, sizes, 3)} == one
 """
     subprocess.run(
         [sys.executable, "-c", probe, str(machine.project.parent)], env=environment(machine.env), check=True

@@ -12,13 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnlog.instants import to_microseconds
 from turnlog.store.usage.building import Limit, UsageQuery, build_report
-from turnlog.store.usage.cells import Home, Span, UsageCell, build_cell, build_cells, find_zone, merge_cells
+from turnlog.store.usage.cells import (
+    Days,
+    Home,
+    Span,
+    UsageCell,
+    build_cell,
+    build_cells,
+    find_zone,
+    merge_cells,
+    slot_of,
+    sum_answers,
+)
 from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
 from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.scanning import pack_sightings
+from turnlog.transcripts.usage.tokens import Sighting
 
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham"]
 COUNTS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches")
@@ -234,7 +248,39 @@ def last_of(found: Sequence[MessageUsage]) -> datetime:
 @given(st.lists(messages, max_size=12))
 def test_cells_of_many_answers_are_those_of_each(found: list[MessageUsage]) -> None:
     charger = Charger(PRICES)
-    assert merge_cells(build_cells(found, charger, HOMES)) == Given(found).list_cells()
+    cells: list[UsageCell] = []
+    for source, home in HOMES.items():
+        seen = [
+            Sighting(
+                each.message, each.session, source, 0, each.time, each.model, each.tokens, each.terms,
+                each.attribution, each.complete,
+            )
+            for each in found if each.source == source
+        ]  # fmt: skip
+        scan = pack_sightings(seen, [], [])
+        assert list(scan.list_sightings(source)) == seen
+        cells += build_cells(sum_answers(scan.groups, scan.answers, charger), scan.groups, home)
+    assert merge_cells(cells) == Given(found).list_cells()
+
+
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Europe/Berlin", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"]
+)
+def test_quarters_of_an_hour_are_on_the_days_of_their_zone(zone: str) -> None:
+    """Where clocks change, and where a day was left out, too."""
+    days, there = Days(find_zone(zone)), ZoneInfo(zone)
+    for since in (
+        date(2011, 12, 28),
+        date(2026, 3, 27),
+        date(2026, 4, 3),
+        date(2026, 10, 2),
+        date(2026, 10, 23),
+    ):
+        first = datetime(since.year, since.month, since.day, tzinfo=UTC)
+        for number in range(4 * 96):
+            moment = first + number * timedelta(minutes=15)
+            assert days[slot_of(to_microseconds(moment))] == moment.astimezone(there).date()
+    assert (days[-(1 << 40)], days[1 << 40]) == (date.min, date.max)
 
 
 @given(st.lists(messages, max_size=12), st.sampled_from(ZONES))

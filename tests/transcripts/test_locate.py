@@ -53,11 +53,12 @@ def test_a_session_comes_with_all_that_its_folder_holds() -> None:
     own = PROJECT / FIRST
     agents = own / "subagents"
     run = agents / "workflows" / "wf_r1"
-    assert session(locate_sessions([CONFIG]), FIRST) == SessionFiles(
+    found = session(locate_sessions([CONFIG]), FIRST)
+    assert found.folder == own
+    assert found == SessionFiles(
         session_id=FIRST,
         path=PROJECT / f"{FIRST}.jsonl",
         project_folder="-home-ada-engine",
-        folder=own,
         agents=(
             AgentFiles("a1", agents / "agent-a1.jsonl", agents / "agent-a1.meta.json"),
             AgentFiles("a3", None, agents / "agent-a3.meta.json"),

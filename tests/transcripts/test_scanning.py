@@ -16,7 +16,8 @@ from turnlog.transcripts import Prices, UsageFold, find_table, read_lines
 from turnlog.transcripts.usage.charges import Charger, to_dollars
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.reading import read_usage
-from turnlog.transcripts.usage.scanning import Scan, scan_file
+from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
+from turnlog.transcripts.usage.tokens import Sighting
 
 LINE = {
     "type": "assistant",
@@ -33,13 +34,16 @@ LINE = {
 }
 
 
-def normalise(scan: Scan) -> Scan:
+Said = tuple[list[Sighting], list[ReportedSighting], list[str]]
+
+
+def normalise(scan: Scan) -> Said:
     """Leave out where lines are: the fast reader only knows which comes later."""
-    sightings = sorted((replace(each, offset=0) for each in scan.sightings), key=repr)
-    return Scan(sightings, sorted(scan.reported, key=repr), scan.cwds)
+    sightings = sorted((replace(each, offset=0) for each in scan.list_sightings("f")), key=repr)
+    return sightings, sorted(scan.reported, key=repr), scan.cwds
 
 
-def both(path: Path) -> tuple[Scan | None, Scan]:
+def both(path: Path) -> tuple[Said | None, Said]:
     fast, full = scan_file(str(path), "f"), read_usage(path, "f")
     return None if fast is None else normalise(fast), normalise(full)
 
@@ -65,7 +69,7 @@ def test_the_corpus_costs_the_same_either_way(corpus: Path) -> None:
     fast, full = SightingFold(), UsageFold()
     for path in sorted((corpus / "sessions").rglob("*.json*")):
         scan = scan_file(str(path), str(path)) or read_usage(path, str(path))
-        for sighting in scan.sightings:
+        for sighting in scan.list_sightings(str(path)):
             fast.add_sighting(sighting)
         for line in read_lines(path, source=str(path)):
             full.add(line)
@@ -98,7 +102,8 @@ def test_a_usual_line_is_read_fast(tmp_path: Path) -> None:
     fast, full = both(write(tmp_path, LINE))
     assert fast == full
     assert fast is not None
-    assert (len(fast.sightings), fast.cwds) == (1, ["/home/ada/tea"])
+    sightings, _, cwds = fast
+    assert (len(sightings), cwds) == (1, ["/home/ada/tea"])
 
 
 @pytest.mark.parametrize(
@@ -149,6 +154,58 @@ def test_what_is_unusual_is_read_alike_or_left_to_the_full_reader(
 ) -> None:
     fast, full = both(write(tmp_path, *lines, end=end))
     assert fast in (None, full)
+
+
+LONG = {"content": 'tea {}[]\\" ' * 999}
+USER = {"type": "user", "sessionId": "s-1", "cwd": "/home/ada/tea", "message": LONG}
+
+
+def of_user(*keys: str, **more: object) -> dict[str, object]:
+    """Return a long line of a person, its members in some order."""
+    told: dict[str, object] = {"parentUuid": None, **USER, **more}
+    return {key: told[key] for key in ("parentUuid", *keys, *more)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "end"),
+    [
+        ([of_user("cwd", "type", "message")], b"\n"),
+        ([of_user("type", "message", "cwd"), LINE], b"\n"),
+        ([LINE, of_user("cwd", "type", "message"), of_user("type", "message", "cwd"), LINE], b"\n"),
+        ([LINE, of_user("type", "message", "cwd")], b""),
+        ([LINE, of_user("type", "message", cwd="/home/ada/milk")], b"\n"),
+        ([LINE, of_user("type", "message")], b"\n"),
+        ([LINE, of_user("type", "message", toolUseResult={"cwd": "/home/ada/tea"}, cwd="/milk")], b"\n"),
+        ([LINE, of_user("type", "message", cwd="/milk", of={"cwd": "/home/ada/tea"})], b"\n"),
+        ([LINE, {"of": {"a": 1, "cwd": "/home/ada/tea"}, "type": "user", "message": LONG, "cwd": "/b"}], b"\n"),
+        ([{"of": {"a": 1, "type": "user"}, **LINE, "more": LONG}], b"\n"),
+        ([{"uuid": "u", **LINE, "more": LONG}], b"\n"),
+        ([{"uuid": "u", "type": "cost-state", "sessionId": "s", "totalCostUSD": 2, "more": LONG}], b"\n"),
+        ([LINE, json.dumps(of_user("cwd", "type", "message")).encode() + json.dumps(LINE).encode()], b"\n"),
+        ([LINE, json.dumps(of_user("cwd", "type", "message"), separators=(",", ":")).encode()[:-9]], b"\n"),
+        ([b"[", of_user("type", "message", "cwd"), LINE, b"]"], b"\n"),
+        (
+            [LINE, {"parentUuid": 1, "type": "result", "session_id": "s", "total_cost_usd": 3, "of": LONG}],
+            b"\n",
+        ),
+    ],
+)
+def test_long_lines_that_are_passed_over_are_read_alike(
+    tmp_path: Path, lines: list[object], end: bytes
+) -> None:
+    fast, full = both(write(tmp_path, *lines, end=end))
+    assert fast in (None, full)
+
+
+def test_a_long_line_is_not_decoded_where_its_beginning_tells_enough(tmp_path: Path) -> None:
+    """What stands in the middle of it is no JSON, and nobody notices."""
+    broken = (
+        json.dumps(of_user("cwd", "type", "message"), separators=(",", ":")).encode().replace(b"tea {}", b'"')
+    )
+    fast, _ = both(write(tmp_path, LINE, broken, LINE))
+    assert fast is not None
+    fast, _ = both(write(tmp_path, LINE, broken.replace(b"/home/ada/tea", b"/home/ada/milk"), LINE))
+    assert fast is None
 
 
 counts = st.one_of(st.none(), st.integers(-1, 9))

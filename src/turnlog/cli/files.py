@@ -46,6 +46,8 @@ class FoundSession(Struct, frozen=True):
     name: str
     project_folder: str
     paths: tuple[Path, ...]
+    sizes: tuple[int, ...]
+    """How many bytes each file has; 0 if that cannot be told."""
 
 
 class Found(Struct, frozen=True):
@@ -58,6 +60,11 @@ class Found(Struct, frozen=True):
     def paths(self) -> tuple[Path, ...]:
         """All files."""
         return tuple(path for session in self.sessions for path in session.paths)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many bytes each of them has."""
+        return tuple(size for session in self.sessions for size in session.sizes)
 
     def describe(self) -> str:
         """Return what there is, in words."""
@@ -127,26 +134,31 @@ def _require(path: Path) -> None:
 
 
 def _gather(located: Iterable[Located]) -> Found:
-    seen: set[str] = set()
+    seen: set[tuple[int, int]] = set()
     sessions: list[FoundSession] = []
     obstacles: list[Obstacle] = []
     for found in located:
         for name, folder, listed in _list_sessions(found):
-            paths = [path for path in listed if _is_first(path, seen)]
-            if paths:
-                sessions.append(FoundSession(name, folder, tuple(paths)))
+            first = [(path, size) for path in listed if (size := _measure_first(path, seen)) is not None]
+            if first:
+                sessions.append(FoundSession(name, folder, *zip(*first, strict=True)))
         for obstacle in found.obstacles:
             warn(f"{path_text(obstacle.path)}: {obstacle.reason or obstacle.kind}")
             obstacles.append(obstacle)
     return Found(tuple(sessions), tuple(obstacles))
 
 
-def _is_first(path: Path, seen: set[str]) -> bool:
-    """Tell whether a file comes up for the first time, by whichever name."""
-    real = os.path.realpath(path)
-    new = real not in seen
-    seen.add(real)
-    return new
+def _measure_first(path: Path, seen: set[tuple[int, int]]) -> int | None:
+    """Return the size of a file that comes up for the first time, by whichever name; else None."""
+    try:
+        status = os.stat(path)
+    except OSError:  # whoever reads it is told why
+        return 0
+    place = status.st_dev, status.st_ino
+    if status.st_ino and place in seen:  # where the file system has no such numbers, each is another file
+        return None
+    seen.add(place)
+    return status.st_size
 
 
 def _list_sessions(found: Located) -> Iterator[tuple[str, str, list[Path]]]:

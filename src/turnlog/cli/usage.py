@@ -18,7 +18,6 @@ from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
 from turnlog.cli.files import find_files, find_own_files, path_text
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.usage import render_csv, render_usage
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.store.places import is_made
@@ -245,9 +244,13 @@ def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> 
     if as_json:
         output.print_json(report)
     elif as_csv:
+        from turnlog.cli.rendering.usage import render_csv
+
         text = render_csv(report)
         output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
     elif report.rows or report.reported:
+        from turnlog.cli.rendering.usage import render_usage
+
         output.print(render_usage(report, output.width, output.has_color))
 
 

@@ -55,9 +55,10 @@ def report_unchanged(
             "",
             origin,
         ):  # the files of other machines are elsewhere, whatever their paths are
-            present = {source.path: source for source in session.sources if source.present}
-            sources |= present
-            owners |= dict.fromkeys(present, session.key)
+            for source in session.sources:
+                if source.present:
+                    sources[source.path] = source
+                    owners[source.path] = session.key
     for files in sessions:
         if _is_new(files, sources) and not _is_left_out(files, origin, forgotten) and not is_excluded(files):
             return None
@@ -71,8 +72,11 @@ def report_unchanged(
 def _is_new(files: SessionFiles, sources: dict[str, KnownSource]) -> bool:
     """Tell whether any file is not as it is known; those that are, are taken out of `sources`."""
     new = False
-    for path, *_ in list_kinds(files):
-        source = sources.pop(os.path.abspath(path), None)
+    for each, *_ in list_kinds(files):
+        path = os.fspath(each)
+        if path not in sources:  # which are absolute, as nearly all are that are looked for
+            path = os.path.abspath(path)
+        source = sources.pop(path, None)
         try:
             status = os.stat(path)
         except OSError:  # gone in this moment, or not to be read

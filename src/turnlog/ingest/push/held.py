@@ -166,7 +166,7 @@ def _rebase(value: object, kept: set[Path], name: object) -> object:
     if isinstance(value, SessionFiles):
         folder = name(value.folder)  # type: ignore[operator]
         moved = {each: _rebase(getattr(value, each), kept, name) for each in value.__struct_fields__}
-        return SessionFiles(**{**moved, "folder": folder})
+        return SessionFiles(**{**moved, "own_folder": folder})
     if isinstance(value, Path):
         return name(value) if value in kept else None  # type: ignore[operator]
     if isinstance(value, tuple):

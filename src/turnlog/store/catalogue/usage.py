@@ -175,15 +175,23 @@ class CatalogueUsage:
     def _load_groups(self, connection: Connection) -> dict[int, UsageGroup]:
         groups: dict[int, UsageGroup] = {}
         homes: dict[str, Home] = {}
+        texts = _Texts()
         for number, key, origin, person, project, title, *words in connection.execute(
             _GROUPS, (self._scope.owner,)
         ):
             home = homes.get(key)
             if home is None:
-                names = unpack_text(project), unpack_text(title)
-                home = homes[key] = Home(key, *names, person, unpack_text(origin))
-            groups[number] = UsageGroup(home, *map(unpack_text, words))
+                home = homes[key] = Home(key, texts[project], unpack_text(title), person, texts[origin])
+            groups[number] = UsageGroup(home, *map(texts.__getitem__, words))
         return groups
+
+
+class _Texts(dict[bytes | None, Any]):
+    """What is stored, as text: thousands of groups have the same models and purposes."""
+
+    def __missing__(self, value: bytes | None) -> Any:
+        text = self[value] = unpack_text(value)
+        return text
 
 
 _AT_ONCE = 20_000

@@ -6,20 +6,25 @@ of UTC, are made of whole cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import date, datetime, tzinfo
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.instants import from_microseconds, to_microseconds
-from turnlog.transcripts.usage.charges import Charger, charge, number_band
+from turnlog.transcripts.usage.charges import Charger, charge
 from turnlog.transcripts.usage.election import MessageUsage
 from turnlog.transcripts.usage.price_list import Quote
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Tokens
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""
+_SLOTS = 96
+"""How many there are in a day of UTC."""
+_EPOCH = date(1970, 1, 1).toordinal()
+_MICROSECOND = timedelta(microseconds=1)
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
 _AMOUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
@@ -158,17 +163,34 @@ class Days(dict[int | None, date | None]):
     def __init__(self, zone: tzinfo) -> None:
         super().__init__({None: None})
         self._zone = zone
+        self._offsets: dict[int, timedelta | None] = {}
+        """How far the zone is ahead at the beginning of each day of UTC."""
 
     def __missing__(self, slot: int | None) -> date | None:
         assert slot is not None
         try:
-            moment = from_microseconds(slot * QUARTER)
+            day = self._find(slot)
         except OverflowError:  # before the first or behind the last day that there is
             day = date.min if slot < 0 else date.max
-        else:
-            day = find_day(moment, self._zone)
         self[slot] = day
         return day
+
+    def _find(self, slot: int) -> date:
+        """Return a day; zones are asked once a day, and only where they change, for each quarter of an hour."""
+        whole = slot // _SLOTS
+        offset = self._find_offset(whole)
+        if offset is None or offset != self._find_offset(whole + 1):
+            return find_day(from_microseconds(slot * QUARTER), self._zone)
+        return date.fromordinal(_EPOCH + (slot * QUARTER + offset // _MICROSECOND) // (_SLOTS * QUARTER))
+
+    def _find_offset(self, day: int) -> timedelta | None:
+        if day not in self._offsets:
+            try:
+                moment = from_microseconds(day * _SLOTS * QUARTER)
+                self._offsets[day] = moment.astimezone(self._zone).utcoffset()
+            except OverflowError:  # at an end of the calendar
+                self._offsets[day] = None
+        return self._offsets[day]
 
 
 def find_zone(name: str) -> tzinfo:
@@ -205,32 +227,34 @@ def find_day(moment: datetime, zone: tzinfo) -> date:
         return moment.date()
 
 
-_Key = tuple[int | None, str, str, str | None, Attribution, Terms, int, bool]
-"""Slot, session, source, model, attribution, terms, band of prices, whether the web was searched."""
+SumKey = tuple[int, int | None, int, bool]
+"""Group, slot, band of prices, whether the web was searched."""
 
 
-class _Sum:
+class AnswerSum:
     """What some answers come to, that are priced alike."""
 
-    __slots__ = ("counts", "first", "incomplete", "last", "messages", "quote")
+    __slots__ = ("counts", "first", "incomplete", "last", "messages", "quote", "starts")
 
     def __init__(self, quote: Quote | None, time: int | None) -> None:
         self.quote = quote
+        self.starts = () if quote is None else quote.starts
         self.messages = self.incomplete = 0
         self.counts = [0, 0, 0, 0, 0, 0]
         self.first = self.last = time
 
-    def add(self, answer: MessageUsage | Sighting, time: int | None) -> None:
+    def add(self, answer: AnswerCount) -> None:
         """Take an answer in."""
-        tokens, counts = answer.tokens, self.counts
+        counts, time = self.counts, answer.time
         self.messages += 1
-        self.incomplete += not (answer.ended if isinstance(answer, Sighting) else answer.complete)
-        counts[0] += tokens.input
-        counts[1] += tokens.output
-        counts[2] += tokens.cache_read
-        counts[3] += tokens.cache_write_5m
-        counts[4] += tokens.cache_write_1h
-        counts[5] += tokens.web_searches
+        if not answer.ended:
+            self.incomplete += 1
+        counts[0] += answer.input
+        counts[1] += answer.output
+        counts[2] += answer.cache_read
+        counts[3] += answer.cache_write_5m
+        counts[4] += answer.cache_write_1h
+        counts[5] += answer.web_searches
         if time is not None and self.first is not None and self.last is not None:
             if time < self.first:
                 self.first = time
@@ -238,37 +262,43 @@ class _Sum:
                 self.last = time
 
 
-def build_cells(
-    answers: Iterable[MessageUsage | Sighting], charger: Charger, homes: Mapping[str, Home]
-) -> list[UsageCell]:
-    """Return what answers used and cost in quarters of an hour; `homes` are those of sources.
-
-    An answer that was seen in one place alone may be given as it was seen there.
-    """
-    sums: dict[_Key, _Sum] = {}
+def sum_answers(
+    groups: Sequence[AnswerGroup], answers: Iterable[AnswerCount], charger: Charger
+) -> dict[SumKey, AnswerSum]:
+    """Add up answers of one file, each of one of its groups, in quarters of an hour."""
+    sums: dict[SumKey, AnswerSum] = {}
     for answer in answers:
-        moment, tokens, model, terms = answer.time, answer.tokens, answer.model, answer.terms
-        time = None if moment is None else to_microseconds(moment)
-        quote = charger.find_quote(model, time, terms)
-        band = 0 if quote is None else number_band(quote, tokens)
-        slot, searched = None if time is None else time // QUARTER, tokens.web_searches > 0
-        key = slot, answer.session, answer.source, model, answer.attribution, terms, band, searched
+        time, searched = answer.time, answer.web_searches > 0
+        slot = None if time is None else time // QUARTER
+        key = answer.group, slot, 0, searched
         found = sums.get(key)
         if found is None:
-            found = sums[key] = _Sum(quote, time)
-        found.add(answer, time)
-    return [_build(key, found, homes[key[2]]) for key, found in sums.items()]
+            group = groups[answer.group]
+            found = sums[key] = AnswerSum(charger.find_quote(group.model, time, group.terms), time)
+        if found.starts:
+            prompt = answer.input + answer.cache_read + answer.cache_write_5m + answer.cache_write_1h
+            if band := bisect_left(found.starts, prompt):
+                key = answer.group, slot, band, searched
+                found = sums.get(key) or sums.setdefault(key, AnswerSum(found.quote, time))
+        found.add(answer)
+    return sums
 
 
-def _build(key: _Key, found: _Sum, home: Home) -> UsageCell:
-    slot, session, _, model, behalf, _, band, _ = key
-    tokens = Tokens(*found.counts)
-    charged = None if found.quote is None else charge(found.quote, band, tokens)
+def build_cells(
+    sums: Mapping[SumKey, AnswerSum], groups: Sequence[AnswerGroup], home: Home
+) -> Iterator[UsageCell]:
+    """Yield what answers of one file used and cost."""
+    return (_build(key, found, groups[key[0]], home) for key, found in sums.items() if found.messages)
+
+
+def _build(key: SumKey, found: AnswerSum, group: AnswerGroup, home: Home) -> UsageCell:
+    tokens, behalf = Tokens(*found.counts), group.attribution
+    charged = None if found.quote is None else charge(found.quote, key[2], tokens)
     return UsageCell(
-        slot=slot,
-        session=session,
+        slot=key[1],
+        session=group.session,
         home=home,
-        model=model,
+        model=group.model,
         agent=name_agent(behalf.agent, behalf.agent_id),
         skill=behalf.skill,
         mcp_server=behalf.mcp_server,

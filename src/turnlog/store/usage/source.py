@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from turnlog.store.usage.cells import Home, UsageCell, slot_of
 from turnlog.store.usage.report import CallTally, ReportedCost, Tally, UsageRow
-from turnlog.transcripts.records import CallRecord
 from turnlog.transcripts.usage.price_list import PriceTable
+
+if TYPE_CHECKING:  # a report of files needs no records
+    from turnlog.transcripts.records import CallRecord
 
 _COUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",

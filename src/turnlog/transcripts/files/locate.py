@@ -158,12 +158,12 @@ class _Search:
         self, folder: Path, listing: Listing, inner: dict[str, Listing]
     ) -> list[tuple[Path, Listing]]:
         """Add the sessions of one folder, and return the folders in it that belong to none."""
-        paths = [folder / name for name in listing.files]
-        agents = pair_agents(paths)
+        agents = pair_agents([folder / name for name in listing.files if name.startswith("agent-")])
         beside = self._by_session(agents)
-        taken = {path for agent in agents for path in (agent.path, agent.meta)}
-        own = [path for path in paths if path not in taken] if taken else paths
-        transcripts = [(path.stem, path) for path in own if path.suffix in _SUFFIXES]
+        taken = {path.name for agent in agents for path in (agent.path, agent.meta) if path is not None}
+        # There are thousands, and asking a `Path` for its parts takes longer than listing it.
+        parts = ((name, *os.path.splitext(name)) for name in listing.files if name not in taken)
+        transcripts = [(stem, folder / name) for name, stem, suffix in parts if suffix in _SUFFIXES]
         stems = {stem for stem, _ in transcripts}
         bare = {name for name in inner if is_session_folder(name, inner[name])} | beside.keys()
         for session_id, path in sorted([*transcripts, *((name, None) for name in bare - stems)], key=_by_id):
@@ -190,7 +190,8 @@ class _Search:
         beside: list[AgentFiles],
     ) -> None:
         session_id, capture = split_capture(stem)
-        session = SessionFiles(session_id, path, parent.name, parent / stem, tuple(beside), capture=capture)
+        folder = parent / stem if path is None else None
+        session = SessionFiles(session_id, path, parent.name, folder, tuple(beside), capture=capture)
         if listing is not None:
             session = read_session_folder(self.lister, session, listing)
         self._sessions.append(session)

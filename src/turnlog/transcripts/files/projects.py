@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 __all__ = ["is_named_after", "project_folder_name", "project_name"]
 
@@ -45,6 +46,7 @@ def project_folder_name(path: str) -> str:
     return f"{name[:_LONGEST]}-{_hash(path)}"
 
 
+@lru_cache(maxsize=1024)  # a project has many sessions
 def is_named_after(folder: str, path: str) -> bool:
     """Tell whether `folder` is a name that Claude Code gives to the folder of `path`, with whichever hash."""
     name = _replace(unicodedata.normalize("NFC", path))

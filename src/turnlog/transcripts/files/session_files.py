@@ -66,8 +66,8 @@ class SessionFiles(Struct, frozen=True, gc=False):
     """The transcript; None when only other files of the session are left."""
     project_folder: str
     """The name of the folder it lies in."""
-    folder: Path
-    """The session's own folder, which need not exist."""
+    own_folder: Path | None = None
+    """The session's own folder, where it is not the one beside the transcript that is called as it."""
     agents: tuple[AgentFiles, ...] = ()
     workflows: tuple[WorkflowFiles, ...] = ()
     tool_results: tuple[Path, ...] = ()
@@ -79,6 +79,13 @@ class SessionFiles(Struct, frozen=True, gc=False):
     """What kind of capture `path` is; None if it is Claude Code's own file."""
     captures: tuple[Path, ...] = ()
     """Further files of lines that tell of the same session or of its agents; `path` tells more."""
+
+    @property
+    def folder(self) -> Path:
+        """The session's own folder, which need not exist: of thousands of sessions, few are asked for it."""
+        if self.own_folder is not None:
+            return self.own_folder
+        return Path() if self.path is None else self.path.with_suffix("")
 
 
 def find_offloaded(session: SessionFiles, name_or_path: str) -> Path | None:
@@ -132,7 +139,7 @@ def read_session_folder(lister: FolderLister, session: SessionFiles, listing: Li
         session_id=session.session_id,
         path=session.path,
         project_folder=session.project_folder,
-        folder=session.folder,
+        own_folder=session.own_folder,
         agents=(*session.agents, *pair_agents(agent_files)),
         workflows=tuple(runs[run_id] for run_id in sorted(runs)),
         tool_results=tuple(results),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.usage.fold import SessionUsage, UsageFold, find_reported_cost
-from turnlog.transcripts.usage.scanning import ReportedSighting, Scan
+from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, pack_sightings
 
 __all__ = ["read_usage"]
 
@@ -22,7 +22,7 @@ def read_usage(path: Path, source: str) -> Scan:
         if isinstance(cwd, str) and cwd:
             cwds.setdefault(cwd)
     reported = [each for session in fold.list_sessions() for each in _list_reported(session, source)]
-    return Scan(fold.list_sightings(), reported, [*cwds])
+    return pack_sightings(fold.list_sightings(), reported, [*cwds])
 
 
 def _list_reported(session: SessionUsage, source: str) -> Iterator[ReportedSighting]:

@@ -3,39 +3,50 @@
 Of each line only what is counted is decoded. A line that may matter must be one that today's program writes: a
 file with any other (an older dialect, the stream, broken lines) is left to the full reader, which is loaded
 then. So the figures are the same, whichever way they were read. Looking for `"usage"` first takes longer than
-decoding all lines: the decoder skips what nobody asks for as fast as bytes can be searched.
+decoding all lines. But more than half of all bytes stand in long lines of other types, most of them results of
+tools: where the beginning of such a line tells its type, only its end is looked for.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from io import FileIO
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import astuple
 
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+from turnlog.instants import from_microseconds, to_microseconds
+from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Attribution, Sighting, Terms
 
-__all__ = ["ReportedSighting", "Scan", "scan_file"]
+__all__ = ["ReportedSighting", "Scan", "pack_sightings", "scan_file"]
 
-_CHUNK = 4 << 20
+_CHUNK = 1 << 20
+"""What fits into a processor's cache is looked at twice for the price of once."""
+_LONG = 3 << 10
+"""Finding out that a shorter line does not matter takes longer than decoding it."""
+_HEAD, _TAIL = 1 << 10, 1 << 10
+"""Where in a line its type and its `cwd` stand: before what was said, or behind it."""
+_TYPE = b',"type":"'
+_CWD = b',"cwd":'
 _START = b'{"'
 _BLANK = b" \t\r"
 _GOES_ON = b'"{}[],:-0123456789tfn\0\xef'
 """What a further line of an object or an array begins with, padding, or the mark at the beginning of a file."""
 _COUNTING = frozenset({"result", "tool_use"})
 """Types of other dialects whose lines may count."""
+_OF_ACCOUNT = tuple(f'{kind}"'.encode() for kind in ("assistant", "cost-state", *sorted(_COUNTING)))
+_NEVER = b"\n"
+"""Stands in no line."""
 _SYNTHETIC = "<synthetic>"
 _TORN = "Input data was truncated"
 _TIME_SIZE = len("2026-03-01T10:00:00.000Z")
-_NO_TERMS, _NOBODY = Terms(), Attribution()
+_NOBODY = Attribution()
 _Text = str | None | UnsetType
 _Count = int | None | UnsetType
 _Any = str | int | float | bool | None | UnsetType
-_NOTHING = (UNSET,) * 6
 
 
 class ReportedSighting(Struct, frozen=True, gc=False):
@@ -48,15 +59,52 @@ class ReportedSighting(Struct, frozen=True, gc=False):
     cost: Decimal
 
 
-class Scan(Struct, frozen=True, gc=False):
+class Scan(Struct, frozen=True, gc=False, array_like=True):
     """What one file says."""
 
-    sightings: list[Sighting]
+    groups: list[AnswerGroup]
+    answers: list[AnswerCount]
     """One for each answer and session."""
     reported: list[ReportedSighting]
     """The last of each session."""
     cwds: list[str]
     """Where it was written, in order of appearance."""
+
+    def list_sightings(self, source: str, messages: Container[str] | None = None) -> Iterator[Sighting]:
+        """Yield all answers, or some, as sightings."""
+        for answer in self.answers:
+            if messages is not None and answer.message not in messages:
+                continue
+            group = self.groups[answer.group]
+            yield Sighting(
+                message=answer.message,
+                session=group.session,
+                source=source,
+                offset=answer.offset,
+                time=None if answer.time is None else from_microseconds(answer.time),
+                model=group.model,
+                tokens=answer.tokens,
+                terms=group.terms,
+                attribution=group.attribution,
+                ended=answer.ended,
+            )
+
+
+def pack_sightings(sightings: Iterable[Sighting], reported: list[ReportedSighting], cwds: list[str]) -> Scan:
+    """Return what a file says, given what it says of each answer."""
+    groups: dict[AnswerGroup, int] = {}
+    answers = [
+        AnswerCount(
+            each.message,
+            groups.setdefault(AnswerGroup(each.session, each.model, each.terms, each.attribution), len(groups)),
+            each.offset,
+            None if each.time is None else to_microseconds(each.time),
+            each.ended,
+            *astuple(each.tokens),
+        )
+        for each in sightings
+    ]
+    return Scan([*groups], answers, reported, cwds)
 
 
 class _CacheCreation(Struct, frozen=True, gc=False):
@@ -114,6 +162,7 @@ class _Line(Struct, frozen=True, gc=False, rename="camel"):
 _decode_lines = msgspec.json.Decoder(_Line).decode_lines
 _decode_line = msgspec.json.Decoder(_Line).decode
 _decode_usage = msgspec.json.Decoder(_Usage | None).decode
+_encode = msgspec.json.Encoder().encode
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError)
 
 
@@ -121,24 +170,28 @@ class _UnfamiliarError(Exception):
     """There is a line that only the full reader can judge."""
 
 
-def scan_file(path: str, source: str) -> Scan | None:
-    """Return what a file says; None if only the full reader can tell. Raises `OSError`."""
+def scan_file(path: str, source: str, buffer: bytearray | None = None) -> Scan | None:
+    """Return what a file says; None if only the full reader can tell. Raises `OSError`.
+
+    Whoever scans many files may give the same buffer each time: new memory costs more than reading into it.
+    """
     scanner = _Scanner(source)
     try:
-        with open(path, "rb", buffering=0) as file:
-            for data, length, is_whole in _read_pieces(file):
+        with FileIO(path) as file:
+            for data, length, is_whole in _read_pieces(file, bytearray() if buffer is None else buffer):
                 scanner.take(data, length, is_whole)
     except _UnfamiliarError:
         return None
     return scanner.finish()
 
 
-def _read_pieces(file: FileIO) -> Iterator[tuple[bytearray, int, bool]]:
+def _read_pieces(file: FileIO, buffer: bytearray) -> Iterator[tuple[bytearray, int, bool]]:
     """Yield pieces of whole lines: the bytes, how many of them count, and whether a newline ends them.
 
-    Only the last piece may be without. The buffer is the same each time.
+    Only the last piece may be without.
     """
-    buffer = bytearray(min(_CHUNK, os.fstat(file.fileno()).st_size) + 1)
+    if not buffer:
+        buffer.extend(bytes(_CHUNK))
     held = 0
     while True:
         if held == len(buffer):
@@ -163,26 +216,14 @@ class _Seen:
 
     __slots__ = ("attribution", "ended", "message", "number", "output", "timestamp", "usage")
 
-    def __init__(self, line: _Line, message: _Message, usage: _Usage, timestamp: str, number: int) -> None:
+    def __init__(self, message: _Message, usage: _Usage, output: int, number: int) -> None:
         self.message = message
         self.usage = usage
-        self.output = _count(usage.output_tokens)
+        self.output = output
         self.number = number
-        self.timestamp = timestamp
-        self.ended = message.stop_reason is not None
-        self.attribution = _attribution(line)
-
-    def join(self, line: _Line, message: _Message, usage: _Usage, timestamp: str, number: int) -> None:
-        """Take the next line."""
-        output = _count(usage.output_tokens)
-        if output >= self.output:
-            self.message, self.usage, self.output, self.number = message, usage, output, number
-        self.ended = self.ended or message.stop_reason is not None
-        if _precedes(timestamp, self.timestamp):
-            self.timestamp = timestamp
-        attribution = _attribution(line)
-        if attribution is not self.attribution:
-            self.attribution = self.attribution.join(attribution)
+        self.timestamp = ""
+        self.ended = False
+        self.attribution = _NOBODY
 
 
 class _Scanner:
@@ -192,18 +233,52 @@ class _Scanner:
         self._source = source
         self._number = 0
         self._seen: dict[tuple[str, str], _Seen] = {}
+        self._groups: dict[AnswerGroup, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        """The groups, by what lines say."""
         self._reported: dict[str, ReportedSighting] = {}
         self._cwds: dict[str, None] = {}
+        self._cwd: object = UNSET
+        """Of the line before."""
+        self._told = _NEVER
+        """How a line says that it was written there, too."""
 
     def take(self, data: bytearray, length: int, is_whole: bool) -> None:
         """Look at lines."""
+        start = at = 0
+        while at < length:
+            # The last newline of so many bytes: nobody needs to know where short lines end.
+            end = data.rfind(b"\n", at, min(at + _LONG, length))
+            if end < 0:
+                end = data.find(b"\n", at + _LONG, length)
+                if end < 0:
+                    break
+                if _is_of_no_account(data, at, end):
+                    self._take_run(data, start, at, is_whole=True)
+                    start = end + 1 if self._knows_cwd(data, at, end) else at
+            at = end + 1
+        self._take_run(data, start, length, is_whole)
+
+    def _knows_cwd(self, data: bytearray, start: int, end: int) -> bool:
+        """Tell whether a line says, in a way that can be told at a glance, the same `cwd` as before."""
+        head = data.find(_TYPE, start, start + _HEAD)
+        if data.find(self._told, start, head) >= 0:
+            return True
+        at = data.find(self._told, max(head, end - _TAIL), end)
+        # Where nothing is closed but the line's own object, this is one of its own members.
+        return at >= 0 and data.find(b"}", at, end) == end - 1
+
+    def _take_run(self, data: bytearray, start: int, end: int, is_whole: bool) -> None:
+        """Decode some of the lines."""
+        if start == end:
+            return
         lines: Iterable[_Line]
         try:
             with memoryview(data) as view:
-                lines = _decode_lines(view[:length])
+                lines = _decode_lines(view[start:end])
         except _REFUSALS:
-            lines = _decode_one_by_one(data[:length], is_whole)
-        cwd: object = UNSET
+            lines = _decode_one_by_one(data[start:end], is_whole)
+        cwd = self._cwd
         for line in lines:
             if line.cwd != cwd:
                 cwd = line.cwd
@@ -217,17 +292,25 @@ class _Scanner:
             elif type(kind) is not str or kind in _COUNTING:
                 raise _UnfamiliarError
             self._number += 1
+        if cwd is not self._cwd:
+            self._cwd, self._told = cwd, _CWD + _encode(cwd) if isinstance(cwd, str) else _NEVER
 
     def finish(self) -> Scan:
         """Return all of it."""
-        sightings = [self._build(*key, seen) for key, seen in self._seen.items()]
-        return Scan(sightings, [*self._reported.values()], [*self._cwds])
+        answers = [self._build(*key, seen) for key, seen in self._seen.items()]
+        return Scan([*self._groups], answers, [*self._reported.values()], [*self._cwds])
 
     def _take_answer(self, line: _Line) -> None:
         message, session, timestamp = line.message, line.session_id, line.timestamp
         if type(message) is not _Message or type(session) is not str or type(timestamp) is not str:
             raise _UnfamiliarError
-        if _is_other_dialect(line):
+        if (
+            line.document is not UNSET
+            or line.message_data is not UNSET
+            or line.cost_usd is not UNSET
+            or line.created_at is not UNSET
+            or line.hook is not UNSET
+        ):  # it is of another dialect
             raise _UnfamiliarError
         usage = message.usage or _decode_copy(line.usage)
         if not usage or message.model == _SYNTHETIC:
@@ -235,11 +318,28 @@ class _Scanner:
         name = message.id or (f"uuid:{line.uuid}" if line.uuid and type(line.uuid) is str else "")
         if not name:  # it is known by its place, which the full reader can tell
             raise _UnfamiliarError
+        output = usage.output_tokens or 0
+        if output < 0:
+            output = 0
         seen = self._seen.get((name, session))
         if seen is None:
-            self._seen[name, session] = _Seen(line, message, usage, timestamp, self._number)
-        else:
-            seen.join(line, message, usage, timestamp, self._number)
+            seen = self._seen[name, session] = _Seen(message, usage, output, self._number)
+        elif output >= seen.output:
+            seen.message, seen.usage, seen.output, seen.number = message, usage, output, self._number
+        if message.stop_reason is not None:
+            seen.ended = True
+        if not seen.timestamp or _precedes(timestamp, seen.timestamp):
+            seen.timestamp = timestamp
+        if (
+            line.agent_id is not UNSET
+            or line.attribution_agent is not UNSET
+            or line.attribution_skill is not UNSET
+            or line.attribution_plugin is not UNSET
+            or line.attribution_mcp_server is not UNSET
+            or line.attribution_mcp_tool is not UNSET
+        ):
+            found = _attribution(line)
+            seen.attribution = found if seen.attribution is _NOBODY else seen.attribution.join(found)
 
     def _take_cost(self, line: _Line) -> None:
         if type(line.session_id) is not str:
@@ -251,19 +351,40 @@ class _Scanner:
             if cost.is_finite():
                 self._reported[session] = ReportedSighting(session, self._source, "cost-state", cost)
 
-    def _build(self, name: str, session: str, seen: _Seen) -> Sighting:
-        return Sighting(
-            message=name,
-            session=session or self._source,
-            source=self._source,
-            offset=seen.number,
-            time=_instant(seen.timestamp),
-            model=seen.message.model or None,
-            tokens=_tokens(seen.usage),
-            terms=_terms(seen.usage),
-            attribution=seen.attribution,
-            ended=seen.ended,
+    def _build(self, name: str, session: str, seen: _Seen) -> AnswerCount:
+        message, usage = seen.message, seen.usage
+        key = session, message.model, usage.service_tier, usage.speed, usage.inference_geo, seen.attribution
+        group = self._numbers.get(key)
+        if group is None:
+            terms = Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
+            whole = AnswerGroup(session or self._source, message.model or None, terms, seen.attribution)
+            group = self._numbers[key] = self._groups.setdefault(whole, len(self._groups))
+        split, tools = usage.cache_creation or None, usage.server_tool_use or None
+        long = _count(split.ephemeral_1h_input_tokens) if split else 0
+        short = _count(split.ephemeral_5m_input_tokens) if split else 0
+        moment = _instant(seen.timestamp)
+        return AnswerCount(
+            name,
+            group,
+            seen.number,
+            None if moment is None else to_microseconds(moment),
+            seen.ended,
+            _count(usage.input_tokens),
+            seen.output,
+            _count(usage.cache_read_input_tokens),
+            max(short, _count(usage.cache_creation_input_tokens) - long),
+            long,
+            _count(tools.web_search_requests) if tools else 0,
         )
+
+
+def _is_of_no_account(data: bytearray, start: int, end: int) -> bool:
+    """Tell whether a line is of a type that says nothing about usage, by its beginning."""
+    at = data.find(_TYPE, start, start + _HEAD)
+    if at < 0 or not data.startswith(_START, start):
+        return False
+    # Within an object of the line, it would be that one's type.
+    return not data.startswith(_OF_ACCOUNT, at + len(_TYPE)) and data.find(b"{", start + 1, at) < 0
 
 
 def _decode_one_by_one(data: bytearray, is_whole: bool) -> Iterator[_Line]:
@@ -296,16 +417,6 @@ def _decode_copy(usage: Raw | UnsetType) -> _Usage | None:
     return copy
 
 
-def _is_other_dialect(line: _Line) -> bool:
-    return not (
-        line.document is UNSET
-        and line.message_data is UNSET
-        and line.cost_usd is UNSET
-        and line.created_at is UNSET
-        and line.hook is UNSET
-    )
-
-
 def _precedes(one: str, other: str) -> bool:
     """Tell whether a time is earlier than another; those of today's program can be compared as they are."""
     if len(one) == len(other) == _TIME_SIZE and one.endswith("Z") and other.endswith("Z"):
@@ -328,33 +439,11 @@ def _count(value: _Count) -> int:
     return value if value and value > 0 else 0
 
 
-def _tokens(usage: _Usage) -> Tokens:
-    split, tools = usage.cache_creation or None, usage.server_tool_use or None
-    long = _count(split.ephemeral_1h_input_tokens) if split else 0
-    short = _count(split.ephemeral_5m_input_tokens) if split else 0
-    return Tokens(
-        input=_count(usage.input_tokens),
-        output=_count(usage.output_tokens),
-        cache_read=_count(usage.cache_read_input_tokens),
-        cache_write_5m=max(short, _count(usage.cache_creation_input_tokens) - long),
-        cache_write_1h=long,
-        web_searches=_count(tools.web_search_requests) if tools else 0,
-    )
-
-
-def _terms(usage: _Usage) -> Terms:
-    if not (usage.service_tier or usage.speed or usage.inference_geo):
-        return _NO_TERMS
-    return Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
-
-
 def _attribution(line: _Line) -> Attribution:
     found = (
         line.attribution_agent, line.agent_id, line.attribution_skill, line.attribution_plugin,
         line.attribution_mcp_server, line.attribution_mcp_tool,
     )  # fmt: skip
-    if found == _NOTHING:
-        return _NOBODY
     return Attribution(*(_text(each) for each in found))
 
 

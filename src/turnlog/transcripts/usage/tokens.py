@@ -10,7 +10,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["Attribution", "Sighting", "Terms", "Tokens"]
+__all__ = ["AnswerCount", "AnswerGroup", "Attribution", "Sighting", "Terms", "Tokens"]
 
 
 class Tokens(Struct, frozen=True, gc=False):
@@ -100,6 +100,45 @@ class Sighting(Struct, frozen=True, gc=False):
             time=min(self.time, other.time) if self.time and other.time else self.time or other.time,
             attribution=self.attribution.join(other.attribution),
             ended=self.ended or other.ended,
+        )
+
+
+class AnswerGroup(Struct, frozen=True, gc=False, array_like=True):
+    """What most answers of a file have in common."""
+
+    session: str
+    model: str | None
+    terms: Terms
+    attribution: Attribution
+
+
+class AnswerCount(Struct, frozen=True, gc=False, array_like=True):
+    """What one answer used, by the lines of one file and session: a `Sighting` without what its group says."""
+
+    message: str
+    group: int
+    """Which of the file's groups it belongs to."""
+    offset: int
+    time: int | None
+    """In microseconds since 1970."""
+    ended: bool
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+
+    @property
+    def tokens(self) -> Tokens:
+        """What it used, in one value."""
+        return Tokens(
+            self.input,
+            self.output,
+            self.cache_read,
+            self.cache_write_5m,
+            self.cache_write_1h,
+            self.web_searches,
         )
 
 
