@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work = Path(name)
         questions = [text for _, text in draw_questions(paths, work)]
         chosen = random.Random(SEED).sample(questions, min(options.questions, len(questions)))
-        raw = lay_out(paths, work / "home", options.copies)
+        raw = lay_out(paths, work / "home", range(options.copies + 1))
         places: dict[str, StorePlace] = {"SQLite": work / "sqlite.db"}
         print(f"\n{len(paths)} files, {raw / 1e6:.0f} MB; {len(chosen)} questions, {WINDOWS} windows")
         _print({name: _measure(place, work / "home", raw, chosen) for name, place in places.items()})

@@ -36,6 +36,8 @@ COMMANDS = {
     "search for nothing": (["search", "nowhere"], 1, OWN, ALL),
     "search for a title": (["search", "teatime"], 0, OWN, ALL),
     "search for a hook": (["search", "whistle"], 0, OWN, ALL),
+    "search for what a hook said": (["search", "descaled"], 0, OWN, ALL),
+    "search for a notice": (["search", "meanwhile"], 0, OWN, ALL),
     "usage": (["usage"], 0, OWN, ALL),
     "status": (["status"], 0, OWN, ALL),
     "statusline": (["statusline"], 0, OWN, ALL),
@@ -62,6 +64,11 @@ def line(kind: str, content: object, **more: object) -> bytes:
     return json.dumps({"type": kind, **known, "message": message}).encode() + b"\n"
 
 
+def beside(kind: str, **more: object) -> bytes:
+    known = {"sessionId": "s-1", "uuid": f"u-{kind}", "timestamp": "2026-03-01T12:00:01.000Z", "cwd": "/tea"}
+    return json.dumps({"type": kind, **known, **more}).encode() + b"\n"
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
     home, config = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("claude")
@@ -74,6 +81,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
         + line("assistant", [call], id="m-1", model="claude-opus-5", usage=usage, stop_reason="tool_use")
         + line("user", [{"type": "tool_result", "tool_use_id": "t-1", "content": "boiling"}])
         + b'{"type":"ai-title","aiTitle":"Teatime","sessionId":"s-1"}\n'
+        + beside("attachment", attachment={"type": "hook_success", "hookName": "Stop", "stdout": "descaled"})
+        + beside("system", subtype="away_summary", content="The tea is ready meanwhile.")
     )
     spool = home / "spool"
     spool.mkdir()

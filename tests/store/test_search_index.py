@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import repair_session
 from turnlog.ingest.verification import Subject, verify_session
 from turnlog.store.frames import decompress
@@ -21,6 +22,7 @@ from turnlog.store.search.paging import SearchOrder
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.search import search, search_all
+from turnlog.transcripts import locate_sessions
 
 SECRET = "xylophonesecret"
 LONG = "so many words that are said again and again in the same order " * 8
@@ -169,6 +171,47 @@ def test_files_are_looked_up_again_once_something_was_written(store: CaredStore)
     named = replace(batch.derived.session, title="Another name")
     store.apply([replace(batch, derived=replace(batch.derived, session=named))])
     assert [hit.title for hit in search(store, "first OR third")] == ["Another name"] * 2
+
+
+def list_statements(path: Path, query: str, hits: int) -> list[str]:
+    """Search for what is there so often, and return the statements that it took."""
+    statements: list[str] = []
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: statements.append(told["sql"]))
+
+    apsw.connection_hooks.append(watch)
+    try:
+        with closing(open_store(path, read_only=True)) as reader:
+            assert len(search(reader, query)) == hits
+    finally:
+        apsw.connection_hooks.remove(watch)
+    return statements
+
+
+def test_texts_of_a_file_that_are_no_hits_take_no_statements_of_their_own(
+    store: CaredStore, path: Path
+) -> None:
+    keep_session(store, 1, "north south", *(f"north {number} south" for number in range(100)))
+    assert len(list_statements(path, '"north south"', 1)) < 50
+
+
+def test_a_call_is_looked_for_where_its_result_stands(store: CaredStore, path: Path) -> None:
+    lines = []
+    for number in range(600):
+        call = {"type": "tool_use", "id": f"c-{number}", "name": "Pour", "input": {"what": "tea"}}
+        result = {"type": "tool_result", "tool_use_id": f"c-{number}", "content": f"poured {number}"}
+        called = {"role": "assistant", "id": f"msg-{number}", "model": "claude-test-1", "content": [call]}
+        lines.append(make_line(2 * number, type="assistant", message=called))
+        lines.append(make_line(2 * number + 1, message={"role": "user", "content": [result]}))
+    file = path.parent / "claude" / "projects" / "-tea" / "session-1.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"".join(lines))
+    sync(store, path, locate_sessions([path.parent / "claude"]).sessions, origin="test")
+    [(segments,)] = ask(path, "SELECT count(*) FROM segments")
+    assert int(str(segments)) > 4
+    statements = list_statements(path, "tool:Pour kind:tool-output 599", 1)
+    assert sum("d.packed" in statement for statement in statements) == 1
 
 
 DAMAGE = {

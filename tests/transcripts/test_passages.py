@@ -255,7 +255,7 @@ def test_any_line_is_read(line: bytes) -> None:
 
 
 def assert_plain_reading_agrees(raw: bytes) -> set[str]:
-    """Hold what five small types say of a line against what all types say; return what the five can tell."""
+    """Hold what six small types say of a line against what all types say; return what the six can tell."""
     line, plain = turnlog.decode(raw), read_plainly(raw)
     if plain is None:
         return set()
@@ -267,11 +267,11 @@ def assert_plain_reading_agrees(raw: bytes) -> set[str]:
     return {kind for kind, text in told.items() if text is not None}
 
 
-def test_five_small_types_say_what_all_types_say() -> None:
+def test_six_small_types_say_what_all_types_say() -> None:
     paths = [path for path in golden.DATA.rglob("*.jsonl") if "answers" not in path.parts]
     lines = [raw for path in paths for raw in path.read_bytes().split(b"\n") if raw.strip()]
     told = {kind for raw in lines for kind in assert_plain_reading_agrees(raw)}
-    assert told == {kind.value for kind in PassageKind} - {PassageKind.HOOK}
+    assert told == {kind.value for kind in PassageKind}
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_five_small_types_say_what_all_types_say() -> None:
         (user([{"type": "text", "text": "said"}]), "prompt", "said"),
     ],
 )
-def test_what_five_small_types_cannot_tell_is_left_to_the_others(
+def test_what_six_small_types_cannot_tell_is_left_to_the_others(
     line: dict[str, Any], kind: str, expected: str | None
 ) -> None:
     plain = read_plainly(json.dumps({"sessionId": "s", **line}).encode())

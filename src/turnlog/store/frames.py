@@ -21,6 +21,7 @@ __all__ = [
     "compress_pieces",
     "cut_frames",
     "decompress",
+    "decompress_first",
     "make_frame",
     "open_compressed",
     "open_frame",
@@ -101,6 +102,20 @@ def compress_pieces(pieces: Iterable[bytes]) -> tuple[int, bytes]:
         length += len(piece)
         parts.append(compressor.compress(piece))
     return length, b"".join((*parts, compressor.flush()))
+
+
+def decompress_first(data: bytes, length: int, size: int) -> bytes:
+    """Return the first bytes of what `decompress` gives; raises as it does, as far as it gets."""
+    if size * 4 > length * 3:  # one by one the last pieces take as long
+        return decompress(data, length)[:size]
+    try:
+        with _codecs.decompressor.stream_reader(data) as stream:
+            found = stream.read(size)
+    except zstandard.ZstdError as error:
+        raise ValueError(f"The bytes cannot be decompressed ({error})") from None
+    if len(found) < size:
+        raise ValueError(f"Expected {size} bytes, got {len(found)}")
+    return found
 
 
 def decompress(data: bytes, length: int) -> bytes:

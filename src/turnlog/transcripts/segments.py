@@ -162,6 +162,7 @@ class _Section(Generic[T]):
 
 
 _LINES = _Section(LineRecord)
+_decode_line, _split = msgpack.Decoder(LineRecord).decode, msgpack.Decoder(list[Raw]).decode
 _MESSAGES = _Section(MessageRecord)
 _CALLS = _Section(CallRecord)
 _EVENTS = _Section(EventRecord)
@@ -200,6 +201,16 @@ class Segment:
     def lines(self) -> list[LineRecord]:
         """All lines, in order."""
         return _LINES.unpack(self._packed.lines, self._packed.escaped)
+
+    def peek_line(self, at: int) -> LineRecord:
+        """Return one line, and leave the others packed."""
+        if "lines" in self.__dict__ or self._packed.escaped:
+            return self.lines[at]
+        return _decode_line(self._line_parts[at])
+
+    @cached_property
+    def _line_parts(self) -> list[Raw]:
+        return _split(self._packed.lines)
 
     @cached_property
     def messages(self) -> list[MessageRecord]:

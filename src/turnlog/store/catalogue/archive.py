@@ -13,6 +13,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from msgspec import Struct
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
 from turnlog.store.catalogue.database import Connection, Database, Row, is_word
-from turnlog.store.frames import FRAME_SIZE, cut_frames, decompress, make_frame, open_frame
+from turnlog.store.frames import FRAME_SIZE, cut_frames, decompress_first, make_frame, open_frame
 from turnlog.store.model import Place, Scope
 
 _KEPT = 32
@@ -59,6 +60,14 @@ ORDER BY 2
 """
 # A damaged cell may call itself text.
 _LOAD = "SELECT start, CAST(data AS @@bytes) FROM {table} AS f WHERE generation = ? AND start IN @@ints(?)"
+# One frame, or none: the newest, which is in the row of its generation, is not looked for.
+_NEAR = """
+SELECT start, length, CAST(data AS @@bytes) FROM frames AS f
+WHERE generation = :generation AND start + length > :at
+    AND start = (SELECT max(start) FROM frames WHERE generation = :generation AND start <= :at)
+UNION ALL SELECT start, length, CAST(data AS @@bytes) FROM tail_frames AS f
+WHERE generation = :generation AND start <= :at AND start + length > :at
+"""
 _REPAIR = {
     "frames": "UPDATE frames SET data = ? WHERE generation = ? AND start = ?",
     "tail_frames": "UPDATE tail_frames SET data = ? WHERE generation = ? AND start = ?",
@@ -90,14 +99,9 @@ class _Found(Struct, frozen=True, gc=False):
 class CatalogueArchive:
     """Bytes by source, generation and range."""
 
-    def __init__(self, database: Database, *, is_checked: bool = True) -> None:
-        """Compare bytes with their digests, if they are to be `is_checked`.
-
-        That takes longer than all else that is done to show a hit of a search, and whoever reads the message
-        itself does it.
-        """
+    def __init__(self, database: Database) -> None:
+        """Begin with nothing open."""
         self._database = database
-        self._open_frame = open_frame if is_checked else _open_unchecked
         self._open: OrderedDict[tuple[int, int, bytes], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -131,10 +135,7 @@ class CatalogueArchive:
     ) -> list[bytes]:
         """Return bytes by offset and length, as `read` does; the file is looked up once, if it is not given."""
         if file is None:
-            rows = _find_generation(connection, scope, source, generation)
-            if not rows:
-                raise KeyError(Place(source, generation, 0))
-            file = StoredFile(*rows[0])
+            file = _find_file(connection, scope, source, generation)
         for offset, length in spans:
             if offset < 0 or length < 0 or offset + length > file.length:
                 raise KeyError(Place(source, generation, offset))
@@ -181,7 +182,7 @@ class CatalogueArchive:
                 for frame in closed:
                     kept = Frame(frame.start, frame.length, cells[frame.start], frame.digest)
                     try:
-                        opened[generation, frame.start, frame.digest] = self._open_frame(kept)
+                        opened[generation, frame.start, frame.digest] = open_frame(kept)
                     except ValueError as error:
                         raise ArchiveError(str(error), at.source, at.generation, frame.start) from None
         with self._lock:
@@ -191,6 +192,48 @@ class CatalogueArchive:
             while len(self._open) > _KEPT:
                 self._open.popitem(last=False)
         return [(key[1], opened[key]) for key in wanted]
+
+
+class LineReader:
+    """Reads single lines of many files within one transaction, as searches do.
+
+    A search looks at thousands of lines, most of them in files that it looks at once. So nothing is compared
+    with its digest, which takes longer than all else: whoever reads the message itself does that. And of a
+    frame no more is opened than goes to the end of the line, unless another line is wanted from it.
+    """
+
+    def __init__(self, archive: CatalogueArchive, connection: Connection) -> None:
+        self._archive = archive
+        self._connection = connection
+        self._files: dict[tuple[str, int], StoredFile] = {}
+        self._opened: OrderedDict[StoredFile, tuple[int, bytes]] = OrderedDict()
+        """Of the frame of each file that was read last where it begins, and its bytes, or the first of them."""
+
+    def read(self, scope: Scope, at: Place, length: int) -> bytes:
+        """Return bytes as `CatalogueArchive.read` does."""
+        key, end = (at.source, at.generation), at.offset + length
+        if key not in self._files:
+            self._files[key] = _find_file(self._connection, scope, *key)
+        file = self._files[key]
+        start, data = self._opened.get(file, (0, b""))
+        if not start <= at.offset <= end <= start + len(data):
+            start, data = self._open(file, at.offset, end)
+        if (
+            not start <= at.offset <= end <= start + len(data)
+        ):  # what is in several frames, damaged or not there
+            [data] = self._archive.read_spans(self._connection, scope, *key, [(at.offset, length)], file)
+            return data
+        return data[at.offset - start : end - start]
+
+    def _open(self, file: StoredFile, offset: int, end: int) -> tuple[int, bytes]:
+        known, _ = self._opened.pop(file, (None, b""))
+        for start, length, packed in self._connection.execute(_NEAR, {"generation": file.number, "at": offset}):
+            with suppress(ValueError):
+                size = length if known == start else end - start
+                self._opened[file] = start, decompress_first(packed, length, min(size, length))
+        if len(self._opened) > _KEPT:
+            self._opened.popitem(last=False)
+        return self._opened.get(file, (0, b""))
 
 
 def _list_near(spans: Sequence[tuple[int, int]], first: int) -> list[tuple[int, int]]:
@@ -204,12 +247,16 @@ def _list_near(spans: Sequence[tuple[int, int]], first: int) -> list[tuple[int, 
     return found
 
 
+def _find_file(connection: Connection, scope: Scope, source: str, generation: int) -> StoredFile:
+    """Return a generation of a file; raises `KeyError` if it is not there."""
+    rows = _find_generation(connection, scope, source, generation)
+    if not rows:
+        raise KeyError(Place(source, generation, 0))
+    return StoredFile(*rows[0])
+
+
 def _find_generation(connection: Connection, scope: Scope, source: str, generation: int) -> list[Row]:
     return connection.execute(_GENERATION, (scope.owner, source, generation)) if is_word(source) else []
-
-
-def _open_unchecked(frame: Frame) -> bytes:
-    return decompress(frame.data, frame.length)
 
 
 class TailWriter:

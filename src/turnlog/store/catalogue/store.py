@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.catalogue import forgetting, hooks, lists, people
-from turnlog.store.catalogue.archive import CatalogueArchive, repair_frames
+from turnlog.store.catalogue.archive import CatalogueArchive, LineReader, repair_frames
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
 from turnlog.store.catalogue.engine import Engine, list_flaws
 from turnlog.store.catalogue.feed import lock_feed, read_feed
@@ -45,7 +45,7 @@ from turnlog.store.lists import (
     sort_projects,
 )
 from turnlog.store.marks import MarkChange, MarkedSession
-from turnlog.store.model import Machine, Place, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
+from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
 from turnlog.store.search.surroundings import CatalogueTextRows
@@ -76,7 +76,6 @@ class CatalogueStore:
         self._database: Database = engine.database
         self._index = engine.index
         self._archive = CatalogueArchive(self._database)
-        self._unchecked = CatalogueArchive(self._database, is_checked=False)
         self._segments = SegmentCache()
         self._charger = Charger()
         self._database.make()
@@ -206,15 +205,10 @@ class CatalogueStore:
         """Return a page of the passages that match, each once, of the newest generation of each file."""
 
         def work(connection: Connection) -> SearchPage:
-            def read(scope: Scope, at: Place, length: int) -> bytes:
-                spans = [(at.offset, length)]
-                [data] = self._unchecked.read_spans(connection, scope, at.source, at.generation, spans)
-                return data
-
             return self._index.search(
                 connection,
                 CatalogueTextRows(connection, scope, self._segments),
-                read,
+                LineReader(self._archive, connection).read,
                 scope,
                 query,
                 order=order,

@@ -298,10 +298,8 @@ class TextRows(Protocol):
     def find_message(self, chapter: Chapter, number: int) -> Message | None:
         """Return the message that a line belongs to."""
 
-    def find_call(
-        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
-    ) -> Call | None:
-        """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
+    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> Call | None:
+        """Return the call whose input or output a block is."""
 
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""

@@ -74,7 +74,6 @@ from turnlog.store.search.sqlite_index import (
     write_words,
 )
 from turnlog.store.search.surroundings import Surroundings
-from turnlog.store.search.texts import KINDS
 
 
 class SqliteTextIndex:
@@ -333,6 +332,9 @@ class Leaf:
         return self._known
 
     def _enumerate(self, most: int) -> list[int] | None:
+        if not self.is_wide and self._listed is None:
+            cells = self._ask("ORDER BY rowid LIMIT ?", (self._build_expression(), most + 1))
+            return cells if len(cells) <= most else None
         unlisted: Sequence[int] = ()
         if self._listed is not None:
             last = find_next_cell(self._connection) - 1
@@ -422,20 +424,18 @@ def _quote(word: str) -> str:
     return f'"{_QUOTES.sub(chr(34) * 2, word)}"'
 
 
-_STAGES = ((1_000, 20_000), (15_000, 1_000_000))
+_STAGES = ((1_000, 200_000), (15_000, 1_000_000))
 """After how many texts all cells of a query are listed, if they are no more than so many.
 
 What has more is common, and found run after run.
 """
 _WORTH, _WORTH_RANKED = 60, 500
 """How many cells are listed rather than to ask for those of one run."""
-_MOST = 1_000_000
 _WIDE_STAGES = ((250, 20_000), (1_000, 200_000))
 _WIDE_STAGES_AT_ONCE = ((0, 20_000), (1_000, 200_000))
 """The same for what takes long to ask run after run."""
 _PASSED = 16
 """To tell that a run cannot have hits takes the time of so many texts."""
-_EVERY_STATE = 2 * len(KINDS)
 
 
 class Proposal(Struct, frozen=True, gc=False):
@@ -539,7 +539,7 @@ class Walk:
         for term, leaf in self._leaves.items():
             # To list what is common takes less time than to ask for it in that many runs.
             worth = _WORTH_RANKED if self._is_ranked else _WORTH
-            cells = leaf.enumerate(min(_MOST, worth * len(found)))
+            cells = leaf.enumerate(min(most, worth * len(found)))
             if cells is not None and term in parts:
                 self._required.append(cells)
 
@@ -568,19 +568,17 @@ class Walk:
         texts = RunTexts(data)
         self.texts += len(texts)
         if run.id not in self._visited:
-            self._visited[run.id] = len(texts), sum(1 << state for state in set(texts.states))
-        wanted = set(range(len(texts)))
-        if len(self._states) < _EVERY_STATE:
-            wanted = {at for at, state in enumerate(texts.states) if state in self._states}
-        if before is not None:
-            wanted = {at for at in wanted if (texts.time(at), run.id, at) < before}
-        if not wanted:
-            return
+            bits = sum(1 << state for state in set(texts.states))
+            self._visited[run.id] = len(texts), bits
+            if not bits & self._bits:
+                return
         columns = [self._count(run, texts, leaf) for leaf in self._leaves.values()]
-        for position in sorted(set().union(*columns) & wanted if self._needs_any else wanted):
-            counts = tuple(column.get(position, 0) for column in columns)
-            if self._is_possible(counts):
-                yield Proposal((texts.time(position), run.id, position), run, texts.get(position), counts)
+        for position in sorted(set().union(*columns)) if self._needs_any else range(len(texts)):
+            key = texts.time(position), run.id, position
+            if texts.states[position] in self._states and (before is None or key < before):
+                counts = tuple(column.get(position, 0) for column in columns)
+                if self._is_possible(counts):
+                    yield Proposal(key, run, texts.get(position), counts)
 
     def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
         """Return in how many cells of each text a term may be."""

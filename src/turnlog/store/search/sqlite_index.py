@@ -194,9 +194,12 @@ class RunTexts:
     def __init__(self, data: bytes) -> None:
         numbers, self._ordinals, self._blocks, self.states, times, steps, self.sizes = _decode(data)
         """`states` are kinds, times two, and one for an error; `sizes` say how many cells each text has."""
-        self._number_steps, self._time_steps = numbers, times
-        self.firsts = list(accumulate(map(add, steps, (0, *self.sizes[:-1]))))
+        self._number_steps, self._time_steps, self._cell_steps = numbers, times, steps
+
+    @cached_property
+    def firsts(self) -> list[int]:
         """The first cell of each text."""
+        return list(accumulate(map(add, self._cell_steps, (0, *self.sizes[:-1]))))
 
     @cached_property
     def _numbers(self) -> list[int]:

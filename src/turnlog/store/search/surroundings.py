@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, json
@@ -25,13 +26,20 @@ from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.records import CallRecord, MessageRecord
-from turnlog.transcripts.segments import AGENTS
+from turnlog.transcripts.segments import AGENTS, SEGMENT
 
 _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
 _LOOKED_UP = frozenset({"tool", "model", "role", "category", "file", "agent", "is"})
 """The filters that need more than the text's own row."""
-_OF_SESSIONS = frozenset({"project", "session", "branch", "person", "machine"})
+_OF_SESSIONS: Mapping[str, str] = {
+    "project": "project",
+    "session": "names",
+    "branch": "branches",
+    "person": "person",
+    "machine": "machine",
+}
+"""What filters ask of sessions, and what of a `Chapter` tells."""
 _NO_BRANCH = "HEAD"
 """What lines say where there is no branch; lists leave it out."""
 _OF_CALLS = frozenset({"tool", "file"})
@@ -48,13 +56,17 @@ class Surroundings:
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
-        self.asks_sessions = not names.isdisjoint(_OF_SESSIONS)
+        asked = [field for name, field in _OF_SESSIONS.items() if name in names]
+        self._tell: Callable[[Chapter], object] = attrgetter(*asked) if asked else lambda chapter: None
+        self.asks_sessions = bool(asked)
         """Whether filters ask for what texts have from their sessions."""
         if self.asks_sessions:
             rows.load_chapters()
         self.limits = _find_limits(matcher.query.root)
         """From when on, and before when, all hits are."""
         self._kept: dict[int, bool] = {}
+        self._judged: dict[object, bool] = {}
+        """What came of files that filters cannot tell apart: most are of a few projects."""
 
     def list_states(self) -> list[int]:
         """Return the kinds of texts that may match, times two, and one more for errors."""
@@ -87,8 +99,10 @@ class Surroundings:
             delivery = self._rows.load_delivery(text.number)
             return None if delivery is None else replace(candidate, delivery=delivery)
         chapter = self._rows.find_chapter(proposal.generation)
+        if chapter is None or (self._asks_calls and self._is_call_out(chapter, proposal, setting)):
+            return None
         line = self._rows.find_line(proposal.generation, text.number)
-        if chapter is None or line is None:
+        if line is None:
             return None
         place = Place(chapter.name, chapter.generation, line[0])
         candidate = replace(candidate, place=place, length=line[1])
@@ -103,12 +117,24 @@ class Surroundings:
     def _is_out(self, setting: Setting) -> bool:
         return self._matcher.matches_setting(setting) is False
 
+    def _is_call_out(self, chapter: Chapter, proposal: Proposed, setting: Setting) -> bool:
+        text = proposal.text
+        call = self._rows.find_call(chapter, KINDS[text.kind], text.number, text.block)
+        tool, path = (None, None) if call is None else (call.tool, call.path)
+        return self._is_out(replace(setting, tool=tool, file=path))
+
     def _judge_generation(self, generation: int) -> bool:
         if generation == HOOKS:
             return not self._is_out(Setting(kind=_HOOK))
         chapter = self._rows.find_chapter(generation)
         if chapter is None:
             return False
+        told = self._tell(chapter)
+        if told not in self._judged:
+            self._judged[told] = self._judge_chapter(chapter)
+        return self._judged[told]
+
+    def _judge_chapter(self, chapter: Chapter) -> bool:
         setting = Setting(
             project=chapter.project,
             session_ids=chapter.names,
@@ -129,10 +155,8 @@ class Surroundings:
         chapter = rows.find_chapter(proposal.generation)
         if chapter is None or place is None:
             return None
-        call = rows.find_call(chapter, kind, text.number, text.block, all_at_once=self._asks_calls)
+        call = rows.find_call(chapter, kind, text.number, text.block)
         tool, path, category = (None, None, None) if call is None else (call.tool, call.path, call.category)
-        if self._asks_calls and self._is_out(replace(candidate.setting, tool=tool, file=path)):
-            return None
         message = rows.find_message(chapter, text.number) or self._find_bare(proposal)
         agent_id = message.agent_id or chapter.agent_id
         setting = replace(
@@ -251,7 +275,9 @@ FROM hook_deliveries AS d LEFT JOIN sessions AS e ON e.owner = d.owner
 WHERE d.id = ? AND d.owner = ? ORDER BY e.key
 """
 _MACHINES = "SELECT origin, person, host FROM machines WHERE owner = ?"
-_CALLS: Mapping[str, Callable[[CallRecord], tuple[int | None, int | None]]] = {
+_Spot = tuple[int | None, int | None]
+"""A line and a block of it."""
+_CALLS: Mapping[str, Callable[[CallRecord], _Spot]] = {
     "tool-input": lambda call: (call.line, call.block),
     "tool-output": lambda call: (call.result_line, call.result_block),
 }
@@ -273,7 +299,7 @@ class CatalogueTextRows:
         self._reader = SourceReader(connection, segments)
         self._chapters: dict[int, Chapter | None] = {}
         self._records: dict[int, Records] = {}
-        self._calls: dict[tuple[str, int], dict[tuple[int | None, int | None], Call]] = {}
+        self._calls: dict[tuple[int, str, int], dict[_Spot, CallRecord]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
 
     def use_chapters(self, chapters: dict[int, Chapter | None]) -> None:
@@ -298,7 +324,7 @@ class CatalogueTextRows:
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
         try:
-            line = self._find_records(generation).get_line(number)
+            line = self._find_records(generation).peek_line(number)
         except KeyError:
             return None
         return line.offset, line.length, line.is_sidechain
@@ -309,25 +335,27 @@ class CatalogueTextRows:
         at = records.get_line(number).message
         return next((_build_message(found) for found in records.list_at(() if at is None else (at,))), None)
 
-    def find_call(
-        self, chapter: Chapter, kind: str, number: int, block: int, *, all_at_once: bool
-    ) -> Call | None:
-        """Return the call whose input or output a block is; `all_at_once` pays if most are asked for."""
+    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> Call | None:
+        """Return the call whose input or output a block is."""
         if kind not in _CALLS:
             return None
-        records = self._find_records(chapter.number)
-        at = records.get_line(number).message
-        if not all_at_once and at is not None:
-            made = records.list_calls_of(records.list_at((at,))).get(at, ())
-            found = next((call for call in made if _CALLS[kind](call) == (number, block)), None)
+        records, own = self._find_records(chapter.number), number // SEGMENT
+        # Mostly a call stands in the segment of its line, or shortly before its result.
+        for head in sorted(records.heads, key=lambda head: abs(head.number - own)):
+            found = (
+                self._list_calls(chapter.number, kind, head.number).get((number, block)) if head.calls else None
+            )
             if found is not None:
-                return _build_call(found)
-        key = kind, chapter.number
+                return Call(found.index, found.name, found.category, found.path)
+        return None
+
+    def _list_calls(self, generation: int, kind: str, segment: int) -> Mapping[_Spot, CallRecord]:
+        """Return the calls of a segment by where their inputs or outputs stand."""
+        key = generation, kind, segment
         if key not in self._calls:
-            self._calls[key] = {}
-            for call in records.list_calls():
-                self._calls[key].setdefault(_CALLS[kind](call), _build_call(call))
-        return self._calls[key].get((number, block))
+            calls = self._find_records(generation).load(segment).calls
+            self._calls[key] = {_CALLS[kind](call): call for call in reversed(calls)}
+        return self._calls[key]
 
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""
@@ -402,10 +430,6 @@ def _build_message(message: MessageRecord) -> Message:
         message.index, message.id, message.role, message.category, message.model, message.agent_id,
         message.is_sidechain,
     )  # fmt: skip
-
-
-def _build_call(call: CallRecord) -> Call:
-    return Call(call.index, call.name, call.category, call.path)
 
 
 def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:

@@ -1,7 +1,7 @@
 """A piece of a line's text that is searched, and what it is.
 
 Whoever keeps passages knows which block of its line each is, and of which kind. With that, the text of nearly
-any is found by five small types. All others, and what a line has in the first place, `passages` says, which
+any is found by six small types. All others, and what a line has in the first place, `passages` says, which
 needs the types of all lines: loading them takes longer than a search.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -90,6 +91,27 @@ class _Message(Struct, frozen=True, gc=False):
     content: str | list[_Block] | None = None
 
 
+class _Hook(Struct, frozen=True, gc=False, rename="camel"):
+    """What hooks said, in the order in which their types have it."""
+
+    type: Literal["hook_success", "hook_system_message", "hook_additional_context"]
+    hook_name: str | UnsetType = UNSET
+    hook_event: str | UnsetType = UNSET
+    command: str | None | UnsetType = UNSET
+    duration_ms: int | None | UnsetType = UNSET
+    stdout: str | None | UnsetType = UNSET
+    stderr: str | None | UnsetType = UNSET
+    exit_code: int | None | UnsetType = UNSET
+    content: str | None | UnsetType = UNSET
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        ran = (self.command, self.duration_ms, self.stdout, self.stderr, self.exit_code)
+        told = (self.hook_name, self.hook_event, *(ran if self.type == "hook_success" else ()), self.content)
+        return "\n".join(dict.fromkeys(list_leaves([*told])))
+
+
 class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
     """A line of today's program, as far as it matters for its texts."""
 
@@ -98,6 +120,8 @@ class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
     git_branch: str | None = None
     message: _Message | None = None
     content: Raw | UnsetType = UNSET
+    subtype: str | None = None
+    attachment: Raw | UnsetType = UNSET
     summary: str | None = None
     custom_title: str | None = None
     ai_title: str | None = None
@@ -114,6 +138,10 @@ class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
             return self.title
         if kind == PassageKind.PROMPT and self.type == "queue-operation":
             return _leave_commands(_decode_text(self.content))
+        if kind == PassageKind.NOTICE and self.type == "system" and self.subtype in _TOLD:
+            return _decode_text(self.content)
+        if kind == PassageKind.HOOK and self.type == "attachment":
+            return _read_hook(self.attachment)
         if self.message is None or self.type not in _SPOKEN:
             return None
         content = self.message.content
@@ -126,6 +154,7 @@ class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
 
 _SPOKEN = frozenset({"user", "assistant"})
 _SAID = frozenset({PassageKind.PROMPT, PassageKind.ANSWER, PassageKind.SUMMARY, PassageKind.NOTICE})
+_TOLD = frozenset({"away_summary", "informational", "local_command"})
 _TITLES = {
     "summary": "summary",
     "custom-title": "custom_title",
@@ -135,6 +164,7 @@ _TITLES = {
 _COMMAND = "<command-"
 """How tags begin that are taken out of what people typed."""
 _decode_line = msgspec.json.Decoder(PlainLine).decode
+_decode_hook = msgspec.json.Decoder(_Hook).decode
 _decode_output = msgspec.json.Decoder(str | list[_Part]).decode
 
 
@@ -180,7 +210,14 @@ def _decode_text(content: Raw | UnsetType) -> str | None:
         found = None if content is UNSET else _decode_output(content)
     except REFUSALS:
         return None
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def _read_hook(attachment: Raw | UnsetType) -> str | None:
+    try:
+        return None if attachment is UNSET else _decode_hook(attachment).text
+    except REFUSALS:
+        return None
 
 
 def _leave_commands(text: str | None) -> str | None:

@@ -130,6 +130,12 @@ class Chapter:
             raise KeyError(number)
         return self.load(number // SEGMENT).lines[number % SEGMENT]
 
+    def peek_line(self, number: int) -> LineRecord:
+        """Return a line as `get_line` does, for who wants one line of each of many files."""
+        if not 0 <= number < self.count_lines:
+            raise KeyError(number)
+        return self.load(number // SEGMENT).peek_line(number % SEGMENT)
+
     def list_lines(self, first: int = 0, count: int | None = None) -> Iterator[LineRecord]:
         """Yield lines in order, from a number on."""
         end = self.count_lines if count is None else min(first + count, self.count_lines)
