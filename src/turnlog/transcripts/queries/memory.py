@@ -49,13 +49,13 @@ class _FileActions(SessionActions):
 
     def __init__(self, reader: MemoryReader) -> None:
         super().__init__(reader)
-        self._lines = reader.list_lines
+        self._open = reader.open_chapter
 
     @cached_property
     def files(self) -> tuple[Chapter, ...]:
         """All of its files of lines: the transcript's first, then by source."""
         facts = self._reader.list_chapters()
-        return tuple(DecodedChapter(each, self._reader, self._lines(each.source)) for each in facts)
+        return tuple(map(self._open, facts))
 
 
 class _File(Struct):
@@ -92,9 +92,11 @@ class MemoryReader:
         """Return its files of lines: the transcript's first, then by source."""
         return [file.facts for file in self._files.values()]
 
-    def list_lines(self, source: str) -> Sequence[Line]:
-        """Return the lines of a file."""
-        return self._files[source].lines
+    def open_chapter(self, facts: ChapterFacts) -> DecodedChapter:
+        """Return a file with its lines and messages."""
+        file = self._files[facts.source]
+        messages = () if file.conversation is None else file.conversation.live_messages
+        return DecodedChapter(facts, self, file.lines, messages)
 
     def list_heads(self, source: str) -> Sequence[SegmentHead]:
         """Return the heads of a file's segments, in order."""
