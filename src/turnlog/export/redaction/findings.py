@@ -46,19 +46,19 @@ def match_words(
     Python tries such a pattern at each character in turn; to look for the words alone is many times as fast.
     Where case does not count, they are looked for in `small`, the text in small letters.
     """
-    places = sorted(at for word in words for at in _list_places(text if small is None else small, word))
+    searched = text if small is None else small
+    places: list[int] = []
+    for word in words:
+        at = searched.find(word)
+        while at >= 0:
+            places.append(at)
+            at = searched.find(word, at + 1)
+    places.sort()
     end = 0
     for at in places:
         if at >= end and (match := pattern.match(text, at)) is not None:
             yield match
             end = match.end()
-
-
-def _list_places(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + 1)
 
 
 def settle(findings: Iterable[Finding]) -> list[Finding]:

@@ -20,9 +20,8 @@ _NAME = r"([^\s/\\\"'`<>|:*?,;()\[\]{}]{1,64})"
 _HOMES = (
     ("/home/", re.compile(f"/home/{_NAME}")),
     ("/Users/", re.compile(f"(?:[A-Za-z]:)?/Users/{_NAME}")),
-    ("\\Users\\", re.compile(r"[A-Za-z]:\\{1,8}Users\\{1,8}" + _NAME)),
 )
-"""Each with what is in any text that has one."""
+_WINDOWS_HOME = re.compile(r"[A-Za-z]:\\{1,8}Users\\{1,8}" + _NAME)
 _ENCODED_HOME = re.compile(r"-(?:home|Users)-([A-Za-z0-9]{2,64})(?=-|/|$|[\"'\s])")
 """As folders of projects are named."""
 _EVERYBODY = frozenset(
@@ -65,21 +64,34 @@ def find_homes(text: str) -> Iterator[Finding]:
     """Yield home directories, without what is in them; in names of folders, the user alone."""
     for match in _match_homes(text):
         yield Finding(match.start(), match.end(), Kind.HOME)
-    for match in _ENCODED_HOME.finditer(text):
+    for match in _match_folders(text):
         if match[1].lower() not in _EVERYBODY:
             yield Finding(match.start(1), match.end(1), Kind.USER)
 
 
 def list_users(text: str) -> set[str]:
     """Return the names of users by which home directories are called, but for those that anybody may have."""
-    found = {match[1] for match in (*_match_homes(text), *_ENCODED_HOME.finditer(text))}
+    found = {match[1] for match in (*_match_homes(text), *_match_folders(text))}
     return {name for name in found if len(name) > 2 and name.lower() not in _EVERYBODY}
 
 
 def _match_homes(text: str) -> Iterator[re.Match[str]]:
     for sign, pattern in _HOMES:
-        if sign in text:
-            yield from pattern.finditer(text)
+        at, end = text.find(sign), 0
+        while at >= 0:
+            # The letter of a drive may stand before it.
+            match = (pattern.match(text, at - 2) if at - 2 >= end else None) or pattern.match(text, at)
+            if match is not None:
+                yield match
+                end = match.end()
+            at = text.find(sign, max(end, at + 1))
+    if "\\Users\\" in text:
+        yield from _WINDOWS_HOME.finditer(text)
+
+
+def _match_folders(text: str) -> Iterator[re.Match[str]]:
+    if "-home-" in text or "-Users-" in text:
+        yield from _ENCODED_HOME.finditer(text)
 
 
 def find_accounts(text: str) -> Iterator[Finding]:
