@@ -27,7 +27,7 @@ from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.prompt_queue import PromptQueue
 from turnlog.transcripts.conversation.tree import Branch
 from turnlog.transcripts.lines.blocks import list_blocks
-from turnlog.transcripts.lines.prompts import prompt_of, read_prompt
+from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
 from turnlog.transcripts.queries.bodies import UNSAID, DecodedChapter, build_message, decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -222,11 +222,8 @@ class Thread:
         queued = [line.number for line in lines if line.type == _QUEUED]
         if not queued:
             return set()
-        shown: set[str] = set()
-        asked = (row.lines[0] for row in self.list_records() if row.rule not in _WITHOUT_PROMPT)
-        while numbers := [*islice(asked, _WINDOW)]:
-            prompts = (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
-            shown.update(prompt.text.strip() for prompt in prompts if prompt is not None)
+        asked = (row for row in self.list_records() if row.rule not in _WITHOUT_PROMPT)
+        shown = {prompt.text.strip() for prompt in _read_prompts(chapter, asked) if prompt is not None}
         queue = PromptQueue()
         entries = ((number, line.entry) for number, line in decode_lines(chapter, queued).items())
         return {
@@ -520,6 +517,15 @@ def _list_lines(row: MessageRecord, calls: Iterable[CallRecord], folded: bool = 
     """Return the lines that tell of a message and its calls."""
     results = (call.result_line for call in calls if call.result_line is not None)
     return [*(row.lines if folded else row.lines[: row.own_lines]), *results]
+
+
+def _read_prompts(chapter: Chapter, asked: Iterator[MessageRecord]) -> Iterator[Prompt | None]:
+    """Yield what prompts say; of a session that is archived, a window at a time."""
+    if isinstance(chapter, DecodedChapter):
+        yield from (chapter.messages[row.index].prompt for row in asked)
+        return
+    while numbers := [row.lines[0] for row in islice(asked, _WINDOW)]:
+        yield from (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
 
 
 def _is_told(call: CallRecord, lines: Mapping[int, Line]) -> bool:
