@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, TypeVar
@@ -33,9 +33,9 @@ def waiting(label: str) -> Iterator[Callable[[int, int], None]]:
         yield report
 
 
-def track(items: Sequence[_Item], label: str) -> Iterator[_Item]:
+def track(items: Iterable[_Item], label: str, total: int) -> Iterator[_Item]:
     """Give out items, and show how many of them are done."""
-    with _shown_late(label, len(items) if len(items) > 1 else None) as progress:
+    with _shown_late(label, total if total > 1 else None) as progress:
         for item in items:
             yield item
             if progress is not None:

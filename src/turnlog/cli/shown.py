@@ -14,7 +14,6 @@ from msgspec import Struct
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import STDIN, STDIN_NAME, path_text, read_stdin, require_file
 from turnlog.cli.raw_lines import read_bytes
-from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, list_problems, read_summary
@@ -84,6 +83,9 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
         if path.is_dir():
             require_file(path)
         raise NothingFoundError(f"{what}: there is no such file, and nothing is archived yet")
+    # Whoever shows a file needs no store.
+    from turnlog.cli.stores import find_session, open_for
+
     with open_for(settings) as store:
         try:
             stored, known = find_session(store, what)
