@@ -311,7 +311,10 @@ def _measure_reading(paths: Sequence[Path]) -> Iterator[Row]:
 
 
 def _measure_export(paths: Sequence[Path], work: Path) -> Iterator[Row]:
-    """Write the largest sessions as HTML, with secrets taken out; the time of the processor counts."""
+    """Write the largest sessions as HTML, with secrets taken out; the time of all processors counts.
+
+    The first round looks prices up in the price list, and the others remember them, as on anybody's machine.
+    """
     given, programs = work / "exported", Path(sys.executable).parent
     given.mkdir()
     for number, path in enumerate(sorted(paths, key=lambda path: -path.stat().st_size)[:EXPORTED]):

@@ -29,6 +29,7 @@ __all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"
 _CAPTURED = "captured"
+_PRICES = "prices.msgpack"
 
 
 class Occasion(StrEnum):
@@ -153,6 +154,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def captured_dir(self) -> Path:
         """Where what turnlog captured itself lies, laid out as Claude Code's data."""
         return self.home / _CAPTURED
+
+    @property
+    def price_memory(self) -> Path:
+        """Where prices are kept that were asked for before."""
+        return self.home / _PRICES
 
     @property
     def session_dirs(self) -> tuple[Path, ...]:

@@ -78,6 +78,35 @@ def test_several_sessions_go_into_a_folder(planted: Path, tmp_path: Path) -> Non
     assert sorted(os.listdir(tmp_path / "out")) == [f"{planted.stem}.csv", "other.csv"]
 
 
+def test_many_sessions_are_told_and_written_as_each_by_itself(planted: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.jsonl" for number in (3, 1, 4, 0, 2)]
+    data = planted.read_bytes().splitlines(keepends=True)
+    for number, path in enumerate(paths):
+        path.write_bytes(b"".join(data[: len(data) - number]))
+    done = run("export", *paths, "--format", "md", "--output", tmp_path / "all", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [Path(each["path"]).stem for each in told] == [path.stem for path in paths]
+    for path, each in zip(paths, told, strict=True):
+        target = tmp_path / "alone" / f"{path.stem}.md"
+        alone = json.loads(invoke("export", path, "--format", "md", "--output", target, "--json").stdout)
+        assert alone == [{**each, "path": str(target)}]
+        assert target.read_bytes() == Path(each["path"]).read_bytes()
+
+
+def test_what_is_wrong_with_one_of_many_sessions_is_told(planted: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.jsonl" for number in range(6)]
+    data = planted.read_bytes()
+    for path in paths:
+        path.write_bytes(data)
+    paths[3].write_bytes(data.splitlines(keepends=True)[0])
+    done = run("export", *paths, "--format", "md", "--turns", "2", "--output", tmp_path / "all")
+    assert done.returncode == 2
+    assert done.stderr == b"turnlog: there are no turns 2 to 2; turns are numbered 1 to 1\n"
+    assert "3.md" not in os.listdir(tmp_path / "all")
+    assert not [name for name in os.listdir(tmp_path / "all") if name.startswith(".")]
+
+
 def test_it_can_be_piped_on(planted: Path) -> None:
     done = invoke("export", planted, "--format", "md", "--turns", "2", "--output", "-")
     assert done.exit_code == 0

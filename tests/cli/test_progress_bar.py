@@ -13,7 +13,7 @@ from turnlog.cli.progress import PATIENCE
 SLOW = f"""
 import time
 from turnlog.cli.progress import track, waiting
-for item in track([1, 2, 3, 4], "Counting \\x1b]0;owned\\x07 [bold]teas"):
+for item in track([1, 2, 3, 4], "Counting \\x1b]0;owned\\x07 [bold]teas", 4):
     time.sleep({PATIENCE} / 3)
 with waiting("Steeping") as report:
     time.sleep({PATIENCE} * 1.2)
@@ -23,7 +23,7 @@ with waiting("Steeping") as report:
 QUICK = f"""
 import time
 from turnlog.cli.progress import track, waiting
-list(track([1, 2], "Counting"))
+list(track([1, 2], "Counting", 2))
 with waiting("Steeping"):
     time.sleep({PATIENCE} / 10)
 """

@@ -117,6 +117,17 @@ def test_a_command_loads_what_it_needs(archive: Archive, name: str) -> None:
     assert len(loaded) <= everything, sorted(loaded)
 
 
+def test_an_export_that_nobody_watches_loads_no_prices_that_are_known(archive: Archive, tmp_path: Path) -> None:
+    new = archive._replace(env={**archive.env, "TURNLOG_HOME": str(tmp_path / "home")})
+    [path] = archive.config.glob("projects/*/*.jsonl")
+    export = ["export", str(path), "--format", "html", "--force", "--output", str(tmp_path / "page.html")]
+    assert "genai_prices.types" in list_loaded(new, export, 0)
+    first = (tmp_path / "page.html").read_bytes()
+    loaded = list_loaded(new, export, 0)
+    assert not {each for each in loaded if each.partition(".")[0] in ("genai_prices", "pydantic", "rich")}
+    assert (tmp_path / "page.html").read_bytes() == first
+
+
 def test_what_is_new_is_archived_all_the_same(archive: Archive) -> None:
     with (archive.config / "projects" / "-tea" / "s-1.jsonl").open("ab") as file:
         file.write(line("user", "Now pour it."))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
@@ -16,9 +21,8 @@ from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import STDIN, STDIN_NAME, path_text, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.progress import track, waiting
+from turnlog.cli.progress import track
 from turnlog.cli.shown import Shown, is_file_name, open_shown
-from turnlog.cli.stores import find_session, list_exact, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.formats import Format, render_session
@@ -32,6 +36,9 @@ from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["ExportedFile", "WrittenSession", "command", "describe", "list_files"]
 
@@ -143,7 +150,9 @@ def command(
         writer.print_all(meant)
         return
     named = writer.choose_paths(meant, where, alone=len(sessions) == 1)
-    done = [writer.write(each, path) for each, path in track(named, "exporting")]
+    with writer.begin(named) as written:
+        found = {each.path: each for each in track(written, "exporting", len(named))}
+    done = [found[path_text(path)] for _, path in named]
     if as_json:
         output.print_json(done)
     else:
@@ -199,9 +208,42 @@ class _Writer:
                 refuse_existing(path)
         return [*zip(sessions, paths, strict=True)]
 
+    @contextmanager
+    def begin(self, named: Sequence[tuple[str, Path]]) -> Iterator[Iterator[WrittenSession]]:
+        """Yield what writes sessions into files, on all cores, and tells of each when it is done."""
+        gc.freeze()  # what was loaded stays
+        workers = min(_count_cores(), len(named))
+        if workers < 2 or any(what == STDIN for what, _ in named):
+            yield (self.write(*each) for each in named)
+            return
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        left = sorted(named, key=lambda each: -_measure(each[0]))
+        # What is made for the first one, as parsers are, forked processes have from the start.
+        done = [self.write(*left.pop(len(left) // 2))] if len(left) > workers else []
+        # Elsewhere than on Linux, libraries of the system may not survive a fork.
+        context = get_context("fork" if sys.platform == "linux" else "spawn")
+        pool = ProcessPoolExecutor(workers - 1, context, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+        try:
+            # Others begin with the largest, and this process with the smallest.
+            own = left.pop()
+            running = [(each, pool.submit(self.write, *each)) for each in left]
+            yield chain(done, self._share(own, running))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _share(
+        self, own: tuple[str, Path], running: Sequence[tuple[tuple[str, Path], Future[WrittenSession]]]
+    ) -> Iterator[WrittenSession]:
+        """Write one session and all that no other process has begun with, and wait for the others."""
+        yield self.write(*own)
+        for each, future in reversed(running):
+            yield self.write(*each) if future.cancel() else future.result()
+
     def write(self, what: str, path: Path) -> WrittenSession:
         """Write one session into a file."""
-        with open_shown(what, self._settings, self._session) as shown, waiting(f"exporting {shown.name}"):
+        with open_shown(what, self._settings, self._session) as shown:
             redactor = None if self._rules is None else Redactor(self._rules)
             size = write_file(path, self._render(shown, redactor), overwrite=self._force)
         replaced = None if redactor is None else tuple(redactor.replaced)
@@ -231,12 +273,26 @@ class _Writer:
             )
 
 
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _measure(what: str) -> int:
+    """Return how large a file is; 0 for what is no file."""
+    try:
+        return os.path.getsize(what)
+    except OSError:
+        return 0
+
+
 def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
     """Return what is to be exported: for an id that several sessions share, the keys of all of them."""
     meant: dict[str, None] = {}
     for what in sessions:
         shared: list[StoredSession] = []
         if what != STDIN and not is_file_name(what) and is_made(settings.place):
+            from turnlog.cli.stores import list_exact, open_for
+
             with open_for(settings) as store:
                 shared = list_exact(find_sessions(store, LOCAL, what), what)
         if len(shared) > 1:
@@ -250,6 +306,8 @@ def _give_back(
 ) -> None:
     if where is None:
         raise MisuseError("say where to put the files: --output DIR")
+    from turnlog.cli.stores import find_session, open_for
+
     done: list[Exported] = []
     with open_for(settings) as store:
         chosen = [find_session(store, session)[1] for session in sessions]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING, TypeVar
 
 from turnlog.cli.terminal import shorten
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["PATIENCE", "track", "waiting"]
 
@@ -25,19 +25,32 @@ _Item = TypeVar("_Item")
 def waiting(label: str) -> Iterator[Callable[[int, int], None]]:
     """Show that work goes on; whoever does it may say how much is done, and of how much."""
     with _shown_late(label, None) as progress:
-        yield lambda done, total: progress.update(progress.task_ids[0], completed=done, total=total)
+
+        def report(done: int, total: int) -> None:
+            if progress is not None:
+                progress.update(progress.task_ids[0], completed=done, total=total)
+
+        yield report
 
 
-def track(items: Sequence[_Item], label: str) -> Iterator[_Item]:
+def track(items: Iterable[_Item], label: str, total: int) -> Iterator[_Item]:
     """Give out items, and show how many of them are done."""
-    with _shown_late(label, len(items) if len(items) > 1 else None) as progress:
+    with _shown_late(label, total if total > 1 else None) as progress:
         for item in items:
             yield item
-            progress.advance(progress.task_ids[0])
+            if progress is not None:
+                progress.advance(progress.task_ids[0])
 
 
 @contextmanager
-def _shown_late(label: str, total: int | None) -> Iterator[Progress]:
+def _shown_late(label: str, total: int | None) -> Iterator[Progress | None]:
+    """Show progress after a while; there is none where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     # A timer starts it: the work itself need not look at the clock.
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True, markup=False, emoji=False), transient=True)
@@ -45,8 +58,7 @@ def _shown_late(label: str, total: int | None) -> Iterator[Progress]:
     turn = Lock()
     timer = Timer(PATIENCE, _start, (progress, turn))
     timer.daemon = True
-    if sys.stderr.isatty():
-        timer.start()
+    timer.start()
     try:
         yield progress
     finally:

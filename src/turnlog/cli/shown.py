@@ -14,7 +14,6 @@ from msgspec import Struct
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import STDIN, STDIN_NAME, path_text, read_stdin, require_file
 from turnlog.cli.raw_lines import read_bytes
-from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, list_problems, read_summary
@@ -28,6 +27,8 @@ from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.sources import LineProblem
 from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.quote_memory import QuoteMemory
 
 if TYPE_CHECKING:
     from turnlog.transcripts.session import Session
@@ -64,14 +65,17 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
     """Yield what is meant: standard input, a file or one `session` of those in it, else an archived session."""
     if what == STDIN:
         data = b"".join(read_stdin())
-        yield _show_file(STDIN_NAME, what, "", lambda: _read_session(data), lambda: (data,))
+        with _remember_prices(settings.price_memory) as prices:
+            yield _show_file(STDIN_NAME, what, "", lambda: _read_session(data, prices), lambda: (data,))
         return
     path = Path(what)
     if is_file_name(what):
         require_file(path)
         named = _choose_dumped(path, session)
         name = path_text(path) if named is None else named
-        yield _show_file(name, what, path_text(path), lambda: _read_file(path, named), lambda: read_bytes(path))
+        with _remember_prices(settings.price_memory) as prices:
+            load = lambda: _read_file(path, named, prices)  # noqa: E731
+            yield _show_file(name, what, path_text(path), load, lambda: read_bytes(path))
         return
     if session is not None:
         raise MisuseError(f"--session selects a session in a file with several, and {what} is not a file")
@@ -79,6 +83,9 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
         if path.is_dir():
             require_file(path)
         raise NothingFoundError(f"{what}: there is no such file, and nothing is archived yet")
+    # Whoever shows a file needs no store.
+    from turnlog.cli.stores import find_session, open_for
+
     with open_for(settings) as store:
         try:
             stored, known = find_session(store, what)
@@ -160,17 +167,28 @@ def is_file_name(what: str) -> bool:
     return os.path.lexists(what) and not os.path.isdir(what)
 
 
-def _read_file(path: Path, session: str | None) -> Session:
+@contextmanager
+def _remember_prices(path: Path) -> Iterator[Prices]:
+    """Yield prices; those that were asked for before need no price list, and those that are new are kept."""
+    memory = _open_memory(path)
+    yield Prices(memory=memory)
+    memory.save()
+
+
+_open_memory = cache(QuoteMemory)
+
+
+def _read_file(path: Path, session: str | None, prices: Prices) -> Session:
     from turnlog.transcripts.session import read
 
-    return read(path, session=session)
+    return read(path, session=session, prices=prices)
 
 
-def _read_session(data: bytes) -> Session:
+def _read_session(data: bytes, prices: Prices) -> Session:
     from turnlog.transcripts.session import Session
 
     splitter = LineSplitter(STDIN_NAME)
-    return Session((*splitter.feed(data), *splitter.finish()))
+    return Session((*splitter.feed(data), *splitter.finish()), prices=prices)
 
 
 def _read_bytes(store: Store, known: KnownSession) -> Iterable[bytes]:

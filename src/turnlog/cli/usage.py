@@ -27,10 +27,9 @@ from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
 from turnlog.transcripts.usage.pricing import Prices, Rates
 from turnlog.transcripts.usage.quote_memory import QuoteMemory
 
-__all__ = ["UsageCommand", "command", "remember_prices"]
+__all__ = ["UsageCommand", "command"]
 
 _PATH = "--path"
-_PRICES = "prices.msgpack"
 _AGO = {"today": 0, "yesterday": 1}
 _DAYS_AGO = re.compile(r"(\d{1,4})([dw])")
 
@@ -204,18 +203,13 @@ def _explain_nothing(report: UsageReport, project: str | None, where: str) -> st
     return f"{said}; there are answers " + (f"on {first}" if first == last else f"from {first} to {last}")
 
 
-def remember_prices(settings: Settings) -> QuoteMemory:
-    """Return prices that were asked for before."""
-    return QuoteMemory(settings.home / _PRICES)
-
-
 def _report_files(
     settings: Settings, query: UsageQuery, paths: tuple[Path, ...], own: dict[str, Rates] | None
 ) -> tuple[UsageReport, bool, str]:
     from turnlog.cli.usage_files import FileUsage
 
     found = find_files(paths) if paths else find_own_files(settings.config_dirs)
-    memory = remember_prices(settings)
+    memory = QuoteMemory(settings.price_memory)
     usage = FileUsage(found, Prices(own, memory))
     report = build_report(usage, query)
     memory.save()
@@ -237,7 +231,8 @@ def _report_archive(
             return build_report(store.read_usage(OWNER), query)
         from turnlog.store.usage.recounting import RecountedUsage
 
-        return build_report(RecountedUsage(store, OWNER, Prices(own, remember_prices(settings))), query)
+        prices = Prices(own, QuoteMemory(settings.price_memory))
+        return build_report(RecountedUsage(store, OWNER, prices), query)
 
 
 def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> None:

@@ -113,7 +113,7 @@ def _is_path(name: Path) -> bool:
 
 
 def _validate(paths: tuple[Path, ...], threshold: Severity) -> Iterator[FileReport]:
-    for path in track(paths, "Validating"):
+    for path in track(paths, "Validating", len(paths)):
         try:
             yield validate_file(path, threshold)
         except OSError as error:

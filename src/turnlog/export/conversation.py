@@ -60,7 +60,7 @@ def build_pieces(
     """
     places = AgentPlaces(session) if selection.agents else None
     records = (row for row in select(session, selection) if places is None or places.is_main(row))
-    turns = {turn.prompt: turn.index + 1 for turn in session.list_turns()}
+    turns = {prompt: number for number, prompt in enumerate(session.list_prompts(), 1)}
     walk = _Walk(session, places, selection, project)
     yield from walk.run(open_main(session), records, turns)
     for agent in places.take_left() if places is not None and not selection.is_part else ():
@@ -126,7 +126,8 @@ class _Walk:
             yield from _tell_notes(thread.read_notes(message.index), anchor)
 
     def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | AgentRecord]:
-        text, pictures = message.text.strip(), list_pictures(message.blocks)
+        text, blocks = message.text.strip(), message.blocks
+        pictures = list_pictures(blocks)
         thinking = message.thinking if self._selection.thinking else ""
         failed = message.category is Category.ERROR
         if message.rule not in _SAID:
@@ -144,7 +145,7 @@ class _Walk:
                 failed=failed,
                 pictures=pictures,
             )
-        for block in message.blocks:
+        for block in blocks:
             if isinstance(block, UnknownBlock):
                 yield Noted(kind="unknown", text=_show_unknown(block), time=message.time, anchor=anchor)
         for number, call in enumerate(message.calls):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -21,6 +22,8 @@ from turnlog.export.tables import render_csv
 from turnlog.transcripts.queries.bodies import read_json
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.summary.fold import Summary
+
+_TOGETHER = 64
 
 
 class Format(StrEnum):
@@ -98,4 +101,7 @@ def _render_lines(session: SessionRecords, selection: Selection, redactor: Redac
 
 
 def _encode(texts: Iterable[str]) -> Iterator[bytes]:
-    return (text.encode("utf-8", "backslashreplace") for text in texts)
+    """Yield texts as bytes, some at a time: most are a few words."""
+    left = iter(texts)
+    while some := [*islice(left, _TOGETHER)]:
+        yield "".join(some).encode("utf-8", "backslashreplace")

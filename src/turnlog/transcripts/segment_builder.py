@@ -103,7 +103,7 @@ class SegmentBuilder:
     def hold(self) -> Iterator[tuple[SegmentHead, Segment]]:
         """Yield all segments, in order, for whoever asks in this process."""
         for number in range(len(self)):
-            head, records = self._build(number)
+            head, records = self._build(number, is_final=True)
             yield head, Segment.hold(records)
 
     def extend(

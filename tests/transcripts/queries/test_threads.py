@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -66,8 +66,22 @@ def list_notes(conversation: Conversation) -> dict[int, list[Line]]:
     return notes
 
 
-def test_the_transcript_is_the_conversation(session: Session) -> None:
-    thread = open_main(query(session))
+def store(session: Session) -> SessionActions:
+    """Return the transcript as an archive has it: packed records, and bytes."""
+    assert session.path is not None
+    source = str(session.path)
+    facts = ChapterFacts(source=source, generation=0, is_main=True)
+    segments = tuple(SegmentBuilder(session.conversation).build())
+    return SessionActions(MemorySession({facts: segments}, {}, files={(source, 0): session.path.read_bytes()}))
+
+
+def test_the_messages_of_a_session_at_hand_are_not_made_again(session: Session) -> None:
+    assert [*map(id, open_main(query(session)).read())] == [*map(id, session.messages)]
+
+
+@pytest.mark.parametrize("ask", [query, store])
+def test_the_transcript_is_the_conversation(session: Session, ask: Callable[[Session], SessionActions]) -> None:
+    thread = open_main(ask(session))
     said = [(each.id, each.text, each.thinking, each.agent_id, len(each.calls)) for each in thread.read()]
     assert said == [
         (each.id, each.text, each.thinking, each.agent_id, len(each.calls)) for each in session.messages

@@ -59,7 +59,8 @@ def _render(found: Iterable[Any]) -> Iterator[str]:
         elif kind == "TaskListMarker":
             yield "☑ " if value else "☐ "
         else:  # text, and HTML, which is text here
-            said.append(str(value))
+            if addresses:
+                said.append(str(value))
             yield escape(str(value), quote=False)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnlog.export.redaction.findings import Finding, Kind
+import re2  # type: ignore[import-untyped]
+
+from turnlog.export.redaction.findings import Finding, Kind, match_words
 from turnlog.export.redaction.signs import EVERYTHING, Sign
 
 __all__ = ["SECRET_WORDS", "find_assigned", "is_secret_name", "lower"]
@@ -19,8 +21,8 @@ SECRET_WORDS = (
     r"|client[_-]?secret|private[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|bearer"
 )
 _QUOTE = r"(?:\\{0,7}[\"'`])"
-_WORD = re.compile(SECRET_WORDS)
-"""Of a text in small letters: to leave case aside takes several times as long."""
+_WORD = re2.compile(SECRET_WORDS.encode())
+"""Of a text in small letters, each of which is one byte: to leave case aside takes several times as long."""
 _HEAD = re.compile(r"(?:[A-Za-z0-9]+[_.-]){1,6}\Z|(?:\b|[a-z])\Z|(?<![A-Za-z0-9])\Z")
 """What may stand before such a word: the beginning of a name."""
 _REST = re.compile(
@@ -64,19 +66,24 @@ _NOT_SECRET = re.compile(
 _SECRET_NAME = re.compile(
     rf"^(?:[A-Za-z0-9]+[_.-]){{0,6}}(?:[a-z]+)?(?:{SECRET_WORDS})(?:[_.-][A-Za-z0-9]+){{0,3}}$", re.IGNORECASE
 )
-_FORMS = (
-    (Sign.OPTION, _OPTION),
-    (Sign.SIGNED_ON, _SIGNED_ON),
-    (Sign.HEADER, _HEADER),
-    (Sign.BEARER, _BEARER),
-    (Sign.PARAMETER, _PARAMETER),
-    (Sign.ADDRESS, _ADDRESS),
+_FORMS: tuple[tuple[Sign, re.Pattern[str], tuple[str, ...]], ...] = (
+    (Sign.OPTION, _OPTION, ("--",)),
+    (Sign.SIGNED_ON, _SIGNED_ON, ("-u", "--user")),
+    (Sign.HEADER, _HEADER, ("authorization", "x-", "private-token")),
+    (Sign.BEARER, _BEARER, ("bearer", "basic")),
+    (Sign.PARAMETER, _PARAMETER, ("?", "&")),
+    (Sign.ADDRESS, _ADDRESS, (":/", ":\\")),
 )
+"""Each with the words with which it begins, in small letters."""
+_ASSIGNED = frozenset({Sign.WORD, *(sign for sign, _, _ in _FORMS)})
 
 
 def find_assigned(text: str, signs: frozenset[Sign] = EVERYTHING) -> Iterator[Finding]:
     """Yield the secret values of a text that may be of some sorts."""
-    for word in _WORD.finditer(lower(text)) if Sign.WORD in signs else ():
+    if signs.isdisjoint(_ASSIGNED):
+        return
+    small = lower(text)
+    for word in _WORD.finditer(small.encode("ascii", "replace")) if Sign.WORD in signs else ():
         match = _REST.match(text, word.end())
         if match is None:
             continue
@@ -85,9 +92,11 @@ def find_assigned(text: str, signs: frozenset[Sign] = EVERYTHING) -> Iterator[Fi
         name = f"{head[0] if head else ''}{text[word.start() : match.start(group)]}"
         if head and not _NOT_SECRET.search(_NAME_ENDS.split(name)[0]) and _is_value(match[group], group == 2):
             yield Finding(*match.span(group), Kind.PASSWORD)
-    for sign, pattern in _FORMS:
-        if sign in signs:
-            yield from _find_form(pattern, text)
+    for sign, pattern, words in _FORMS:
+        for match in match_words(pattern, text, words, small) if sign in signs else ():
+            group = match.lastindex or 0
+            if not _REFERENCE.match(match[group]):
+                yield Finding(*match.span(group), Kind.PASSWORD)
 
 
 def lower(text: str) -> str:
@@ -99,13 +108,6 @@ def lower(text: str) -> str:
 def _lower_sign(sign: str) -> str:
     small = sign.lower()
     return small if len(small) == 1 else sign
-
-
-def _find_form(pattern: re.Pattern[str], text: str) -> Iterator[Finding]:
-    for match in pattern.finditer(text):
-        group = match.lastindex or 0
-        if not _REFERENCE.match(match[group]):
-            yield Finding(*match.span(group), Kind.PASSWORD)
 
 
 def is_secret_name(name: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["Finding", "Kind", "settle"]
+__all__ = ["Finding", "Kind", "match_words", "settle"]
 
 
 class Kind(StrEnum):
@@ -35,6 +36,29 @@ class Finding(Struct, frozen=True, gc=False):
     start: int
     end: int
     kind: Kind
+
+
+def match_words(
+    pattern: re.Pattern[str], text: str, words: Iterable[str], small: str | None = None
+) -> Iterator[re.Match[str]]:
+    """Yield what `pattern.finditer` yields for a pattern that always begins with one of some words.
+
+    Python tries such a pattern at each character in turn; to look for the words alone is many times as fast.
+    Where case does not count, they are looked for in `small`, the text in small letters.
+    """
+    searched = text if small is None else small
+    places: list[int] = []
+    for word in words:
+        at = searched.find(word)
+        while at >= 0:
+            places.append(at)
+            at = searched.find(word, at + 1)
+    places.sort()
+    end = 0
+    for at in places:
+        if at >= end and (match := pattern.match(text, at)) is not None:
+            yield match
+            end = match.end()
 
 
 def settle(findings: Iterable[Finding]) -> list[Finding]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from turnlog.export.redaction.assignments import lower
-from turnlog.export.redaction.findings import Finding, Kind
+from turnlog.export.redaction.findings import Finding, Kind, match_words
 
 __all__ = ["find_accounts", "find_emails", "find_homes", "is_account_name", "list_users"]
 
@@ -20,9 +20,8 @@ _NAME = r"([^\s/\\\"'`<>|:*?,;()\[\]{}]{1,64})"
 _HOMES = (
     ("/home/", re.compile(f"/home/{_NAME}")),
     ("/Users/", re.compile(f"(?:[A-Za-z]:)?/Users/{_NAME}")),
-    ("\\Users\\", re.compile(r"[A-Za-z]:\\{1,8}Users\\{1,8}" + _NAME)),
 )
-"""Each with what is in any text that has one."""
+_WINDOWS_HOME = re.compile(r"[A-Za-z]:\\{1,8}Users\\{1,8}" + _NAME)
 _ENCODED_HOME = re.compile(r"-(?:home|Users)-([A-Za-z0-9]{2,64})(?=-|/|$|[\"'\s])")
 """As folders of projects are named."""
 _EVERYBODY = frozenset(
@@ -38,7 +37,7 @@ _ACCOUNT_WORDS = (
     r"account[_-]?(?:uuid|id)|organi[sz]ation[_-]?(?:uuid|id)|org[_-]?(?:uuid|id)|workspace[_-]?(?:uuid|id)|user[_-]?(?:uuid|id)"
     r"|device[_-]?id|customer[_-]?id|tenant[_-]?id|subscription[_-]?id|owner[_-]?id|anonymous[_-]?id|machine[_-]?id"
 )
-_ACCOUNT = re.compile(r"(?:uu)?id(?:\\{0,7}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}[\"'])?([a-z0-9_.|:-]{6,200})")
+_ACCOUNT = re.compile(r"id(?:\\{0,7}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}[\"'])?([a-z0-9_.|:-]{6,200})")
 """Of a text in small letters."""
 _ACCOUNT_END = re.compile(rf"(?<![A-Za-z0-9])(?:{_ACCOUNT_WORDS})\Z")
 _ACCOUNT_NAME = re.compile(rf"^(?:{_ACCOUNT_WORDS})$", re.IGNORECASE)
@@ -46,12 +45,7 @@ _MARKED = re.compile(
     rf"(?:account|org|organization|user)_+({_UUID}|[0-9a-f]{{32,64}})"
     r"|(?<![A-Za-z0-9_])(?:org|user|acct|cus)[-_](?=[A-Za-z]*[0-9])[A-Za-z0-9]{14,40}(?![A-Za-z0-9])"
 )
-_ACCOUNT_SIGNS = (
-    *("account", "organi", "org_", "org-", "orgid", "orguuid", "user_", "user-", "userid", "useruuid"),
-    *("workspace", "device", "customer", "tenant", "subscription", "owner", "anonymous", "machine"),
-    *("acct", "cus_", "cus-"),
-)
-"""One of these is in any text that has such an id."""
+_MARKS = ("account", "org", "user", "acct", "cus")
 _EMPTY = frozenset({"string", "undefined", "unknown", "optional", "required"})
 
 
@@ -70,33 +64,44 @@ def find_homes(text: str) -> Iterator[Finding]:
     """Yield home directories, without what is in them; in names of folders, the user alone."""
     for match in _match_homes(text):
         yield Finding(match.start(), match.end(), Kind.HOME)
-    for match in _ENCODED_HOME.finditer(text):
+    for match in _match_folders(text):
         if match[1].lower() not in _EVERYBODY:
             yield Finding(match.start(1), match.end(1), Kind.USER)
 
 
 def list_users(text: str) -> set[str]:
     """Return the names of users by which home directories are called, but for those that anybody may have."""
-    found = {match[1] for match in (*_match_homes(text), *_ENCODED_HOME.finditer(text))}
+    found = {match[1] for match in (*_match_homes(text), *_match_folders(text))}
     return {name for name in found if len(name) > 2 and name.lower() not in _EVERYBODY}
 
 
 def _match_homes(text: str) -> Iterator[re.Match[str]]:
     for sign, pattern in _HOMES:
-        if sign in text:
-            yield from pattern.finditer(text)
+        at, end = text.find(sign), 0
+        while at >= 0:
+            # The letter of a drive may stand before it.
+            match = (pattern.match(text, at - 2) if at - 2 >= end else None) or pattern.match(text, at)
+            if match is not None:
+                yield match
+                end = match.end()
+            at = text.find(sign, max(end, at + 1))
+    if "\\Users\\" in text:
+        yield from _WINDOWS_HOME.finditer(text)
+
+
+def _match_folders(text: str) -> Iterator[re.Match[str]]:
+    if "-home-" in text or "-Users-" in text:
+        yield from _ENCODED_HOME.finditer(text)
 
 
 def find_accounts(text: str) -> Iterator[Finding]:
     """Yield ids of accounts, organisations, users and devices."""
     small = lower(text)
-    if not any(word in small for word in _ACCOUNT_SIGNS):
-        return
     for match in _ACCOUNT.finditer(small):
-        end = match.start() + (4 if match[0].startswith("u") else 2)
-        if _ACCOUNT_END.search(small, max(0, match.start() - 24), end) and _tells(match[1]):
+        end = match.start() + len("id")
+        if _ACCOUNT_END.search(small, max(0, end - 28), end) and _tells(match[1]):
             yield Finding(match.start(1), match.end(1), Kind.ACCOUNT)
-    for match in _MARKED.finditer(text):
+    for match in match_words(_MARKED, text, _MARKS):
         yield Finding(match.start(match.lastindex or 0), match.end(), Kind.ACCOUNT)
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from turnlog.export.redaction.assignments import find_assigned, is_secret_name
-from turnlog.export.redaction.findings import Finding, Kind, settle
+from turnlog.export.redaction.findings import Finding, Kind, match_words, settle
 from turnlog.export.redaction.identities import (
     find_accounts,
     find_emails,
@@ -26,7 +26,7 @@ from turnlog.export.redaction.identities import (
     is_account_name,
     list_users,
 )
-from turnlog.export.redaction.sieve import list_encoded, list_homes, sift, sift_text
+from turnlog.export.redaction.sieve import list_homes, list_runs, sift, sift_text
 from turnlog.export.redaction.signs import Sign
 from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
 
@@ -78,7 +78,8 @@ class Redactor:
         self._numbers: dict[tuple[Kind, str], int] = {}
         self._distinct: Counter[Kind] = Counter()
         self._times: Counter[Kind] = Counter()
-        self._seen: set[int] = set()
+        self._found: dict[int, tuple[Finding, ...]] = {}
+        """What each text that was learned tells itself, by its hash: much is said more than once."""
         self._homes: set[bytes] = set()
         """What was seen of names of home directories."""
 
@@ -106,7 +107,7 @@ class Redactor:
         """Read lines of JSON as `learn` reads their texts, into which they are `split` where it is worth it."""
         for line in lines:
             signs = sift(line)
-            if signs <= _GLANCED and not (Sign.ENCODED in signs and any(map(_may_be_text, list_encoded(line)))):
+            if signs <= _GLANCED and not (Sign.ENCODED in signs and _may_have_text(line)):
                 if signs:
                     self._learn_homes(line, split)
             else:
@@ -116,12 +117,10 @@ class Redactor:
 
     def _learn(self, text: str) -> None:
         known = hash(text)
-        if known in self._seen:  # much is said more than once
+        if known in self._found:
             return
-        self._seen.add(known)
-        found = False
-        for finding in self._find_by_form(text):
-            found = True
+        found = self._found[known] = tuple(self._find_by_form(text))
+        for finding in found:
             if finding.kind in _SECRET_KINDS:
                 self._note(text[finding.start : finding.end], finding.kind)
         if self._rules.people and found:
@@ -164,12 +163,14 @@ class Redactor:
         return self.redact(value)
 
     def _find(self, text: str) -> Iterator[Finding]:
-        yield from self._find_by_form(text)
-        if self._known is not None and any(secret in text for secret in self._secrets):
-            for match in self._known.finditer(text):
+        found = self._found.get(hash(text))
+        yield from self._find_by_form(text) if found is None else found
+        if self._known is not None:
+            for match in match_words(self._known, text, self._secrets):
                 yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
-        if self._names is not None and any(name in text for name in self._users):
-            yield from (Finding(*match.span(), Kind.USER) for match in self._names.finditer(text))
+        if self._names is not None:
+            for match in match_words(self._names, text, self._users):
+                yield Finding(match.start(), match.end(), Kind.USER)
         if self._words is not None:
             yield from (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
 
@@ -203,8 +204,9 @@ class Redactor:
 
     def _find_encoded(self, text: str) -> Iterator[Finding]:
         """Yield encoded text in which there is something to be taken out."""
-        for match in _BASE64.finditer(text):
-            if len(match[0]) > _LONGEST_DECODED:
+        for at in list_runs(text.encode("ascii", "replace")):  # each character is one byte
+            match = _BASE64.match(text, at)
+            if match is None or len(match[0]) > _LONGEST_DECODED:
                 continue
             decoded = _decode(match[0])
             if decoded is not None and (TOKENS.search(decoded) or next(find_assigned(decoded), None)):
@@ -224,6 +226,11 @@ class Redactor:
             self._distinct[kind] += 1
             number = self._numbers[kind, value] = self._distinct[kind]
         return _HOME_SIGN if kind is Kind.HOME else f"{_MARK}{kind} {number}]"
+
+
+def _may_have_text(line: bytes) -> bool:
+    """Tell whether anything that may be encoded in a line begins like text."""
+    return any(_may_be_text(line[at : at + 40]) for at in list_runs(line))
 
 
 def _may_be_text(run: bytes) -> bool:

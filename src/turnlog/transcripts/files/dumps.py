@@ -59,9 +59,7 @@ _encode_piece = msgspec.json.Encoder().encode
 def list_dumped(path: str | os.PathLike[str]) -> list[str]:
     """Return the sessions in a dump, in the order of their first documents; none of any other file."""
     try:
-        if not os.path.isfile(path) or not _may_be_dump(path):
-            return []
-        return list(_index(path))
+        return list(_index(path)) if os.path.isfile(path) else []
     except OSError:
         return []
 
@@ -118,24 +116,29 @@ def _read_at(file: Any, piece: Piece) -> bytes:
     return data
 
 
-def _may_be_dump(path: str | os.PathLike[str]) -> bool:
-    """Tell at a glance whether a file may hold stored documents: nearly all others need not be read for it."""
+def _index(path: str | os.PathLike[str]) -> Mapping[str, list[Piece]]:
+    """Return the documents of each session of a dump; nothing for any file that is none."""
+    status = os.stat(path)
+    state = os.fspath(path), status.st_size, status.st_mtime_ns, status.st_ino
+    return _build_index(*state) if _is_stored(*state) else {}
+
+
+@lru_cache(maxsize=4096)
+def _is_stored(path: str, size: int, modified_ns: int, inode: int) -> bool:
+    """Tell whether a file begins with a stored document; most that do not, one can tell at a glance."""
     with open(path, "rb") as file:
         beginning = file.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n")
-    first = beginning.split(b"\n", 1)[0]
-    return beginning[:1] == b"[" or (first[:1] == b"{" and (len(first) < 2 or bool(_DOCUMENT.search(first))))
-
-
-def _index(path: str | os.PathLike[str]) -> Mapping[str, list[Piece]]:
-    status = os.stat(path)
-    return _build_index(os.fspath(path), status.st_size, status.st_mtime_ns, status.st_ino)
+    line = beginning.split(b"\n", 1)[0]
+    if beginning[:1] != b"[" and not (line[:1] == b"{" and (len(line) < 2 or _DOCUMENT.search(line))):
+        return False
+    first = next(_read_lines(path, chunk_size=_FIRST), None)
+    return first is not None and bool(first.dialect.value.startswith("spec-003"))
 
 
 @lru_cache(maxsize=4)
 def _build_index(path: str, size: int, modified_ns: int, inode: int) -> Mapping[str, list[Piece]]:
-    """Return the documents of each session of a dump; nothing for any file that is none."""
     spots: list[tuple[int, int, str | None]] = []
-    for line in _read_stored(path):
+    for line in _read_lines(path):
         at = -1 if line.at is None else line.at.offset
         spots.append((at, line.length, _told_session(line)))
     names = dict.fromkeys(session for _, _, session in spots if session is not None)
@@ -155,15 +158,10 @@ def _build_index(path: str, size: int, modified_ns: int, inode: int) -> Mapping[
     return found
 
 
-def _read_stored(path: str) -> Iterator[Any]:
-    """Yield the lines of a file whose first one is a stored document; none of any other."""
+def _read_lines(path: str, **options: int) -> Iterator[Any]:
     # An import statement would load all types with this module, or stand inside a function.
-    read_lines = import_module("turnlog.transcripts.files.reader").read_lines
-    first = next(
-        read_lines(path, chunk_size=_FIRST), None
-    )  # most files are none: their other lines stay unread
-    if first is not None and first.dialect.value.startswith("spec-003"):
-        yield from read_lines(path)
+    lines: Iterator[Any] = import_module("turnlog.transcripts.files.reader").read_lines(path, **options)
+    return lines
 
 
 def _told_session(line: Any) -> str | None:

@@ -29,11 +29,14 @@ UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
 
 
 class DecodedChapter(Chapter):
-    """The records of a file whose lines are at hand."""
+    """The records of a file whose lines are at hand, and the messages of which they are the records."""
 
-    def __init__(self, facts: ChapterFacts, reader: SegmentReader, lines: Sequence[Line]) -> None:
+    def __init__(
+        self, facts: ChapterFacts, reader: SegmentReader, lines: Sequence[Line], messages: Sequence[Message]
+    ) -> None:
         super().__init__(facts, reader)
         self.lines = lines
+        self.messages = messages
 
     def read_raw(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Return lines as they stand, in order."""

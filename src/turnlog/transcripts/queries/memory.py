@@ -49,13 +49,22 @@ class _FileActions(SessionActions):
 
     def __init__(self, reader: MemoryReader) -> None:
         super().__init__(reader)
-        self._lines = reader.list_lines
+        self._open = reader.open_chapter
+        self._list_prompts = reader.list_prompts
 
     @cached_property
     def files(self) -> tuple[Chapter, ...]:
         """All of its files of lines: the transcript's first, then by source."""
         facts = self._reader.list_chapters()
-        return tuple(DecodedChapter(each, self._reader, self._lines(each.source)) for each in facts)
+        return tuple(map(self._open, facts))
+
+    def count_turns(self) -> int:
+        """Return how many turns there are, without a record of any."""
+        return len(self._list_prompts())
+
+    def list_prompts(self) -> list[int]:
+        """Return the messages with which turns begin, without a record of any turn."""
+        return self._list_prompts()
 
 
 class _File(Struct):
@@ -92,9 +101,15 @@ class MemoryReader:
         """Return its files of lines: the transcript's first, then by source."""
         return [file.facts for file in self._files.values()]
 
-    def list_lines(self, source: str) -> Sequence[Line]:
-        """Return the lines of a file."""
-        return self._files[source].lines
+    def open_chapter(self, facts: ChapterFacts) -> DecodedChapter:
+        """Return a file with its lines and messages."""
+        file = self._files[facts.source]
+        messages = () if file.conversation is None else file.conversation.live_messages
+        return DecodedChapter(facts, self, file.lines, messages)
+
+    def list_prompts(self) -> list[int]:
+        """Return the messages with which turns begin."""
+        return [members[0] for members in self._session.division.turns]
 
     def list_heads(self, source: str) -> Sequence[SegmentHead]:
         """Return the heads of a file's segments, in order."""
@@ -113,11 +128,14 @@ class MemoryReader:
 
     def count_outline(self, kind: str) -> int:
         """Return how many parts there are of turns or agents."""
-        return len(self._outline[kind])
+        return len(self._list_parts(kind))
 
     def load_outline(self, kind: str, numbers: range) -> list[bytes]:
         """Return parts of turns or agents, packed."""
-        return [self._outline[kind][number][1] for number in numbers]
+        return [self._list_parts(kind)[number][1] for number in numbers]
+
+    def _list_parts(self, kind: str) -> tuple[tuple[int, bytes], ...]:
+        return self._turns if kind == TURNS.name else self._agents
 
     def list_hooks(self, which: DeliveryFilter) -> list[HookDelivery]:
         """Return nothing: hooks tell an archive."""
@@ -128,10 +146,12 @@ class MemoryReader:
         return None
 
     @cached_property
-    def _outline(self) -> dict[str, tuple[tuple[int, bytes], ...]]:
-        agents = [self._build_agent(index, agent) for index, agent in enumerate(self._session.agents)]
-        turns = [_build_turn(turn) for turn in self._session.turns]
-        return {TURNS.name: TURNS.cut(turns), AGENTS.name: AGENTS.cut(agents)}
+    def _agents(self) -> tuple[tuple[int, bytes], ...]:
+        return AGENTS.cut([self._build_agent(index, agent) for index, agent in enumerate(self._session.agents)])
+
+    @cached_property
+    def _turns(self) -> tuple[tuple[int, bytes], ...]:
+        return TURNS.cut([_build_turn(turn) for turn in self._session.turns])
 
     def _list_segments(self, source: str) -> list[tuple[SegmentHead, Segment]]:
         file, session = self._files[source], self._session

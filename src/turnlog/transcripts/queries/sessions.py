@@ -97,6 +97,10 @@ class SessionRecords:
         start = numbers.start * PART
         return found[first - start : end - start]
 
+    def list_prompts(self) -> list[int]:
+        """Return the messages with which turns begin, turn by turn."""
+        return [turn.prompt for turn in self.list_turns()]
+
     def list_agents(self) -> list[AgentRecord]:
         """Return all sub-agents, in order."""
         parts = range(self._reader.count_outline(AGENTS.name))

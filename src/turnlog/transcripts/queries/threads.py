@@ -27,8 +27,8 @@ from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.prompt_queue import PromptQueue
 from turnlog.transcripts.conversation.tree import Branch
 from turnlog.transcripts.lines.blocks import list_blocks
-from turnlog.transcripts.lines.prompts import prompt_of, read_prompt
-from turnlog.transcripts.queries.bodies import UNSAID, build_message, decode_lines
+from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
+from turnlog.transcripts.queries.bodies import UNSAID, DecodedChapter, build_message, decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
@@ -106,11 +106,11 @@ class Thread:
         return found
 
     def _list_windows(
-        self, records: Iterable[MessageRecord] | None = None
+        self, chapter: Chapter, records: Iterable[MessageRecord] | None
     ) -> Iterator[tuple[Sequence[MessageRecord], dict[int, list[CallRecord]]]]:
         """Yield messages, all of them or some, as many as are read together, with the calls that they made."""
-        chapter, left = self._chapter, iter(self.list_records() if records is None else records)
-        while chapter is not None and (window := [*islice(left, _WINDOW)]):
+        left = iter(self.list_records() if records is None else records)
+        while window := [*islice(left, _WINDOW)]:
             calls = chapter.list_calls_of(window)
             start = size = 0
             for at, row in enumerate(window):
@@ -126,8 +126,18 @@ class Thread:
     ) -> Iterator[Message]:
         """Yield messages, all with the rest or some, with what they say and what is `folded` into them."""
         chapter = self._chapter
-        for window, calls in self._list_windows(records):
-            assert chapter is not None
+        if isinstance(chapter, DecodedChapter):  # its messages need not be put together again
+            for row in self.list_records() if records is None else records:
+                yield chapter.messages[row.index]
+        elif chapter is not None:
+            yield from self._build(chapter, records, folded)
+        if self.rest is not None and records is None:
+            yield from self.rest.read(folded=folded)
+
+    def _build(
+        self, chapter: Chapter, records: Iterable[MessageRecord] | None, folded: bool
+    ) -> Iterator[Message]:
+        for window, calls in self._list_windows(chapter, records):
             wanted = [_list_lines(row, calls.get(row.index, ()), folded) for row in window]
             lines = decode_lines(chapter, (number for numbers in wanted for number in numbers))
             for row, numbers in zip(window, wanted, strict=True):
@@ -136,8 +146,6 @@ class Thread:
                 if any(not _is_told(call, lines) for call in made):
                     own |= decode_lines(chapter, row.lines)
                 yield build_message(row, own, made)
-        if self.rest is not None and records is None:
-            yield from self.rest.read(folded=folded)
 
     def read_lines(self, numbers: Iterable[int]) -> list[Line]:
         """Return lines as they are typed."""
@@ -198,7 +206,8 @@ class Thread:
 
     def read_notes(self, message: int) -> list[Line]:
         """Return what is reported below a message."""
-        lines = self.read_lines(self.notes.get(message, ()))
+        noted = self.notes.get(message)
+        lines = self.read_lines(noted) if noted else ()
         return [
             line
             for line in lines
@@ -213,11 +222,8 @@ class Thread:
         queued = [line.number for line in lines if line.type == _QUEUED]
         if not queued:
             return set()
-        shown: set[str] = set()
-        asked = (row.lines[0] for row in self.list_records() if row.rule not in _WITHOUT_PROMPT)
-        while numbers := [*islice(asked, _WINDOW)]:
-            prompts = (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
-            shown.update(prompt.text.strip() for prompt in prompts if prompt is not None)
+        asked = (row for row in self.list_records() if row.rule not in _WITHOUT_PROMPT)
+        shown = {prompt.text.strip() for prompt in _read_prompts(chapter, asked) if prompt is not None}
         queue = PromptQueue()
         entries = ((number, line.entry) for number, line in decode_lines(chapter, queued).items())
         return {
@@ -511,6 +517,15 @@ def _list_lines(row: MessageRecord, calls: Iterable[CallRecord], folded: bool = 
     """Return the lines that tell of a message and its calls."""
     results = (call.result_line for call in calls if call.result_line is not None)
     return [*(row.lines if folded else row.lines[: row.own_lines]), *results]
+
+
+def _read_prompts(chapter: Chapter, asked: Iterator[MessageRecord]) -> Iterator[Prompt | None]:
+    """Yield what prompts say; of a session that is archived, a window at a time."""
+    if isinstance(chapter, DecodedChapter):
+        yield from (chapter.messages[row.index].prompt for row in asked)
+        return
+    while numbers := [row.lines[0] for row in islice(asked, _WINDOW)]:
+        yield from (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
 
 
 def _is_told(call: CallRecord, lines: Mapping[int, Line]) -> bool:
