@@ -12,8 +12,6 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["multiply"]
-
 DAYS = 730
 """Over how many days the copies are spread."""
 DAY_US = 86_400_000_000

@@ -19,8 +19,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-__all__ = ["REPEATED", "lay_out", "vary"]
-
 REPEATED = 41
 """How much of the text of a copy is repeated, in percent."""
 

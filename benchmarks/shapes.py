@@ -13,8 +13,6 @@ from pathlib import Path
 
 from build import make_up
 
-__all__ = ["SHAPES", "grow_machine", "measure_peak", "vary"]
-
 _NAMES = re.compile(
     rb'"(uuid|parentUuid|messageId|requestId|sourceToolAssistantUUID|leafUuid|logicalParentUuid)":"([^"]{6,60})"'
 )

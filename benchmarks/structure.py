@@ -42,22 +42,15 @@ def main() -> int:
     ):
         print(f"{title:26} {figure}")
     print()
-    packages = Counter(
-        name.split(".")[1] for name in modules if name.count(".") > 1 or _is_package(modules[name])
-    )
-    for package, count in packages.most_common():
-        print(
-            f"{package:26} {sum(lines[name] for name in modules if name.split('.')[1:2] == [package]):7,}{count:5}"
-        )
+    package_of = {name: name.split(".")[1] for name in modules if name.count(".")}
+    for package, count in Counter(package_of.values()).most_common():
+        own = sum(lines[name] for name, each in package_of.items() if each == package)
+        print(f"{package:26} {own:7,}{count:5}")
     return 0
 
 
 def _name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-
-
-def _is_package(path: Path) -> bool:
-    return path.name == "__init__.py" and path.parent.parent.name != "src"
 
 
 def _count_lines(path: Path, tree: ast.Module) -> int:

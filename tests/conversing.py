@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["Terminal", "open_terminal"]
-
 
 class Terminal:
     """A terminal with turnlog on it."""

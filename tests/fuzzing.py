@@ -16,8 +16,6 @@ from pathlib import Path
 import turnlog
 from turnlog.messages.lazy import view_all
 
-__all__ = ["check", "fuzz", "load_seeds", "mutate"]
-
 DATA = Path(__file__).parent / "data"
 _PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"null", b"true", b"0", b"-1", b"1e999", b"9" * 400]
 _PIECES += [

@@ -178,9 +178,15 @@ def fields_declared(*modules: ModuleType) -> set[str]:
 
 def structs(*modules: ModuleType) -> list[type[Value]]:
     """Return the public structs of the modules, without those that only others build on."""
-    public: list[Any] = [getattr(module, name) for module in modules for name in module.__all__]
+    public: list[Any] = [each for module in modules for each in _list_public(module)]
     found = [each for each in public if isinstance(each, type) and issubclass(each, Value)]
     return [each for each in found if each in _SHARED or not each.__subclasses__()]
+
+
+def _list_public(module: ModuleType) -> list[Any]:
+    own = (name for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__)
+    names = getattr(module, "__all__", own)
+    return [getattr(module, name) for name in names if not name.startswith("_")]
 
 
 def _qualified(cls: type[Value], name: str) -> str:

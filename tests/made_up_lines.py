@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 import turnlog
 from turnlog.messages import Line, Position
 
-__all__ = ["build_answer", "made_up_lines"]
-
 
 @st.composite
 def made_up_lines(draw: st.DrawFn) -> list[Line]:

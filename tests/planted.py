@@ -8,8 +8,6 @@ import random
 import string
 from pathlib import Path
 
-__all__ = ["EMAIL", "HOME", "USER", "list_secrets", "write_planted"]
-
 USER = "mkowalczyk"
 HOME = f"/home/{USER}"
 EMAIL = f"{USER}@widgets-and-more.io"

@@ -21,8 +21,6 @@ import psycopg
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace
 
-__all__ = ["PostgresServer", "find_programs", "make_archive", "make_database", "start_server"]
-
 _USER = "postgres"
 _SETTINGS = {
     "listen_addresses": "",

@@ -15,8 +15,6 @@ import turnlog
 from turnlog.integrations.agent_sdk import from_sdk, to_sdk
 from turnlog.messages.base import Value
 
-__all__ = ["PAGE", "losses", "messages", "render", "replace_table"]
-
 PAGE = Path(__file__).parents[1] / "docs" / "protocol.md"
 BEGIN, END = "<!-- begin: what the SDK drops -->\n", "<!-- end: what the SDK drops -->"
 

@@ -14,8 +14,6 @@ from turnlog.messages.hook_events import HOOK_EVENTS
 from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES
 from turnlog.messages.system import SystemSubtype
 
-__all__ = ["damaged", "json_lines", "json_objects", "json_values", "lines", "sessions"]
-
 TYPES = [
     "user",
     "assistant",

@@ -28,18 +28,6 @@ from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
-__all__ = [
-    "ENGINES",
-    "PEOPLE",
-    "WITH_SESSIONS",
-    "Project",
-    "Told",
-    "World",
-    "making_world",
-    "name_machine",
-    "write_files",
-]
-
 PEOPLE = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "cleo": UserRole.MEMBER, "vera": UserRole.VIEWER}
 ENGINES = ("sqlite", "postgres")
 WITH_SESSIONS = tuple(person for person, role in PEOPLE.items() if role is not UserRole.VIEWER)

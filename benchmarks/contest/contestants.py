@@ -20,17 +20,6 @@ from contest.sessions import Corpus, Session
 from turnlog.messages.codec import decode_envelope
 from turnlog.messages.lazy import tool_names, view_all
 
-__all__ = [
-    "BLOCKS",
-    "Contestant",
-    "Pass",
-    "base_contestants",
-    "line_by_line",
-    "list_parsers",
-    "load",
-    "turnlog_rows",
-]
-
 BLOCKS = "turnlog: messages and blocks"
 """The row that the goals are about."""
 

@@ -15,8 +15,6 @@ from typing import Any
 from contest.contestants import Contestant, line_by_line, load
 from contest.sessions import Corpus, Session
 
-__all__ = ["peers"]
-
 _REFUSALS = (ValueError, KeyError, TypeError, AttributeError)
 _SLOW_ROUNDS = 3
 _SDK = "claude-agent-sdk"

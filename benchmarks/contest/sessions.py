@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Corpus", "Session", "read_corpus"]
-
 
 @dataclass(frozen=True, slots=True)
 class Session:

@@ -12,8 +12,6 @@ from contest.contestants import BLOCKS, Contestant
 from contest.sessions import Corpus
 from contest.timing import MODES, Seconds
 
-__all__ = ["GOALS", "describe_counts", "describe_goals", "describe_setup", "draw_table", "ratio", "speed"]
-
 GOALS = {"orjson": 4.0, "json": 12.0}
 """How many times as fast as each of these the messages and blocks shall be decoded."""
 

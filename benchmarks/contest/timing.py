@@ -16,8 +16,6 @@ from collections.abc import Iterable
 from contest.contestants import Contestant, Pass
 from contest.sessions import Corpus
 
-__all__ = ["MODES", "Seconds", "measure", "pin_to_one_core"]
-
 MODES = ("dropped", "kept")
 
 Seconds = dict[tuple[str, str], float]

@@ -24,8 +24,6 @@ from turnlog.store.accounts.interface import UserRole
 from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.files.locate import list_config_dirs
 
-__all__ = ["NotificationSettings", "Occasion", "OidcSettings", "Settings", "find_home"]
-
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"
 _CAPTURED = "captured"

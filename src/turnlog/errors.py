@@ -36,38 +36,6 @@ raises any of these from `decode`.
 
 from __future__ import annotations
 
-__all__ = [
-    "AccountError",
-    "ArchiveError",
-    "BusyStoreError",
-    "ChangeError",
-    "ConfigError",
-    "CursorError",
-    "DecodeError",
-    "ExportError",
-    "FormerStoreError",
-    "HookError",
-    "LostStoreError",
-    "MalformedError",
-    "MarkError",
-    "MigrationError",
-    "NewerStoreError",
-    "OlderStoreError",
-    "ProtocolError",
-    "PushError",
-    "QueryError",
-    "RestoreError",
-    "SearchCancelledError",
-    "SelectionError",
-    "ServerError",
-    "ServiceError",
-    "StoreError",
-    "TakenMachineError",
-    "TurnlogError",
-    "UnknownTypeError",
-    "UploadError",
-]
-
 
 class TurnlogError(Exception):
     """The root of turnlog's exceptions."""

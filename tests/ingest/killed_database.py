@@ -10,8 +10,6 @@ from contextlib import suppress
 
 from postgres_server import PostgresServer
 
-__all__ = ["KilledDatabase"]
-
 
 class KilledDatabase(PostgresServer):
     """A cluster of one's own.

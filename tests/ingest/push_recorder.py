@@ -17,8 +17,6 @@ from turnlog.ingest.push.pusher import Pusher
 from turnlog.ingest.uploads.protocol import PROTOCOL, Delivered, HookUpload, Machine
 from turnlog.testing.builders import make_lines
 
-__all__ = ["Recorder", "make_delivery", "write_on"]
-
 
 class Recorder(threading.Thread):
     """Pushes one small thing after the other, to another server when one fails."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ingest.memory_store import MemoryStore, small_pieces
 from turnlog.ingest.hot import HotSessions
-from turnlog.ingest.looks import key_of, look_on
+from turnlog.ingest.kinds import key_of
+from turnlog.ingest.looks import look_on
 from turnlog.store.batch import SessionBatch
 from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import locate_path

@@ -12,7 +12,8 @@ import pytest
 from session_records import list_messages
 from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.pipeline import SyncReport, sync
+from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import check_session
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.marks import MarkChange

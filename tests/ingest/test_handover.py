@@ -11,8 +11,8 @@ import pytest
 
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.following import follow
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.handover import Answer, Request, answer_requests, hand_over
-from turnlog.ingest.pipeline import SyncReport
 from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

@@ -15,12 +15,14 @@ from golden import DATA
 from ingest.memory_store import MemoryStore, merge_derived
 from ingest.session_watch import ORIGIN, Watch, grow, list_files, look_once
 from turnlog.ingest.hot import HotSessions
-from turnlog.ingest.looks import key_of, list_kinds, look, vanish
+from turnlog.ingest.kinds import key_of, list_kinds
+from turnlog.ingest.looks import look, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.model import SourceKind, name_source
+from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import Change, read_lines
+from turnlog.transcripts.files.reader import read_lines
 
 GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is_dir()), DATA / "cli" / "tour"]
 ONE, TWO, THREE = (

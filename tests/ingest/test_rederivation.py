@@ -12,9 +12,10 @@ import pytest
 
 from golden import DATA
 from session_records import Records, list_messages, list_records
-from turnlog.ingest.derive import DERIVATION
+from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.looks import derive_again, look
-from turnlog.ingest.pipeline import SyncReport, sync
+from turnlog.ingest.pipeline import sync
 from turnlog.store.batch import ChapterBatch, SessionBatch
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
 from turnlog.store.model import LOCAL

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from session_records import list_messages, list_records
-from turnlog.ingest.derive import DERIVATION
+from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.repair import Checked, check_session, repair_session
 from turnlog.ingest.verification import Disagreement, Subject

@@ -11,7 +11,7 @@ import pytest
 from turnlog.ingest.visits import Visit, visit
 from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.reader import Change
+from turnlog.transcripts.files.fingerprints import Change
 
 TEXT = b"".join(b'{"type":"user","uuid":"%d"}\n' % number for number in range(1000))
 

@@ -32,8 +32,6 @@ from real_program.stand_in_api import Reply, StandIn, call, text
 from turnlog.config import Settings
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 
-__all__ = ["MIRRORED", "PIPED", "ASKED", "UNATTENDED", "main"]
-
 _IDS = UUID("7b5f3d62-6a0c-4c55-9d0e-0d6a3c6f9d11")
 MIRRORED, PIPED, ASKED, UNATTENDED = (
     str(uuid5(_IDS, name)) for name in ("mirrored", "piped", "asked", "unattended")

@@ -28,8 +28,6 @@ from real_program.replies import FILES, READ_BOTH, SEND_AGENT
 from real_program.script import Run, Say, Scenario
 from real_program.stand_in_api import Reply, StandIn, call, text
 
-__all__ = ["DOWN", "HANGING", "UP", "main"]
-
 _SECONDS = 300
 _TURNLOG = (sys.executable, "-m", "turnlog")
 _WORK = (

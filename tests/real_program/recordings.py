@@ -37,8 +37,6 @@ from turnlog.transcripts import (
     read_lines,
 )
 
-__all__ = ["Recording", "find_obstacle", "make_once", "make_recording", "run_apart", "tokens_of"]
-
 _TESTS = Path(__file__).parents[1]
 _SECONDS = 90
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from real_program.stand_in_api import Reply, call, text
 
-__all__ = ["FILES", "READ_BOTH", "SEND_AGENT"]
-
 FILES = {"a.txt": b"alpha\n", "b.txt": b"beta\n"}
 """What there is to read."""
 READ_BOTH = (

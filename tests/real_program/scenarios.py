@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from real_program.script import Interrupt, Run, Say, Scenario, SetModel, Stop, Touch
 from real_program.stand_in_api import Reply, call, text, thinking
 
-__all__ = ["MODELS", "SCENARIOS", "UNHEARD_OF"]
-
 _MODEL = "claude-opus-5-5"
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

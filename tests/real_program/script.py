@@ -10,8 +10,6 @@ from uuid import UUID, uuid5
 
 from real_program.stand_in_api import Reply
 
-__all__ = ["Interrupt", "Run", "Say", "Scenario", "SetModel", "Step", "Stop", "Touch"]
-
 _IDS = UUID("7b5f3d62-6a0c-4c55-9d0e-0d6a3c6f9d11")
 
 

@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Block", "Reply", "Served", "StandIn", "call", "text", "thinking"]
-
 Block = Mapping[str, object]
 
 _LIMIT = 100

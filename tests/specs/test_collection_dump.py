@@ -16,7 +16,8 @@ from command_line import invoke
 from golden import DATA
 from turnlog.errors import SelectionError
 from turnlog.export.raw import export_raw, restore_session
-from turnlog.ingest.pipeline import SyncReport, sync
+from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, find_known, find_sessions
 from turnlog.store.model import LOCAL

@@ -25,9 +25,9 @@ def list_public() -> Iterator[type[Value]]:
     """Yield every public class that a tag tells apart."""
     for module in walk_packages(turnlog.messages.__path__, "turnlog.messages."):
         loaded = import_module(module.name)
-        for name in getattr(loaded, "__all__", ()):
-            cls = getattr(loaded, name)
-            if isinstance(cls, type) and issubclass(cls, Value) and cls.__module__ == module.name:
+        for name, cls in vars(loaded).items():
+            is_own = isinstance(cls, type) and cls.__module__ == module.name
+            if is_own and issubclass(cls, Value) and not name.startswith("_"):
                 yield cls
 
 

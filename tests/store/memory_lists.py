@@ -31,8 +31,6 @@ from turnlog.store.lists import (
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 
-__all__ = ["list_facets", "list_projects", "list_sessions"]
-
 _Value = int | float | str | None
 _Placed = tuple[tuple[bool, int | float | str, str], StoredSession]
 

@@ -10,8 +10,6 @@ from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
 from turnlog.store.model import Scope
 
-__all__ = ["find_marks", "mark", "undo_mark"]
-
 
 def find_marks(state: State, owner: str, key: str) -> Marks | None:
     own = [entry.marks for entry in state.marks if (entry.owner, entry.session) == (owner, key)]

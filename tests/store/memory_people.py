@@ -16,8 +16,6 @@ from turnlog.store.catalogue.people import AccessState
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
 
-__all__ = ["MemoryPeople", "Shared"]
-
 
 class Shared:
     """What all handles of one store look at."""

@@ -36,8 +36,6 @@ from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
 
-__all__ = ["MemoryStore", "Shared"]
-
 _LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
 
 

@@ -19,8 +19,6 @@ from turnlog.store.search.paging import (
 )
 from turnlog.testing.scanning import Scan
 
-__all__ = ["search"]
-
 _MOST = 1000
 """How many passages a line has at most."""
 

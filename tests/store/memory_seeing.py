@@ -9,8 +9,6 @@ from turnlog.store.catalogue.people import AccessState, RuleMatcher
 from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.model import ProjectRule, Scope, Viewer
 
-__all__ = ["find_state", "is_own", "see"]
-
 
 def find_state(state: State, owner: str, session: Session) -> AccessState:
     """Return who may see a session."""

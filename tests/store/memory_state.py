@@ -12,9 +12,7 @@ from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import Marks
 from turnlog.store.model import Machine, SourceKind, Visibility
 from turnlog.testing.merging import merge_derived
-from turnlog.transcripts.files.reader import Change, Checkpoint
-
-__all__ = ["Generation", "MarkEntry", "Session", "Source", "State", "apply_batch"]
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
 
 class Generation(Struct):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from store.memory_reference import MemoryStore, Shared
+from store.memory_people import Shared
+from store.memory_reference import MemoryStore
 from turnlog.store.interface import Store
-from turnlog.testing.store_contract import PeopleContract, StoreContract
+from turnlog.testing.contracts.people import PeopleContract
+from turnlog.testing.store_contract import StoreContract
 
 
 class TestContract(PeopleContract, StoreContract):

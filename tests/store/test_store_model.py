@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
-from store.memory_reference import MemoryStore, Shared
+from store.memory_people import Shared
+from store.memory_reference import MemoryStore
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.interface import ChangeEntry, Store, find_known

@@ -21,8 +21,6 @@ from turnlog.store.usage.report import Grouping
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told
 
-__all__ = ["ask_everything"]
-
 _IDS = (*NAMES, "s-9")
 _QUERIES = (
     "*e*",

@@ -18,8 +18,6 @@ from turnlog.store.model import Scope, Viewer, Visibility
 from turnlog.testing.builders import make_batch, make_line
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
-__all__ = ["NAMES", "Session", "World", "list_seen", "put_into", "tell_id", "worlds"]
-
 NAMES = ("s-1", "s-2")
 """Ids of sessions: several machines may have one with the same."""
 ORIGINS = ("m-1", "m-2", "m-3")

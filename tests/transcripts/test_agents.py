@@ -25,7 +25,7 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import SessionFiles
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 
 NAMES = sorted(path.name for path in (golden.DATA / "transcripts").glob("agents-*"))
 

@@ -16,15 +16,13 @@ from turnlog.messages.tool_io import INPUTS
 from turnlog.transcripts.lines.authors import Author, author_of, is_program_text
 from turnlog.transcripts.lines.categories import (
     CATEGORIES,
-    Category,
-    MessageType,
-    Role,
     find_category,
     is_known_tool,
     list_message_types,
     role_of,
     tool_category,
 )
+from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
 
 def lines(name: str) -> list[Line]:
@@ -120,7 +118,7 @@ def test_the_tools_of_specs_000_002_and_004_are_known() -> None:
 def test_all_that_hooks_leave_behind_is_of_hooks() -> None:
     attached = {cls for cls, category in CATEGORIES.items() if category is Category.HOOK}
 
-    assert {getattr(hooks, name) for name in hooks.__all__} <= attached
+    assert set(hooks.HOOK_ATTACHMENTS) <= attached
 
 
 LEGACY_ROLES = {

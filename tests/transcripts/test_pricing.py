@@ -19,9 +19,12 @@ from hypothesis import strategies as st
 import golden
 import turnlog
 import usage_reference as reference
-from turnlog.transcripts.usage.fold import MessageUsage, Totals, UsageFold, build_total, find_reported_cost
-from turnlog.transcripts.usage.pricing import Bill, Price, Prices, Rates, find_table
-from turnlog.transcripts.usage.sightings import Terms, Tokens
+from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
+from turnlog.transcripts.usage.fold import UsageFold, find_reported_cost
+from turnlog.transcripts.usage.ledger import Bill
+from turnlog.transcripts.usage.price_list import Rates, find_table
+from turnlog.transcripts.usage.pricing import Price, Prices
+from turnlog.transcripts.usage.tokens import Terms, Tokens
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 SONNET = "claude-sonnet-4-5-20250929"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import turnlog
 from golden import DATA
 from strategies import damaged
-from turnlog.transcripts.files.reader import Change, Checkpoint, Reading, read_lines, read_new
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
+from turnlog.transcripts.files.reader import Reading, read_lines, read_new
 from turnlog.transcripts.files.records import LineSplitter, Tail
 
 FILES = DATA / "transcripts"

@@ -20,7 +20,7 @@ from turnlog.transcripts.calls.call import Call, Pairing
 from turnlog.transcripts.calls.extraction import extract, map_parents
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import list_texts
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 
 NAMES = sorted(path.stem for path in (golden.DATA / "transcripts" / "tools").glob("*.jsonl"))
 

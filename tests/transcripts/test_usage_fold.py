@@ -16,18 +16,17 @@ import golden
 import turnlog
 import usage_reference as reference
 from turnlog.messages.metadata import CostState
+from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
 from turnlog.transcripts.usage.fold import (
-    MessageUsage,
-    Totals,
     UsageFold,
-    build_total,
     find_reported_cost,
     group_by_attribution,
     group_by_day,
     group_by_model,
     group_by_session,
 )
-from turnlog.transcripts.usage.sightings import Attribution, Terms, Tokens, find_sighting
+from turnlog.transcripts.usage.sightings import find_sighting
+from turnlog.transcripts.usage.tokens import Attribution, Terms, Tokens
 
 SONNET = "claude-sonnet-4-5-20250929"
 

@@ -23,8 +23,6 @@ from turnlog.config import Settings
 from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
 from turnlog.store.places import is_made
 
-__all__ = ["AuditDocument", "AuditItem", "command"]
-
 _ALL = 1 << 31
 _COLUMNS = (
     Column("when"),

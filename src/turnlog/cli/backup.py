@@ -8,7 +8,6 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
@@ -16,8 +15,7 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.store.accounts.copies import back_up_accounts, find_copy
-
-__all__ = ["BackupDocument", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 
 class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):

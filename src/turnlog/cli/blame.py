@@ -12,7 +12,7 @@ from rich.text import Text
 
 from turnlog.cli.clock import local_time
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
-from turnlog.cli.files import path_text, require_file
+from turnlog.cli.files import require_file
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
@@ -22,8 +22,7 @@ from turnlog.cli.terminal import clean, shorten
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.store.model import LOCAL
-
-__all__ = ["OriginItem", "WrittenLine", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 _LARGEST = 16 << 20
 _PROMPT = 40

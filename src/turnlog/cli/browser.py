@@ -7,8 +7,6 @@ import threading
 import webbrowser
 from collections.abc import Mapping
 
-__all__ = ["has_screen", "open_browser"]
-
 
 def open_browser(address: str, env: Mapping[str, str]) -> None:
     """Open an address, without waiting for it; where that cannot be done, nothing happens."""

@@ -12,8 +12,6 @@ from turnlog.ingest.capture.archiving import archive_paths
 from turnlog.ingest.capture.stream import Captured
 from turnlog.transcripts.files.locate import list_roots
 
-__all__ = ["archive_captured"]
-
 _PATIENCE = 1.0
 
 

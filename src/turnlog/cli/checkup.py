@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text
 from turnlog.cli.service import find_service
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
@@ -29,8 +28,7 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
 from turnlog.store.places import StorePlace, home_of, is_made
 from turnlog.transcripts.files.locate import list_config_dirs
-
-__all__ = ["Finding", "State", "check_up"]
+from turnlog.transcripts.files.paths import path_text
 
 _LEAST = 64 << 20
 """Bytes without which nothing more can be archived."""

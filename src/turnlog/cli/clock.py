@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-__all__ = ["LOCAL", "LocalTime", "duration_text", "local_time"]
-
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from turnlog.store.accounts.interface import Accounts
     from turnlog.store.interface import CaredStore
 
-__all__ = [
-    "complete_links",
-    "complete_machines",
-    "complete_rules",
-    "complete_sessions",
-    "complete_sessions_or_files",
-    "complete_tags",
-    "complete_tokens",
-    "complete_users",
-]
-
 _T = TypeVar("_T")
 _MOST = 30
 _LONGEST_TITLE = 60

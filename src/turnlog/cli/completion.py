@@ -7,8 +7,6 @@ from click.shell_completion import get_completion_class
 
 from turnlog.cli.program import COMPLETE, NAME, program
 
-__all__ = ["command"]
-
 
 @click.command(
     "completion",

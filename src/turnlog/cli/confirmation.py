@@ -8,8 +8,6 @@ import click
 
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
 
-__all__ = ["confirm", "yes_option"]
-
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 

@@ -11,8 +11,6 @@ from turnlog.cli.output import Output
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 
-__all__ = ["command"]
-
 
 @click.command(
     "doctor",

@@ -15,7 +15,6 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.cli.excerpts import Excerpt
-from turnlog.cli.files import path_text
 from turnlog.cli.shown import Shown
 from turnlog.instants import from_microseconds
 from turnlog.transcripts.agents.agent import AgentLink
@@ -26,8 +25,9 @@ from turnlog.transcripts.calls.touched import Touched
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.categories import Category, MessageType, Role
+from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
     MessageTree,

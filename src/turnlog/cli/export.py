@@ -18,7 +18,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import STDIN, STDIN_NAME, path_text, warn
+from turnlog.cli.files import STDIN, STDIN_NAME, warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import track
@@ -36,11 +36,10 @@ from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
+from turnlog.transcripts.files.paths import path_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-__all__ = ["ExportedFile", "WrittenSession", "command", "describe", "list_files"]
 
 _RANGE = re.compile(r"(\d+)?(-)?(\d+)?")
 _STDOUT = "-"

@@ -10,16 +10,6 @@ from typing import Final
 
 import click
 
-__all__ = [
-    "FOUND_PROBLEMS",
-    "INTERRUPTED",
-    "MISUSE",
-    "NOBODY_READS",
-    "MisuseError",
-    "NothingFoundError",
-    "explain",
-]
-
 FOUND_PROBLEMS: Final = 1
 MISUSE: Final = 2
 INTERRUPTED: Final = 130

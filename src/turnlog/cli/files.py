@@ -21,19 +21,6 @@ from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.paths import path_text
 
-__all__ = [
-    "STDIN",
-    "STDIN_NAME",
-    "Found",
-    "FoundSession",
-    "find_files",
-    "find_own_files",
-    "path_text",
-    "read_stdin",
-    "require_file",
-    "warn",
-]
-
 STDIN = "-"
 """Names standard input where a file can be named."""
 STDIN_NAME = "standard input"

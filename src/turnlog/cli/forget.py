@@ -16,8 +16,6 @@ from turnlog.ingest.forgotten import find_tombstones
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 
-__all__ = ["command"]
-
 
 @click.command(
     "forget",

@@ -10,20 +10,19 @@ from msgspec import Struct
 
 from turnlog.cli.confirmation import confirm
 from turnlog.cli.failures import FOUND_PROBLEMS
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.keeping_accounts import note_forgotten
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.forgotten import list_holding
 from turnlog.store.interface import CaredStore, KnownSession, Maintenance
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
-
-__all__ = ["Chosen", "ForgetDocument", "ForgottenSession", "forget", "still_scrub"]
+from turnlog.transcripts.files.paths import path_text
 
 Chosen = tuple[StoredSession, KnownSession]
 _TITLE = 50

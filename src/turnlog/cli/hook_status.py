@@ -7,11 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.cli.files import path_text
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
+from turnlog.export.plain import plural
 from turnlog.ingest.hook_install import (
     HookScope,
     build_entries,
@@ -24,8 +23,7 @@ from turnlog.server.presence import find_server
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
-
-__all__ = ["HooksDocument", "ScopeStatus", "describe_status", "look_at_hooks"]
+from turnlog.transcripts.files.paths import path_text
 
 
 class ScopeStatus(Struct, frozen=True, gc=False, kw_only=True):

@@ -11,7 +11,6 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
-from turnlog.cli.files import path_text
 from turnlog.cli.hook_status import describe_status, look_at_hooks
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
@@ -29,9 +28,8 @@ from turnlog.ingest.hook_install import (
     plan_uninstall,
     write_plan,
 )
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.hooks.table import EVENTS
-
-__all__ = ["HookChange", "command"]
 
 
 class HookChange(Struct, frozen=True, gc=False, kw_only=True):

@@ -15,18 +15,17 @@ from msgspec import Struct
 
 from turnlog.cli.capture_ending import archive_captured
 from turnlog.cli.failures import FOUND_PROBLEMS, INTERRUPTED, MisuseError, explain
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.ingest_sources import Interrupts, listen, read_lines
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.ingest.capture.stream import Captured, StreamCapture
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.projects import project_folder_name
-
-__all__ = ["CapturedDocument", "IngestDocument", "command"]
 
 _SOCKETS = ("unix:", "tcp:")
 _NOWHERE = "unknown"

@@ -19,8 +19,6 @@ from types import FrameType
 
 from turnlog.cli.failures import MisuseError
 
-__all__ = ["Interrupts", "listen", "read_lines"]
-
 _PIECE = 1 << 20
 _LAST_WORDS = 2.0
 """How long what is still to come is waited for, once interrupted."""

@@ -21,18 +21,6 @@ from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, User
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.lists import StoredSession
 
-__all__ = [
-    "DAY_NS",
-    "at_cell",
-    "dry_option",
-    "find_by_id",
-    "get_user",
-    "note_forgotten",
-    "opened_accounts",
-    "record",
-    "to_moment",
-]
-
 T = TypeVar("T")
 DAY_NS = 24 * 3600 * 10**9
 _NS = 1000

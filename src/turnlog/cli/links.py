@@ -35,8 +35,6 @@ from turnlog.server.presence import find_server
 from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.model import LOCAL, find_access
 
-__all__ = ["LinkItem", "NewLink", "command"]
-
 _LONGEST_DAYS = 365
 _TITLE = 60
 _COLUMNS = (

@@ -16,8 +16,6 @@ from unicodedata import category, east_asian_width
 
 import click
 
-__all__ = ["Column", "cell_width", "cut_cell", "render_csv", "render_table"]
-
 _GAP = 2
 
 

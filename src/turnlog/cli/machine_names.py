@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from turnlog.store.model import Machine
 
-__all__ = ["find_machines"]
-
 
 def find_machines(machines: Sequence[Machine], name: str) -> list[Machine]:
     """Return the machines that a name stands for: the beginning of an origin, or a host."""

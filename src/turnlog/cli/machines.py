@@ -16,14 +16,12 @@ from turnlog.cli.listing import Column, render_table
 from turnlog.cli.machine_names import find_machines
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.store.accounts.interface import Action
 from turnlog.store.model import LOCAL, Machine
-
-__all__ = ["MachineAssigned", "MachineItem", "command"]
 
 _SHORT = 8
 _COLUMNS = (

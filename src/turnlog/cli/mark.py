@@ -19,8 +19,6 @@ from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.model import LOCAL
 
-__all__ = ["MarkItem", "command"]
-
 
 class MarkItem(Struct, frozen=True, gc=False, kw_only=True):
     """A session as `turnlog mark --json` prints it."""

@@ -10,8 +10,6 @@ from turnlog.config import Settings
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.store.model import LOCAL
 
-__all__ = ["command"]
-
 
 @click.command(
     "mcp",

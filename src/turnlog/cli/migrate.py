@@ -8,17 +8,16 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.files import path_text, require_file
+from turnlog.cli.files import require_file
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.migration import render_migration
 from turnlog.config import Settings
 from turnlog.errors import MigrationError
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.migration.migration import migrate
 from turnlog.transcripts.migration.report import CorrectionKind, LeftReason, Migration
-
-__all__ = ["CorrectionItem", "LeftoverItem", "MigrationDocument", "command"]
 
 
 class CorrectionItem(Struct, frozen=True, gc=False):

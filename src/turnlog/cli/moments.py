@@ -8,8 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 from turnlog.cli.clock import local_time
 from turnlog.store.search.language import Clock
 
-__all__ = ["age_text", "length_text", "parse_moment"]
-
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _RECENT = 7
 """Days for which an age says more than a date."""

@@ -15,8 +15,6 @@ from turnlog.config import Settings
 from turnlog.server.notifications.notifier import list_targets, send_test
 from turnlog.server.notifications.targets import Sent
 
-__all__ = ["NotifyDocument", "command"]
-
 
 class NotifyDocument(Struct, frozen=True, gc=False, kw_only=True):
     """What `turnlog notify test --json` prints."""

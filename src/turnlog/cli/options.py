@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["color_option", "json_option", "pager_option"]
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 color_option = click.option(

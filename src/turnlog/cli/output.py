@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.text import Text
 
-__all__ = ["Output", "Row"]
-
 _UNBOUNDED = 1 << 20
 _NARROWEST = 20
 _USUAL_PAGER = "less"

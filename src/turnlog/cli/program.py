@@ -23,8 +23,6 @@ from turnlog.cli.failures import INTERRUPTED, MISUSE, NOBODY_READS, explain
 from turnlog.cli.terminal import clean_line
 from turnlog.errors import TurnlogError
 
-__all__ = ["COMMANDS", "COMPLETE", "NAME", "Program", "main", "program"]
-
 NAME = "turnlog"
 COMPLETE = "_TURNLOG_COMPLETE"
 

@@ -13,8 +13,6 @@ from turnlog.cli.terminal import shorten
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["PATIENCE", "track", "waiting"]
-
 PATIENCE = 1.0
 """How many seconds pass before anything is shown."""
 

@@ -17,8 +17,6 @@ from turnlog.config import Settings
 from turnlog.store.lists import ProjectOrder
 from turnlog.store.model import LOCAL
 
-__all__ = ["command"]
-
 
 @click.command(
     "projects",

@@ -20,8 +20,6 @@ from turnlog.store.interface import CaredStore, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
 
-__all__ = ["command"]
-
 _PAGE = 500
 _DAY = 86_400
 

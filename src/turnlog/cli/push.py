@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
@@ -34,8 +34,7 @@ from turnlog.ingest.push.pace import Pace
 from turnlog.ingest.push.status import PushPhase, StatusFile
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
-
-__all__ = ["command"]
+from turnlog.transcripts.files.paths import path_text
 
 _TOKEN = "TURNLOG_TOKEN"
 

@@ -15,22 +15,11 @@ from msgspec import Struct
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
 from turnlog.cli.files import warn
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural, size_text
+from turnlog.cli.rendering.figures import size_text
 from turnlog.cli.terminal import clean_line
+from turnlog.export.plain import plural
 from turnlog.ingest.push.pusher import PushCounts, Pusher
 from turnlog.ingest.push.status import PushPhase, PushStatus, StatusFile, read_status
-
-__all__ = [
-    "News",
-    "PlanDocument",
-    "PushStatusDocument",
-    "describe_done",
-    "describe_plan",
-    "find_status",
-    "parse_rate",
-    "plan_document",
-    "show_status",
-]
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(i?)[bB]?(?:/s)?")
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3}

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from turnlog.cli.terminal import clean
 
-__all__ = ["escape_lines", "read_bytes"]
-
 _CHUNK = 1 << 18
 
 

@@ -16,9 +16,7 @@ import click
 
 from turnlog.cli.program import COMMANDS, NAME, program
 from turnlog.transcripts.hooks.table import render_events, render_notifications
-from turnlog.transcripts.validation import render_table
-
-__all__ = ["list_names", "render_help", "update"]
+from turnlog.transcripts.validation.table import render_table
 
 _WIDTH = 78
 _PART = re.compile(r"(<!-- help: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -20,8 +20,6 @@ from turnlog.store.opening import find_holder, open_store
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["refresh"]
-
 
 def refresh(settings: Settings) -> None:
     """Archive what is new of the sessions of this machine; the archive must be there.

@@ -10,21 +10,20 @@ from msgspec import Struct
 from turnlog.cli.confirmation import confirm, yes_option
 from turnlog.cli.export import describe, list_files
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text, require_file
+from turnlog.cli.files import require_file
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.export.raw import restore_session
 from turnlog.store.accounts.copies import check_backup, restore_store
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
-
-__all__ = ["RestoreDocument", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 
 class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):

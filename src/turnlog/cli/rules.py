@@ -12,14 +12,12 @@ from turnlog.cli.keeping_accounts import dry_option, opened_accounts, record
 from turnlog.cli.listing import Column, render_table
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.store.accounts.interface import Action
 from turnlog.store.model import LOCAL, Visibility
-
-__all__ = ["RuleChanged", "RuleItem", "command"]
 
 _COLUMNS = (Column("pattern", least=8), Column("visibility"))
 

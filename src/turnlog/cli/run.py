@@ -23,8 +23,6 @@ from turnlog.config import Settings
 from turnlog.ingest.capture.stream import StreamCapture
 from turnlog.transcripts.files.projects import project_folder_name
 
-__all__ = ["command"]
-
 
 @click.command(
     "run",

@@ -11,8 +11,6 @@ import msgspec
 from turnlog.server.presence import Presence
 from turnlog.server.shapes.status import OpeningKey
 
-__all__ = ["find_fresh_address"]
-
 _PATIENCE = 2.0
 
 

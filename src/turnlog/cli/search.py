@@ -23,8 +23,6 @@ from turnlog.store.model import LOCAL
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
 
-__all__ = ["command"]
-
 _WIDE = frozenset("WF")
 _MARK = "\0"
 """Put before a word that begins with a dash; no argument can have it."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from turnlog.cli.browser import open_browser
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.running import find_fresh_address
@@ -31,8 +31,7 @@ from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.server.sockets import DEFAULT_PORT
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
-
-__all__ = ["ServeDocument", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 _OnReady = Callable[[Ready], None]
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
-from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.push_report import parse_rate
@@ -24,8 +23,7 @@ from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
 from turnlog.ingest.systemd import Systemd
 from turnlog.store.places import STORE_SETTING
-
-__all__ = ["ServiceDocument", "command", "find_service"]
+from turnlog.transcripts.files.paths import path_text
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
 _PASSED_ON = (STORE_SETTING, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")

@@ -24,8 +24,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
 from turnlog.store.model import LOCAL, Visibility
 
-__all__ = ["command"]
-
 _ALL = 1 << 31
 
 

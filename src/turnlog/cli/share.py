@@ -20,8 +20,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access
 
-__all__ = ["SharedSession", "command"]
-
 _TITLE = 50
 
 

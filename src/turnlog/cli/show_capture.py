@@ -15,22 +15,21 @@ from msgspec import Struct
 from rich.text import Text
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.files import path_text
 from turnlog.cli.output import Row
-from turnlog.cli.rendering.figures import money_text, plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.ingest.capture.sources import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
 from turnlog.messages.sdk.assemble import AssembledMessage
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.usage.fold import find_reported_cost
-
-__all__ = ["CapturedFile", "CapturedLine", "CutOff", "load_captures", "render_captures"]
+from turnlog.transcripts.usage.ledger import money_text
 
 _LONGEST = 200
 _SAID_ELSEWHERE = frozenset({"type", "subtype", "session_id", "uuid"})

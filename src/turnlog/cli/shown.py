@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.files import STDIN, STDIN_NAME, path_text, read_stdin, require_file
+from turnlog.cli.files import STDIN, STDIN_NAME, read_stdin, require_file
 from turnlog.cli.raw_lines import read_bytes
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
@@ -23,6 +23,7 @@ from turnlog.store.marks import Marks
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.dumps import list_dumped
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.records import LineSplitter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.sources import LineProblem

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import path_text
 from turnlog.cli.keeping_accounts import opened_accounts
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural, size_text
+from turnlog.cli.rendering.figures import size_text
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
@@ -22,8 +22,7 @@ from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
-
-__all__ = ["StatusDocument", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 
 class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):

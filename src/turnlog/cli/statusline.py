@@ -30,8 +30,6 @@ from turnlog.store.usage.cells import Days, UsageCell, find_zone
 from turnlog.store.usage.report import Tally
 from turnlog.transcripts.usage.charges import to_dollars
 
-__all__ = ["StatusDocument", "StatusInput", "command"]
-
 _PATIENCE = 1.0
 """Seconds to wait for what is on standard input."""
 _LARGEST = 1 << 20

@@ -22,8 +22,6 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, is_made
 
-__all__ = ["find_session", "list_exact", "open_for", "shorten_id", "shorten_ids"]
-
 _NAMED = 5
 """How many sessions are named that may be meant."""
 _LONGEST_TITLE = 40

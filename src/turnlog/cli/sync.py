@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.rendering.syncs import describe_sync
 from turnlog.cli.stores import open_for
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
+from turnlog.export.plain import plural
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import list_forgotten
 from turnlog.ingest.glance import SyncReport, report_unchanged
@@ -25,9 +25,8 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.session_files import SessionFiles
-
-__all__ = ["command"]
 
 _PATIENCE = 1.0
 """How long to wait for another process to be done before it is asked to do this, too."""

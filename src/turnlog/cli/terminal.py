@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["clean", "clean_line", "escape_json", "shorten"]
-
 _UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0, DEL, C1
     "\xad\u180e\u200b-\u200f\u2060-\u206f\ufeff"  # soft hyphen, zero-width characters, marks, isolates

@@ -30,8 +30,6 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind
 
-__all__ = ["NewToken", "TokenItem", "command"]
-
 _LONGEST_DAYS = 3650
 _COLUMNS = (
     Column("id"),

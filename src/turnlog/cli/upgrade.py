@@ -10,17 +10,18 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.failures import NothingFoundError
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
+from turnlog.export.plain import plural
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import StorePlace, is_made
+from turnlog.transcripts.files.paths import path_text
 
 
 class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):

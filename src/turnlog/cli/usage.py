@@ -15,7 +15,7 @@ import msgspec
 
 from turnlog.cli.clock import LOCAL
 from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
-from turnlog.cli.files import find_files, find_own_files, path_text
+from turnlog.cli.files import find_files, find_own_files
 from turnlog.cli.options import color_option, json_option, pager_option
 from turnlog.cli.output import Output
 from turnlog.cli.terminal import clean
@@ -24,10 +24,10 @@ from turnlog.store.places import is_made
 from turnlog.store.usage.building import Limit, UsageQuery, build_report
 from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
-from turnlog.transcripts.usage.pricing import Prices, Rates
+from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.usage.price_list import Rates
+from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.quote_memory import QuoteMemory
-
-__all__ = ["UsageCommand", "command"]
 
 _PATH = "--path"
 _AGO = {"today": 0, "yesterday": 1}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.cli.files import path_text
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
 from turnlog.store.usage.source import FAILED, CallUse
 from turnlog.transcripts.calls.builder import build_calls
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.usage.sightings import find_sighting
-
-__all__ = ["read_calls"]
 
 
 def read_calls(path: Path) -> list[CallUse]:

@@ -12,10 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.cli.failures import explain
-from turnlog.cli.files import path_text
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.usage.scanning import Scan, scan_file
-
-__all__ = ["ScannedFile", "Showing", "scan_files", "show_nothing"]
 
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""

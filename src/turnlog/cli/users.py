@@ -15,12 +15,10 @@ from turnlog.cli.keeping_accounts import at_cell, dry_option, get_user, opened_a
 from turnlog.cli.listing import Column, render_table
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.store.accounts.interface import Accounts, Action, TokenKind, User, UserRole
-
-__all__ = ["NewUser", "UserDetails", "UserItem", "command"]
 
 _ROLES = click.Choice([role.value for role in UserRole])
 _COLUMNS = (

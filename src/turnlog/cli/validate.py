@@ -24,9 +24,8 @@ from turnlog.cli.validation_report import (
     validate_stdin,
 )
 from turnlog.config import Settings
-from turnlog.transcripts.validation import RULES, Severity
-
-__all__ = ["command"]
+from turnlog.transcripts.validation.rules import Severity
+from turnlog.transcripts.validation.table import RULES
 
 _STDIN = Path(STDIN)
 

@@ -8,24 +8,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.cli.files import STDIN_NAME, path_text, read_stdin
+from turnlog.cli.files import STDIN_NAME, read_stdin
 from turnlog.messages import Dialect, Line
+from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.records import LineSplitter, Tail
 from turnlog.transcripts.queries.bodies import decode_all
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.validation import Finding, Severity, Validator
-
-__all__ = [
-    "FileReport",
-    "FindingItem",
-    "ValidationReport",
-    "build_report",
-    "reaches",
-    "validate_file",
-    "validate_session",
-    "validate_stdin",
-]
+from turnlog.transcripts.validation.findings import Finding
+from turnlog.transcripts.validation.rules import Severity
+from turnlog.transcripts.validation.validator import Validator
 
 _SEVERITIES = tuple(Severity)
 

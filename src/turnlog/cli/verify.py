@@ -9,21 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.cli.failures import FOUND_PROBLEMS
-from turnlog.cli.files import path_text
 from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.ingest.checks import check_archive
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.store.accounts.opening import check_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
-
-__all__ = ["DisagreementDocument", "VerifyDocument", "command"]
+from turnlog.transcripts.files.paths import path_text
 
 
 class DisagreementDocument(Struct, frozen=True, gc=False, kw_only=True):

@@ -16,7 +16,7 @@ from types import FrameType
 from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
-from turnlog.cli.files import path_text, warn
+from turnlog.cli.files import warn
 from turnlog.cli.output import Output
 from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.syncs import describe_sync
@@ -34,8 +34,7 @@ from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
-
-__all__ = ["FollowedDocument", "stopped_by_signals", "watch"]
+from turnlog.transcripts.files.paths import path_text
 
 _PATIENCE = 2.0
 """How long to wait for another process to stop writing: a service that is restarted needs a moment."""

@@ -12,8 +12,6 @@ from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
 from turnlog.transcripts.files.projects import project_folder_name
 
-__all__ = ["Scene", "install", "list_scenes"]
-
 
 class Scene:
     """A file of a sample session, and the lines that are still to come."""

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 
 from turnlog.demo.installing import Scene
 
-__all__ = ["play_live"]
-
 
 def play_live(scenes: Sequence[Scene], stopped: threading.Event) -> None:
     """Write what is still to come, each line at its time, until all is written or it is stopped."""

@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
-__all__ = ["Stage"]
-
 _SPACE = UUID("6f1d3c1e-6f0b-5e0a-9f3e-0d5a4d2b7c11")
 _VERSION = "2.1.325"
 _CONTEXT = 14_200

@@ -18,8 +18,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import CallRecord, MessageRecord
 
-__all__ = ["BlamedLine", "Origin", "blame"]
-
 _PAGE = 100
 _DEEPEST = 32
 """How many agents above one another are followed to the prompt."""

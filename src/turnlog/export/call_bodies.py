@@ -26,8 +26,6 @@ from turnlog.messages.tool_io.shell import CommandInput
 from turnlog.messages.tool_io.tasks import TodoItem
 from turnlog.transcripts.calls.call import Call
 
-__all__ = ["describe_answer", "describe_input", "list_pictures"]
-
 _LANGUAGES: Mapping[str, str] = MappingProxyType(
     {
         ".py": "python", ".js": "javascript", ".ts": "typescript", ".tsx": "tsx", ".jsx": "jsx",

@@ -52,7 +52,7 @@ from turnlog.transcripts.lines.blocks import (
     is_result,
     list_blocks,
 )
-from turnlog.transcripts.lines.categories import Role
+from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.texts import text_of
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main

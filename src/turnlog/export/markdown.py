@@ -25,8 +25,6 @@ from turnlog.export.plain import show_controls, strip_colors
 from turnlog.export.words import SPEAKERS, STATES, shorten_topic
 from turnlog.transcripts.lines.authors import Author
 
-__all__ = ["render_markdown"]
-
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"`+")
 

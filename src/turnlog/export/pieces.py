@@ -14,20 +14,7 @@ from msgspec import Struct
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = [
-    "AgentBegins",
-    "AgentEnds",
-    "Body",
-    "BodyKind",
-    "Done",
-    "Noted",
-    "Picture",
-    "Piece",
-    "Said",
-    "TurnBegins",
-]
+from turnlog.transcripts.lines.kinds import Category
 
 
 class BodyKind(StrEnum):

@@ -22,8 +22,6 @@ from turnlog.store.interface import KnownSession, KnownSource, Store, read_all
 from turnlog.store.model import Place, Scope
 from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
 
-__all__ = ["Exported", "Outcome", "export_raw", "restore_session"]
-
 _EARLIER = "earlier"
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator
 from turnlog.export.pieces import AgentBegins, AgentEnds, Done, Noted, Piece, Said, TurnBegins
 from turnlog.export.plain import show_controls
 
-__all__ = ["COLUMNS", "render_csv"]
-
 COLUMNS = ("turn", "agent", "time", "kind", "name", "state", "model", "text", "output")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

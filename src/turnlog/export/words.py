@@ -9,8 +9,6 @@ from turnlog.export.plain import strip_colors
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.authors import Author
 
-__all__ = ["SPEAKERS", "STATES", "shorten_topic"]
-
 SPEAKERS: Mapping[Author, str] = MappingProxyType(
     {Author.HUMAN: "You", Author.CLAUDE: "Claude", Author.AGENT: "Agent", Author.SYSTEM: "System"}
 )

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from turnlog.errors import ExportError
 
-__all__ = ["refuse_existing", "write_file"]
-
 
 def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) -> int:
     """Write a file that only its owner may read, and return its size.

@@ -18,8 +18,6 @@ from turnlog.store.model import Scope
 from turnlog.transcripts.files.fingerprints import Checkpoint
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Acquaintance"]
-
 _Inode = tuple[int, int]
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["GAP", "LATER", "Agenda"]
-
 GAP = 0.05
 LATER = 1.0
 """After how many seconds to look again at what may not have been all there, or only seemed to be gone."""

@@ -18,10 +18,9 @@ from turnlog.transcripts.agents.workflows import WorkflowSource
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.files.session_files import AgentFiles, pair_agents
 from turnlog.transcripts.files.sidecar_files import decode_agent_meta, decode_workflow_record
-from turnlog.transcripts.session import LineProblem, Session, Sources
+from turnlog.transcripts.session import Session
+from turnlog.transcripts.sources import LineProblem, Sources
 from turnlog.transcripts.usage.pricing import Prices
-
-__all__ = ["Assembled", "Part", "assemble"]
 
 T = TypeVar("T")
 _AGENT_FILES = frozenset({SourceKind.AGENT, SourceKind.AGENT_META})

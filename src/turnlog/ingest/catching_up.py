@@ -11,16 +11,15 @@ from pathlib import Path
 
 from turnlog.ingest.acquaintance import Acquaintance
 from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.introducing import introduce
-from turnlog.ingest.pipeline import OnProgress, SyncReport, sync
+from turnlog.ingest.pipeline import OnProgress, sync
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
-
-__all__ = ["CatchingUp"]
 
 
 class CatchingUp:

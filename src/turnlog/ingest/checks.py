@@ -10,8 +10,6 @@ from turnlog.ingest.repair import Checked, check_session, check_usage, describe_
 from turnlog.store.interface import CaredStore, Flaw, KnownSession, Maintenance
 from turnlog.store.model import Scope
 
-__all__ = ["Step", "check_archive"]
-
 
 class Step(Struct, frozen=True, gc=False):
     """A part that was checked."""

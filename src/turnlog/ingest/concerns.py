@@ -15,8 +15,6 @@ from turnlog.transcripts.files.folders import Listing
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import SessionFiles, is_session_folder, pair_agents
 
-__all__ = ["find_concern", "is_transcript", "locate_concern"]
-
 _SUFFIXES = (".jsonl", ".ndjson")
 _MEMORY = "memory"
 

@@ -24,9 +24,6 @@ from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope, SessionHead, SessionRow, SourceKind
 
-__all__ = ["list_shared", "note_copies"]
-
-
 _MOST = 10_000
 """Sessions that begin with the same messages; there are never so many."""
 _Rank = tuple[bool, bool, str]

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["DERIVATION"]
-
 DERIVATION = 7
 """Raised when the rules change: the next sync derives what follows older ones again."""

@@ -17,7 +17,6 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.session_rows import build_session
 from turnlog.ingest.turn_rows import TurnBuilder
 from turnlog.messages import Line
@@ -35,9 +34,6 @@ from turnlog.transcripts.sources import Sources
 from turnlog.transcripts.summary.fold import type_name
 from turnlog.transcripts.usage.fold import UsageFold
 from turnlog.transcripts.usage.tokens import Sighting
-
-__all__ = ["DERIVATION", "Chapter", "Deriver", "derive"]
-
 
 BEGINNING = 64
 """How many lines are the beginning of a transcript: by these copies of it are told."""

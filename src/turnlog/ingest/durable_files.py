@@ -6,8 +6,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["HIDDEN", "make_folder", "write_safely"]
-
 HIDDEN = "."
 """How the name of a file begins that is not whole yet."""
 

@@ -16,8 +16,6 @@ from pathlib import Path
 
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["Exclusion"]
-
 _FIRST_LINES = 64
 """How many lines are asked for their directory: the first that has one is near the top."""
 

@@ -21,16 +21,15 @@ from turnlog.ingest.agenda import Agenda
 from turnlog.ingest.catching_up import CatchingUp
 from turnlog.ingest.concerns import find_concern, is_transcript, locate_concern
 from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.handover import Answer, Request, answer_requests
 from turnlog.ingest.kinds import find_transcript
-from turnlog.ingest.pipeline import OnProgress, SyncReport
+from turnlog.ingest.pipeline import OnProgress
 from turnlog.ingest.watcher import Watcher
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.session_files import SessionFiles
-
-__all__ = ["FULL_SECONDS", "Followed", "Occasion", "OnReport", "follow"]
 
 FULL_SECONDS = 600.0
 """How often everything is looked at."""

@@ -11,8 +11,6 @@ from turnlog.store.interface import CaredStore, Tombstone
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import find_in_backup
 
-__all__ = ["Holding", "find_tombstones", "list_forgotten", "list_holding"]
-
 # Any other name may well be another session's.
 _UNIQUE = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 

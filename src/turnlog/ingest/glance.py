@@ -15,8 +15,6 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.fingerprints import is_untouched
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["SyncReport", "report_unchanged"]
-
 
 class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
     """What a sync did."""

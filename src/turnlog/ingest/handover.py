@@ -20,8 +20,6 @@ from msgspec import Struct
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.glance import SyncReport
 
-__all__ = ["Answer", "Request", "answer_requests", "hand_over"]
-
 _FOLDER = "handover"
 _ASKED, _ANSWERED = ".ask", ".answer"
 _PAUSE = 0.05

@@ -16,8 +16,6 @@ from msgspec import Struct
 
 from turnlog.messages.spans import Span, find_span, list_items, list_members
 
-__all__ = ["NotSettingsError", "Entry", "add_entries", "list_entries", "remove_entries"]
-
 _HOOKS = "hooks"
 _MARK = re.compile(r" # turnlog((?: kept-\w+)*)$")
 _NEW_FILE, _EMPTY_HOOKS, _EMPTY_LIST = "kept-nothing", "kept-hooks", "kept-list"

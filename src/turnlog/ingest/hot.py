@@ -15,8 +15,6 @@ from turnlog.ingest.contents import DERIVED_FROM, Content
 from turnlog.ingest.derive import Deriver
 from turnlog.store.interface import KnownSession
 
-__all__ = ["HotSession", "HotSessions"]
-
 _MOST_BYTES = 192 << 20
 """Of memory, about: room for a few long sessions."""
 _IDLE_SECONDS = 300.0

@@ -8,8 +8,6 @@ import platform
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL, Scope
 
-__all__ = ["find_host", "find_user", "introduce"]
-
 
 def find_host() -> str:
     """Return what this computer calls itself."""

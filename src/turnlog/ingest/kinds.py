@@ -17,17 +17,6 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind, name_source
 from turnlog.transcripts.files.session_files import SessionFiles, pair_agents
 
-__all__ = [
-    "KindOfFile",
-    "Match",
-    "find_transcript",
-    "key_of",
-    "list_kinds",
-    "match_known",
-    "measure_lines",
-    "weigh_known",
-]
-
 _LINE = 700
 """A line weighs as much as so many bytes of long lines, however short it is."""
 _MANY = 4 << 20

@@ -11,8 +11,6 @@ from pathlib import Path
 from turnlog.errors import ServiceError
 from turnlog.ingest.service import MARK, Installed, Job, Service, ServiceStatus, run_tool
 
-__all__ = ["LABEL", "Launchd"]
-
 LABEL = "turnlog.sync"
 _PUSH_LABEL = "turnlog.push"
 _LAST_WORDS = 5

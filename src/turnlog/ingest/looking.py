@@ -24,8 +24,6 @@ from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import SessionFiles
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["Looker", "Report"]
-
 Report = Callable[[Obstacle], None]
 """Takes a file that could not be read."""
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.ingest.contents import ROOM
 from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.hot import HotSession
-from turnlog.ingest.kinds import key_of, list_kinds
+from turnlog.ingest.kinds import key_of
 from turnlog.ingest.looking import Looker, Report
 from turnlog.ingest.seen import Seen, miss, tells_of_lines
 from turnlog.store.batch import SessionBatch
@@ -20,19 +20,6 @@ from turnlog.store.interface import Archive, KnownSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.files.session_files import SessionFiles
 from turnlog.transcripts.usage.pricing import Prices
-
-__all__ = [
-    "Look",
-    "Report",
-    "conclude",
-    "derive_again",
-    "is_outdated",
-    "key_of",
-    "list_kinds",
-    "look",
-    "look_on",
-    "vanish",
-]
 
 
 class Look(Struct, frozen=True):

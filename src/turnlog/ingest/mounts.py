@@ -6,8 +6,6 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["MOUNTS", "find_type", "is_silent"]
-
 MOUNTS = Path("/proc/self/mountinfo")
 _SILENT = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "coda", "drvfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs",

@@ -16,8 +16,6 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from turnlog.ingest.watcher import Watcher
 
-__all__ = ["NativeWatcher"]
-
 _QUICK_MS = 5
 _CALM_MS = 50
 _QUIET_SECONDS = 60.0

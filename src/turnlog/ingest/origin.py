@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["find_origin", "peek_origin"]
-
 _NAME = "origin"
 _FORM = re.compile(r"[0-9a-f]{32}")
 

@@ -27,8 +27,6 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["OnProgress", "SyncReport", "sync"]
-
 OnProgress = Callable[[int, int], None]
 """Takes how many bytes are done, and how many there are."""
 

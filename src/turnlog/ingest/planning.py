@@ -17,13 +17,12 @@ from msgspec import Struct
 
 from turnlog.ingest.capture.joining import gather
 from turnlog.ingest.contents import DERIVED_FROM
-from turnlog.ingest.looks import is_outdated, key_of, list_kinds
+from turnlog.ingest.kinds import key_of, list_kinds
+from turnlog.ingest.looks import is_outdated
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.dumps import list_dumped, list_parts, name_layout, name_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
 from turnlog.transcripts.files.session_files import SessionFiles
-
-__all__ = ["Plan", "Task", "build_plan", "find_former", "measure"]
 
 
 class Task(Struct, frozen=True, gc=False):

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from turnlog.ingest.watcher import Watcher
 
-__all__ = ["PollingWatcher"]
-
 _State = tuple[int, int, int]
 """Size, time and inode."""
 _SHARE = 0.01

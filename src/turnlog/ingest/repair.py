@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 from turnlog.errors import StoreError
-from turnlog.ingest.derive import DERIVATION
+from turnlog.ingest.derivation import DERIVATION
 from turnlog.ingest.verification import Disagreement, Subject, Verified, verify_session
 from turnlog.store.interface import CaredStore, Flaw, KnownSession, KnownSource, Maintenance, find_known
 from turnlog.store.model import Scope
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
-
-__all__ = ["Checked", "check_session", "check_usage", "describe_flaw", "repair_session"]
 
 _ATTEMPTS = 3
 """How often a session is checked that changes meanwhile."""

@@ -23,19 +23,6 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = [
-    "SOON",
-    "Endangered",
-    "Retention",
-    "RetentionReport",
-    "build_retention_report",
-    "list_all_endangered",
-    "list_endangered",
-    "list_managed_settings",
-    "read_retention",
-    "read_shortest_retention",
-]
-
 SOON = timedelta(days=3)
 _DEFAULT = 30.0
 _NOTHING = Exclusion()

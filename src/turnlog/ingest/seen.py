@@ -12,8 +12,6 @@ from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
-__all__ = ["Seen", "choose", "confirm", "keep", "lose", "miss", "restate", "tells_of_lines"]
-
 
 class Seen(Struct, frozen=True):
     """One source as it is after this look."""

@@ -18,8 +18,6 @@ from msgspec import Struct
 
 from turnlog.errors import ServiceError
 
-__all__ = ["MARK", "Installed", "Job", "Service", "ServiceStatus", "StepTaken", "run_tool"]
-
 MARK = "Written by `turnlog service install`; `turnlog service uninstall` removes it."
 _SECONDS = 30
 

@@ -13,8 +13,6 @@ from turnlog.transcripts.segment_builder import bounded, microseconds, money
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.summary.fold import Summary
 
-__all__ = ["build_session"]
-
 _encode = msgspec.json.Encoder().encode
 _LONGEST_PROMPT = 1000
 """Characters; lists show fewer."""

@@ -14,8 +14,6 @@ from pathlib import Path
 from turnlog.errors import ServiceError
 from turnlog.ingest.service import MARK, Installed, Job, Service, ServiceStatus, run_tool
 
-__all__ = ["UNIT", "Systemd"]
-
 UNIT = "turnlog.service"
 _PUSH_UNIT = "turnlog-push.service"
 _FORBIDDEN = re.compile("[\0-\x1f\x7f\ud800-\udfff]")

@@ -12,8 +12,6 @@ from turnlog.store.catalogue.feed import Lease
 from turnlog.store.opening import open_lease
 from turnlog.store.places import StorePlace, home_of
 
-__all__ = ["hold_lease"]
-
 _SECONDS = 120.0
 """How long others wait for a holder on another machine that does not answer."""
 

@@ -10,8 +10,6 @@ from turnlog.transcripts.records import TurnRecord
 from turnlog.transcripts.segment_builder import build_turn
 from turnlog.transcripts.session import Session
 
-__all__ = ["TurnBuilder"]
-
 _MOST = 4
 """How many turns are held open: what comes belongs to the last, as a rule."""
 

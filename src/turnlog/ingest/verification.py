@@ -27,8 +27,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["Disagreement", "Subject", "Verified", "verify_session"]
-
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""
 

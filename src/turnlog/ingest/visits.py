@@ -21,8 +21,6 @@ from turnlog.store.interface import KnownSource
 from turnlog.transcripts.files.dumps import read_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, compare, is_untouched
 
-__all__ = ["CHUNK", "Visit", "visit"]
-
 CHUNK = 1 << 20
 """How many bytes are read at once."""
 

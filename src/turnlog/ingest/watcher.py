@@ -17,8 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["OnChange", "StopSignal", "Watcher"]
-
 OnChange = Callable[[set[Path]], None]
 _LONG = 60.0
 

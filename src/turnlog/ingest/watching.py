@@ -10,8 +10,6 @@ from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.polling_watcher import PollingWatcher
 from turnlog.ingest.watcher import Watcher
 
-__all__ = ["choose_watcher"]
-
 _FORCE = "WATCHFILES_FORCE_POLLING"
 _NO = frozenset({"false", "disable", "disabled"})
 

@@ -29,8 +29,6 @@ from turnlog.store.interface import Archive, Store
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 
-__all__ = ["Asker", "Looked", "count_cores", "look_here", "look_in_processes"]
-
 
 def _gather(several: Collection[Any]) -> list[Any]:
     """Return what is made as it is gone through; `list` alone would ask for its length, and make it twice."""

@@ -54,8 +54,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.places import home_of
 
-__all__ = ["Application", "build_app"]
-
 logger = logging.getLogger("turnlog.server.requests")
 
 

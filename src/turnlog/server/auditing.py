@@ -24,8 +24,6 @@ from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
 
-__all__ = ["VISIT_SECONDS", "Auditor", "GivenAudit", "GivenVisit", "Look", "Visit", "build_visit"]
-
 logger = logging.getLogger("turnlog.server")
 
 VISIT_SECONDS = 15 * 60.0

@@ -15,8 +15,6 @@ from msgspec import Struct
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.errors import ErrorDetail
 
-__all__ = ["decode_body"]
-
 _Body = TypeVar("_Body", bound=Struct)
 
 

@@ -21,8 +21,6 @@ from msgspec import Struct
 from turnlog.store import places
 from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
 
-__all__ = ["end_child", "find_place", "give_way", "open_input", "start_child", "tell"]
-
 _POLITENESS = 10
 """Requests come first."""
 

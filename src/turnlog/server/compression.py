@@ -12,8 +12,6 @@ import zstandard
 
 from turnlog.server.asgi import App, Message, Receive, Scope, Send
 
-__all__ = ["SMALLEST", "Compression", "choose_encoding", "compress"]
-
 SMALLEST = 1024
 """Below that, it is not worth it."""
 _TEXTS = ("application/json", "application/javascript", "application/x-ndjson", "image/svg+xml", "text/")

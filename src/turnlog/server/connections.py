@@ -21,8 +21,6 @@ from turnlog.server.security.headers import API_CACHING, SECURITY_HEADERS
 from turnlog.server.security.limits import Limits
 from turnlog.server.security.peers import PEER, find_owner
 
-__all__ = ["GuardedProtocol", "build_protocol"]
-
 
 class GuardedProtocol(HttpToolsProtocol):
     """One connection."""

@@ -11,8 +11,6 @@ from turnlog.store.interface import FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import Scope
 
-__all__ = ["WITH_PROBLEMS", "ArchiveCounter", "Counted"]
-
 _MOST_SCOPES = 256
 WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 

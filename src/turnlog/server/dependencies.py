@@ -19,8 +19,6 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 
-__all__ = ["GivenAccounts", "GivenMachines", "GivenScope", "GivenStore", "GivenSync", "build_dependencies"]
-
 GivenStore = NamedDependency[SkipValidation[CaredStore]]
 """Parameter `store`: the archive. A handler that uses it is a plain function with `sync_to_thread=True`."""
 GivenAccounts = NamedDependency[SkipValidation[Accounts]]

@@ -16,8 +16,6 @@ from turnlog.server.security.tokens import TokenKeeper
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 
-__all__ = ["describe"]
-
 
 def describe() -> bytes:
     """Return the OpenAPI schema as JSON that people can read, the same each time."""

@@ -34,16 +34,6 @@ from turnlog.errors import (
 )
 from turnlog.server.shapes.errors import ErrorBody, ErrorDetail, ErrorDocument
 
-__all__ = [
-    "EXCEPTION_HANDLERS",
-    "InvalidRequestError",
-    "NotFoundError",
-    "NotModifiedError",
-    "RequestError",
-    "build_failure",
-    "encode_failure",
-]
-
 logger = logging.getLogger("turnlog.server")
 
 _MISSING = re.compile(r"Missing required \w+ parameter '(\w+)'")

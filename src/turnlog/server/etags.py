@@ -19,8 +19,6 @@ from litestar import Request
 from turnlog.server.errors import NotModifiedError
 from turnlog.server.security.callers import CALLER, Caller
 
-__all__ = ["build_etag", "check_unchanged", "is_named"]
-
 _VERSION = version("turnlog")
 
 

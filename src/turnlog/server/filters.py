@@ -17,8 +17,6 @@ from turnlog.server.security.callers import Caller, GivenCaller
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import Visibility
 
-__all__ = ["ME", "SESSION_FILTER", "GivenFilter", "build_filter"]
-
 ME = "me"
 """Stands for whoever asks."""
 

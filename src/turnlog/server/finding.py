@@ -18,16 +18,6 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
-__all__ = [
-    "SHORTEST",
-    "HeardSession",
-    "find_session",
-    "get_heard",
-    "get_session",
-    "has_deliveries",
-    "may_change",
-]
-
 SHORTEST = 4
 """How many characters of a name are needed, unless it is the whole name."""
 _SHOWN = 5

@@ -26,8 +26,6 @@ from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import list_roots
 
-__all__ = ["main"]
-
 _AGAIN_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.2
 

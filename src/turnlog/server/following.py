@@ -15,8 +15,6 @@ from turnlog.server.children import end_child, start_child
 from turnlog.server.sync_state import News, SyncPhase, SyncState
 from turnlog.store.places import StorePlace
 
-__all__ = ["Following"]
-
 logger = logging.getLogger("turnlog.server")
 
 _PATIENCE = 4.0

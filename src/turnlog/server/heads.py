@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from turnlog.server.asgi import App, Message, Receive, Scope, Send
 
-__all__ = ["Heads"]
-
 
 class Heads:
     """An ASGI application around one that knows only GET."""

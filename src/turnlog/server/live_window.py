@@ -15,8 +15,6 @@ from msgspec.structs import replace
 
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
-__all__ = ["DROPPED", "MOST", "LiveWindow"]
-
 MOST = 5_000
 """How many events of a session are kept."""
 DROPPED = 100

@@ -14,8 +14,6 @@ from typing import TextIO
 
 from msgspec import json
 
-__all__ = ["LogFormat", "redact", "write_logs"]
-
 _SECRETS = re.compile(
     r"""(\bkey=|\bauthorization['":\s]+(?:bearer\s+)?|\bbearer\s+|\bturnlog_[0-9a-f]{12}=)[^\s&;,'"]+""",
     re.IGNORECASE,

@@ -15,8 +15,6 @@ from turnlog.server.sync_state import SyncPhase, SyncState
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 

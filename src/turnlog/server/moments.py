@@ -8,8 +8,6 @@ from turnlog.instants import to_microseconds
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.shapes.errors import ErrorDetail
 
-__all__ = ["parse_moment"]
-
 
 def parse_moment(where: str, text: str | None) -> int | None:
     """Return a date or a time in microseconds since 1970; without a zone it is UTC.

@@ -16,8 +16,6 @@ from turnlog.server.compression import SMALLEST, choose_encoding, compress
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.etags import is_named
 
-__all__ = ["PAGE", "Pages"]
-
 PAGE = Path(__file__).parent / "page"
 """Where the built page is."""
 _API = ("api", "metrics", "open")

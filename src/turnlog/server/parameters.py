@@ -14,32 +14,7 @@ from litestar.params import PathParameter, QueryParameter
 from turnlog.server.errors import RequestError
 from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.categories import Category, Role
-
-__all__ = [
-    "FROM_ZERO",
-    "LARGEST",
-    "ANY_PARAMETERS",
-    "Active",
-    "After",
-    "AgentId",
-    "Around",
-    "Before",
-    "BranchNumber",
-    "Categories",
-    "Counted",
-    "Cursor",
-    "Lanes",
-    "Limit",
-    "NamedSession",
-    "NamedSource",
-    "Roles",
-    "Source",
-    "Text",
-    "WindowLimit",
-    "find_next",
-    "refuse_unknown",
-]
+from turnlog.transcripts.lines.kinds import Category, Role
 
 LARGEST = 1 << 53
 """The largest number that all who read JSON read alike; the store takes no larger ones than 64 bits."""

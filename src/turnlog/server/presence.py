@@ -23,8 +23,6 @@ try:
 except ImportError:  # there, a server that answers is one that lives
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["AlreadyServingError", "Claim", "Presence", "claim", "find_server"]
-
 _NAME = "server.json"
 _PATIENCE = 2.0
 """How long to wait for a server that is just starting to say where it is."""

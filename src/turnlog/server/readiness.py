@@ -5,8 +5,6 @@ from __future__ import annotations
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
-__all__ = ["GivenReadiness", "Readiness"]
-
 
 class Readiness:
     """Ready, until the server is about to end."""

@@ -29,8 +29,6 @@ from turnlog.server.shapes.hooks import HookReceipt
 from turnlog.store.interface import CaredStore
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 
-__all__ = ["GivenHooks", "HookReceiver", "OnDelivery"]
-
 logger = logging.getLogger("turnlog.server")
 
 OnDelivery = Callable[[HookDelivery], None]

@@ -22,8 +22,6 @@ from msgspec import Struct
 
 from turnlog.server.shapes.errors import ErrorDocument
 
-__all__ = ["SchemaPlugin", "build_schema"]
-
 _METHODS = ("get", "put", "post", "delete", "patch")
 _NONE = re.compile(r"\bNone\b")
 _SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.", "turnlog.ingest.uploads.")

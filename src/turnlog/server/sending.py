@@ -10,8 +10,6 @@ from litestar.response import Stream
 
 from turnlog.server.security.headers import UNTRUSTED_POLICY
 
-__all__ = ["WHOLE", "send_pieces"]
-
 WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""
 _NO_HEADERS: Mapping[str, str] = {}

@@ -36,8 +36,6 @@ from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
 
-__all__ = ["Ready", "ServeOptions", "serve"]
-
 _GRACE = 2
 """How many seconds open requests have when the server ends."""
 _OTHER_FILES = 512

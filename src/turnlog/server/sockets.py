@@ -13,8 +13,6 @@ try:
 except ImportError:  # where there is no such limit
     resource = None  # type: ignore[assignment]
 
-__all__ = ["DEFAULT_PORT", "allow_files", "build_url", "listen"]
-
 DEFAULT_PORT = 8822
 _ATTEMPTS = 20
 _WAITING = 512

@@ -13,8 +13,6 @@ from msgspec import Struct
 from turnlog.config import NotificationSettings, OidcSettings
 from turnlog.store.places import StorePlace
 
-__all__ = ["NOWHERE", "GivenSurroundings", "Surroundings"]
-
 
 class Surroundings(Struct, frozen=True, kw_only=True):
     """Where things are; they do not change while the server runs."""

@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["News", "SyncPhase", "SyncState"]
-
 
 class SyncPhase(StrEnum):
     """What the follower is doing."""

@@ -23,8 +23,6 @@ from turnlog.server.children import find_place, give_way, open_input
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace
 
-__all__ = ["main", "pack_upload", "read_message", "write_message"]
-
 _ORIGIN = 32
 """How many bytes the name of a machine has, which stands before what it pushed."""
 _HEAD = struct.Struct(">QI")

@@ -28,8 +28,6 @@ from turnlog.server.errors import RequestError
 from turnlog.server.uploader import pack_upload, read_message, write_message
 from turnlog.store.places import StorePlace
 
-__all__ = ["GivenUploads", "Uploading"]
-
 logger = logging.getLogger("turnlog.server")
 
 _PATIENCE = 4.0

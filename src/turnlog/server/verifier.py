@@ -20,8 +20,6 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 
-__all__ = ["VerifyNews", "main"]
-
 _PROGRESS_SECONDS = 0.2
 _FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})
 """What is about files, and says where."""

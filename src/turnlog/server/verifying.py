@@ -18,8 +18,6 @@ from turnlog.server.shapes.archive import VerifyJob, VerifyState
 from turnlog.server.verifier import VerifyNews
 from turnlog.store.places import StorePlace
 
-__all__ = ["Verifying"]
-
 logger = logging.getLogger("turnlog.server")
 
 _PATIENCE = 2.0

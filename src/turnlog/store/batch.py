@@ -16,18 +16,6 @@ from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.segments import PackedSegment
 
-__all__ = [
-    "ChapterBatch",
-    "Derived",
-    "Frame",
-    "Generated",
-    "OutlineBatch",
-    "SessionBatch",
-    "SourceBatch",
-    "TextFact",
-]
-
-
 _Item = TypeVar("_Item")
 
 if TYPE_CHECKING:

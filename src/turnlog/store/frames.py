@@ -15,18 +15,6 @@ import zstandard
 
 from turnlog.store.batch import Frame
 
-__all__ = [
-    "FRAME_SIZE",
-    "compress",
-    "compress_pieces",
-    "cut_frames",
-    "decompress",
-    "decompress_first",
-    "make_frame",
-    "open_compressed",
-    "open_frame",
-]
-
 FRAME_SIZE = 512 << 10
 """How many bytes a frame has before it is compressed."""
 _REACH = FRAME_SIZE // 4

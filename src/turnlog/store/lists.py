@@ -26,24 +26,6 @@ from turnlog.errors import CursorError
 from turnlog.store.marks import Marks
 from turnlog.store.model import SessionRow, Visibility
 
-__all__ = [
-    "EVERYTHING_SHOWN",
-    "FEWEST_ALIKE",
-    "Cursor",
-    "Facets",
-    "ProjectOrder",
-    "SessionFilter",
-    "SessionOrder",
-    "SessionPage",
-    "StoredProject",
-    "StoredSession",
-    "count_facets",
-    "decode_cursor",
-    "encode_cursor",
-    "list_model_forms",
-    "sort_projects",
-]
-
 _FAMILY_AND_NUMBER = re.compile(r"([a-z]+)-(\d+(?:-\d{1,2})?)$")
 
 

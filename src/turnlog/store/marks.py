@@ -16,17 +16,6 @@ from msgspec import UNSET, Struct, UnsetType
 
 from turnlog.errors import MarkError
 
-__all__ = [
-    "LONGEST_NAME",
-    "LONGEST_NOTE",
-    "LONGEST_TAG",
-    "MOST_TAGS",
-    "MarkChange",
-    "MarkedSession",
-    "Marks",
-    "take_back",
-]
-
 LONGEST_NAME = 200
 LONGEST_NOTE = 10_000
 LONGEST_TAG = 64

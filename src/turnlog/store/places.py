@@ -12,16 +12,6 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-__all__ = [
-    "STORE_SETTING",
-    "ServerPlace",
-    "StorePlace",
-    "find_place",
-    "home_of",
-    "is_made",
-    "parse_address",
-]
-
 STORE_SETTING = "TURNLOG_STORE"
 """The name in the environment that says on which server a store is."""
 

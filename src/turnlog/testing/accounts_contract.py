@@ -16,8 +16,6 @@ from turnlog.testing.contracts.account_tokens import TokenContract
 from turnlog.testing.contracts.account_users import UserContract
 from turnlog.testing.contracts.audited import AuditContract
 
-__all__ = ["AccountsContract"]
-
 
 class AccountsContract(UserContract, TokenContract, LoginContract, AuditContract):
     """All contracts of accounts."""

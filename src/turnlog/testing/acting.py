@@ -11,7 +11,7 @@ from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.deliveries import HookDelivery, Told, match_lines
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.actions import (
     Action,
     ActionFilter,
@@ -23,8 +23,6 @@ from turnlog.transcripts.queries.actions import (
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.timeline import FIRST_EVENTS, PARENTS_EVENTS
 from turnlog.transcripts.records import CallRecord, EventRecord
-
-__all__ = ["ScannedSession"]
 
 _ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
 

@@ -14,8 +14,6 @@ from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import Hit
 from turnlog.store.usage.cells import merge_cells
 
-__all__ = ["Answers", "collect_answers", "list_records", "read_bytes", "sort_sources"]
-
 Answers = dict[str, list[object]]
 """By the name of the query, what it found; a query that finds nothing has an empty list."""
 

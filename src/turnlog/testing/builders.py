@@ -22,8 +22,6 @@ from turnlog.testing.row_builders import TIME, FileLines, make_derived
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.files.records import LineSplitter
 
-__all__ = ["ORIGIN", "OWNER", "make_batch", "make_key", "make_line", "make_lines"]
-
 OWNER = "local"
 ORIGIN = "here"
 _FOLDER = "-work-project"

@@ -31,8 +31,6 @@ from turnlog.transcripts.segments import (
     unpack_segment,
 )
 
-__all__ = ["FileRecords", "MemorySession", "is_event", "pack_records", "unpack_records"]
-
 
 class FileRecords(Struct, frozen=True, kw_only=True):
     """All records of one file."""

@@ -8,8 +8,6 @@ from typing import TypeVar
 from turnlog.errors import StoreError
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
 
-__all__ = ["merge_derived"]
-
 P = TypeVar("P")
 
 

@@ -28,18 +28,6 @@ from turnlog.transcripts.records import (
 from turnlog.transcripts.segment_builder import pack_lines
 from turnlog.transcripts.segments import AGENTS, TURNS
 
-__all__ = [
-    "TIME",
-    "FileLines",
-    "list_usage",
-    "make_chapter",
-    "make_derived",
-    "make_message",
-    "make_outline",
-    "make_records",
-    "make_session_row",
-]
-
 TIME = 1_767_322_800_000_000
 """When tests happen, in microseconds since 1970."""
 _SECOND = 1_000_000

@@ -21,8 +21,6 @@ from turnlog.store.search.normal import normalise
 from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, read_delivery
 from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
 
-__all__ = ["Scan"]
-
 _SEARCHED = (SourceKind.TRANSCRIPT, SourceKind.AGENT)
 
 

@@ -36,8 +36,6 @@ from turnlog.testing.contracts.search import SearchContract
 from turnlog.testing.contracts.searched_care import SearchedCareContract
 from turnlog.testing.contracts.values import ValueContract
 
-__all__ = ["CaredStoreContract", "PeopleContract", "StoreContract"]
-
 
 class StoreContract(
     ArchiveContract,

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from turnlog.transcripts.calls.call import Call, Pairing
     from turnlog.transcripts.calls.extraction import extract, map_parents
     from turnlog.transcripts.calls.notices import TaskNotice, find_notice
-    from turnlog.transcripts.calls.results import CallState, Place, Result
+    from turnlog.transcripts.calls.results import Place, Result
+    from turnlog.transcripts.calls.states import CallState
     from turnlog.transcripts.calls.touched import Touched, list_touched
     from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
     from turnlog.transcripts.conversation.conversation import Conversation
@@ -31,29 +32,30 @@ if TYPE_CHECKING:
     from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
     from turnlog.transcripts.conversation.turns import Turn, build_turns
     from turnlog.transcripts.files.dumps import list_dumped
+    from turnlog.transcripts.files.fingerprints import Change, Checkpoint
     from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
     from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
     from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
-    from turnlog.transcripts.files.reader import Change, Checkpoint, LineReader, Reading, read_lines, read_new
+    from turnlog.transcripts.files.reader import LineReader, Reading, read_lines, read_new
     from turnlog.transcripts.files.records import LineSplitter, Tail
     from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
     from turnlog.transcripts.lines.authors import Author, author_of
     from turnlog.transcripts.lines.categories import (
-        Category,
-        MessageType,
-        Role,
         find_category,
         is_known_tool,
         list_message_types,
         role_of,
         tool_category,
     )
+    from turnlog.transcripts.lines.kinds import Category, MessageType, Role
     from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
     from turnlog.transcripts.migration.migration import migrate, plan_migration
     from turnlog.transcripts.migration.report import Migration
-    from turnlog.transcripts.session import LineProblem, Session, Sources, read
-    from turnlog.transcripts.summary.fold import Counts, ModelTotals, Summary, SummaryFold, build_summary
+    from turnlog.transcripts.session import Session, read
+    from turnlog.transcripts.sources import LineProblem, Sources
+    from turnlog.transcripts.summary.fold import Counts, Summary, SummaryFold, build_summary
     from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource
+    from turnlog.transcripts.usage.book import ModelTotals
     from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
     from turnlog.transcripts.usage.fold import (
         SessionUsage,
@@ -64,10 +66,14 @@ if TYPE_CHECKING:
         group_by_model,
         group_by_session,
     )
-    from turnlog.transcripts.usage.pricing import Bill, Price, Prices, PriceTable, Rates, find_table
+    from turnlog.transcripts.usage.ledger import Bill
+    from turnlog.transcripts.usage.price_list import PriceTable, Rates, find_table
+    from turnlog.transcripts.usage.pricing import Price, Prices
     from turnlog.transcripts.usage.sightings import find_sighting
     from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
-    from turnlog.transcripts.validation import Finding, Severity, Validator, validate
+    from turnlog.transcripts.validation.findings import Finding
+    from turnlog.transcripts.validation.rules import Severity
+    from turnlog.transcripts.validation.validator import Validator, validate
 
 __all__ = [
     "Agent",
@@ -195,50 +201,172 @@ __all__ = [
 
 _HOMES = {
     "actions.telling": ("report_of",),
-    "agents.agent": ("Agent", "AgentLink", "AgentSource"),
-    "agents.assembly": ("Agents", "build_agents"),
+    "agents.agent": (
+        "Agent",
+        "AgentLink",
+        "AgentSource",
+    ),
+    "agents.assembly": (
+        "Agents",
+        "build_agents",
+    ),
     "agents.states": ("AgentState",),
-    "agents.workflows": ("Workflow", "WorkflowSource"),
-    "calls.builder": ("CallBuilder", "Calls", "build_calls"),
-    "calls.call": ("Call", "Pairing"),
-    "calls.extraction": ("extract", "map_parents"),
-    "calls.notices": ("TaskNotice", "find_notice"),
-    "calls.results": ("CallState", "Place", "Result"),
-    "calls.touched": ("Touched", "list_touched"),
-    "conversation.compactions": ("Compaction", "CompactionState", "build_compactions"),
+    "agents.workflows": (
+        "Workflow",
+        "WorkflowSource",
+    ),
+    "calls.builder": (
+        "CallBuilder",
+        "Calls",
+        "build_calls",
+    ),
+    "calls.call": (
+        "Call",
+        "Pairing",
+    ),
+    "calls.extraction": (
+        "extract",
+        "map_parents",
+    ),
+    "calls.notices": (
+        "TaskNotice",
+        "find_notice",
+    ),
+    "calls.results": (
+        "Place",
+        "Result",
+    ),
+    "calls.states": ("CallState",),
+    "calls.touched": (
+        "Touched",
+        "list_touched",
+    ),
+    "conversation.compactions": (
+        "Compaction",
+        "CompactionState",
+        "build_compactions",
+    ),
     "conversation.conversation": ("Conversation",),
-    "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),
-    "conversation.message": ("Lane", "Message"),
-    "conversation.placements": ("Fate", "Placement", "Rule"),
-    "conversation.sidechains": ("Panel", "SidechainGroup", "build_panel"),
-    "conversation.timeline": ("Timeline", "build_timeline"),
-    "conversation.tree": ("Branch", "Tree", "build_tree"),
-    "conversation.turns": ("Turn", "build_turns"),
+    "conversation.lineage": (
+        "Detour",
+        "Lineage",
+        "Reason",
+        "build_lineage",
+    ),
+    "conversation.message": (
+        "Lane",
+        "Message",
+    ),
+    "conversation.placements": (
+        "Fate",
+        "Placement",
+        "Rule",
+    ),
+    "conversation.sidechains": (
+        "Panel",
+        "SidechainGroup",
+        "build_panel",
+    ),
+    "conversation.timeline": (
+        "Timeline",
+        "build_timeline",
+    ),
+    "conversation.tree": (
+        "Branch",
+        "Tree",
+        "build_tree",
+    ),
+    "conversation.turns": (
+        "Turn",
+        "build_turns",
+    ),
     "files.dumps": ("list_dumped",),
-    "files.folders": ("Obstacle", "ObstacleKind"),
-    "files.locate": ("Located", "list_config_dirs", "locate_path", "locate_sessions"),
-    "files.projects": ("is_named_after", "project_folder_name", "project_name"),
-    "files.reader": ("Change", "Checkpoint", "LineReader", "Reading", "read_lines", "read_new"),
-    "files.records": ("LineSplitter", "Tail"),
-    "files.session_files": ("AgentFiles", "SessionFiles", "WorkflowFiles", "find_offloaded"),
-    "lines.authors": ("Author", "author_of"),
+    "files.fingerprints": (
+        "Change",
+        "Checkpoint",
+    ),
+    "files.folders": (
+        "Obstacle",
+        "ObstacleKind",
+    ),
+    "files.locate": (
+        "Located",
+        "list_config_dirs",
+        "locate_path",
+        "locate_sessions",
+    ),
+    "files.projects": (
+        "is_named_after",
+        "project_folder_name",
+        "project_name",
+    ),
+    "files.reader": (
+        "LineReader",
+        "Reading",
+        "read_lines",
+        "read_new",
+    ),
+    "files.records": (
+        "LineSplitter",
+        "Tail",
+    ),
+    "files.session_files": (
+        "AgentFiles",
+        "SessionFiles",
+        "WorkflowFiles",
+        "find_offloaded",
+    ),
+    "lines.authors": (
+        "Author",
+        "author_of",
+    ),
     "lines.categories": (
-        "Category",
-        "MessageType",
-        "Role",
         "find_category",
         "is_known_tool",
         "list_message_types",
         "role_of",
         "tool_category",
     ),
-    "lines.prompts": ("Prompt", "PromptKind", "read_prompt"),
-    "migration.migration": ("migrate", "plan_migration"),
+    "lines.kinds": (
+        "Category",
+        "MessageType",
+        "Role",
+    ),
+    "lines.prompts": (
+        "Prompt",
+        "PromptKind",
+        "read_prompt",
+    ),
+    "migration.migration": (
+        "migrate",
+        "plan_migration",
+    ),
     "migration.report": ("Migration",),
-    "session": ("LineProblem", "Session", "Sources", "read"),
-    "summary.fold": ("Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary"),
-    "summary.titles": ("Title", "TitleFold", "TitleSource"),
-    "usage.election": ("MessageUsage", "Totals", "build_total"),
+    "session": (
+        "Session",
+        "read",
+    ),
+    "sources": (
+        "LineProblem",
+        "Sources",
+    ),
+    "summary.fold": (
+        "Counts",
+        "Summary",
+        "SummaryFold",
+        "build_summary",
+    ),
+    "summary.titles": (
+        "Title",
+        "TitleFold",
+        "TitleSource",
+    ),
+    "usage.book": ("ModelTotals",),
+    "usage.election": (
+        "MessageUsage",
+        "Totals",
+        "build_total",
+    ),
     "usage.fold": (
         "SessionUsage",
         "UsageFold",
@@ -248,10 +376,29 @@ _HOMES = {
         "group_by_model",
         "group_by_session",
     ),
-    "usage.pricing": ("Bill", "Price", "PriceTable", "Prices", "Rates", "find_table"),
+    "usage.ledger": ("Bill",),
+    "usage.price_list": (
+        "PriceTable",
+        "Rates",
+        "find_table",
+    ),
+    "usage.pricing": (
+        "Price",
+        "Prices",
+    ),
     "usage.sightings": ("find_sighting",),
-    "usage.tokens": ("Attribution", "Sighting", "Terms", "Tokens"),
-    "validation": ("Finding", "Severity", "Validator", "validate"),
+    "usage.tokens": (
+        "Attribution",
+        "Sighting",
+        "Terms",
+        "Tokens",
+    ),
+    "validation.findings": ("Finding",),
+    "validation.rules": ("Severity",),
+    "validation.validator": (
+        "Validator",
+        "validate",
+    ),
 }
 """The names, by the module that each lives in."""
 

@@ -13,16 +13,6 @@ from turnlog.instants import from_microseconds
 from turnlog.transcripts.hooks.deliveries import Told
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = [
-    "AgentRecord",
-    "CallRecord",
-    "EventRecord",
-    "LineRecord",
-    "MessageRecord",
-    "SightingRecord",
-    "TurnRecord",
-]
-
 
 class LineRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """A line: where it stands, what it says about itself, and where it went."""

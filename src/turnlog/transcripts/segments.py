@@ -36,22 +36,6 @@ from turnlog.transcripts.records import (
     TurnRecord,
 )
 
-__all__ = [
-    "AGENTS",
-    "PART",
-    "SEGMENT",
-    "TURNS",
-    "BranchPart",
-    "OutlineKind",
-    "PackedSegment",
-    "Segment",
-    "SegmentHead",
-    "SegmentRecords",
-    "pack_patch",
-    "pack_segment",
-    "unpack_segment",
-]
-
 SEGMENT = 256
 """How many lines a segment has; the last may have fewer."""
 PART = 128

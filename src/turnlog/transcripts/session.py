@@ -37,9 +37,8 @@ from turnlog.transcripts.summary.call_tally import CallTally
 from turnlog.transcripts.summary.fold import Summary, SummaryFold
 from turnlog.transcripts.usage.book import UsageBook
 from turnlog.transcripts.usage.fold import UsageFold
-from turnlog.transcripts.usage.pricing import Bill, Prices
-
-__all__ = ["LineProblem", "Session", "SessionGrowth", "Sources", "read"]
+from turnlog.transcripts.usage.ledger import Bill
+from turnlog.transcripts.usage.pricing import Prices
 
 
 class SessionGrowth(Struct, frozen=True, gc=False):

@@ -17,8 +17,6 @@ from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import AgentFiles, WorkflowFiles
 from turnlog.transcripts.files.sidecar_files import read_agent_meta, read_workflow_record
 
-__all__ = ["NOTHING", "LineProblem", "Sources", "load_sources"]
-
 
 class LineProblem(Struct, frozen=True, gc=False):
     """Something that is wrong in a line, and where that line stands."""

@@ -7,8 +7,6 @@ import unicodedata
 from turnlog.store.search.language import And, Filter, Form, Node, Not, Or, Query, Term
 from turnlog.store.search.matcher import Setting
 
-__all__ = ["compares", "is_hit", "list_places"]
-
 
 def compares(text: str, case: bool, accents: bool) -> str:
     """Return the normal form of a text."""

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from turnlog.store.search.language import And, Filter, Form, Node, Not, Or, Query, Term
 
-__all__ = ["needles", "queries", "terms", "texts"]
-
 PIECES = [
     *"aAbBxX019_.-/*+:(){}=\"'\\ \n\t",
     *"éÉüÜßẞſıİΣσςйёЁđĐøŁµ½²Ⅷ①",

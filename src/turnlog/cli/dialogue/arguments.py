@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from turnlog.cli.failures import MisuseError
 
-__all__ = ["Start", "plan_start"]
-
 _STREAM = "stream-json"
 _FORMATS = ("--output-format", "--input-format")
 _FLAGS = ("--verbose", "--include-partial-messages")

@@ -41,8 +41,6 @@ from turnlog.messages.sdk import (
     new_user_message,
 )
 
-__all__ = ["Dialogue"]
-
 _PATIENCE = 60.0
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from turnlog.cli.rendering.figures import money_text, plural
 from turnlog.cli.terminal import clean, clean_line, shorten
+from turnlog.export.plain import plural
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.media import TextBlock
 from turnlog.messages.sdk import (
@@ -22,8 +22,7 @@ from turnlog.messages.sdk import (
 from turnlog.messages.sdk.events import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.usage.fold import find_reported_cost
-
-__all__ = ["Display"]
+from turnlog.transcripts.usage.ledger import money_text
 
 _LONGEST = 160
 _LINES = 5

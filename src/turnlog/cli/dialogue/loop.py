@@ -24,8 +24,6 @@ from turnlog.cli.terminal import clean
 from turnlog.ingest.capture.stream import StreamCapture
 from turnlog.messages import decode
 
-__all__ = ["GRACE", "Loop"]
-
 _PIECE = 1 << 16
 GRACE = 5.0
 """How long the program has to end by itself, and background work to lead to another turn."""

@@ -8,8 +8,6 @@ import subprocess
 import threading
 from collections.abc import Sequence
 
-__all__ = ["Program"]
-
 _PIECE = 1 << 16
 
 

@@ -24,8 +24,6 @@ from turnlog.messages.permissions import (
     PermissionUpdateDestination,
 )
 
-__all__ = ["NOBODY", "Question"]
-
 NOBODY = "Nobody can be asked: turnlog runs without a terminal."
 _NO = "The user said no."
 _YES, _REFUSALS, _ALWAYS = ("y", "yes"), ("", "n", "no"), ("a", "always")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnlog.cli.rendering.conversation import Nested
-from turnlog.cli.rendering.figures import bill_text, count_text
+from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -22,6 +22,7 @@ from turnlog.transcripts.queries.threads import (
 )
 from turnlog.transcripts.records import AgentRecord
 from turnlog.transcripts.usage.election import build_total
+from turnlog.transcripts.usage.ledger import bill_text
 from turnlog.transcripts.usage.pricing import Prices
 
 _MARKS: Mapping[AgentState, tuple[str, str]] = MappingProxyType(

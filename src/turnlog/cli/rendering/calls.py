@@ -7,13 +7,11 @@ from types import MappingProxyType
 
 from rich.text import Text
 
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean, shorten
+from turnlog.export.plain import plural
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
-
-__all__ = ["MARKS", "render_call", "summarize_input"]
 
 MARKS: Mapping[CallState, tuple[str, str]] = MappingProxyType(
     {

@@ -5,9 +5,6 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from turnlog.export.plain import plural
-from turnlog.transcripts.usage.ledger import bill_text, cost_text, money_text
-
-__all__ = ["bill_text", "cents_text", "cost_text", "count_text", "money_text", "plural", "size_text"]
 
 _CENT = Decimal("0.01")
 

@@ -10,12 +10,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
 from turnlog.cli.validation_report import FileReport, FindingItem, ValidationReport
-from turnlog.transcripts.validation import RULES, Rule, Severity
-
-__all__ = ["render_findings", "render_rules"]
+from turnlog.export.plain import plural
+from turnlog.transcripts.validation.rules import Rule, Severity
+from turnlog.transcripts.validation.table import RULES
 
 _STYLES: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}

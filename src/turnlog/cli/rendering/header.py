@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from turnlog.cli.clock import duration_text, local_time
-from turnlog.cli.rendering.figures import cost_text, count_text, money_text, plural
+from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.terminal import clean_line
+from turnlog.export.plain import plural
 from turnlog.transcripts.summary.fold import Summary
-
-__all__ = ["render_header"]
+from turnlog.transcripts.usage.ledger import cost_text, money_text
 
 
 def render_header(summary: Summary, turns: int, agents: int, problems: int, argument: str) -> Iterator[Text]:

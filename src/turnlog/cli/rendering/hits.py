@@ -15,8 +15,6 @@ from turnlog.cli.terminal import clean, clean_line, shorten
 from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit, SearchPage
 
-__all__ = ["HitItem", "SearchDocument", "SnippetItem", "build_search", "render_hits"]
-
 _LONGEST_TITLE = 100
 _NAMES = {
     "tool-input": "{tool} input",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.export.link_preview import LinkPreview
-
-__all__ = ["describe_preview"]
+from turnlog.export.plain import plural
 
 _MOST = 12
 _LONGEST = 100

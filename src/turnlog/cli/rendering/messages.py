@@ -20,9 +20,7 @@ from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
-from turnlog.transcripts.lines.categories import Category, Role
-
-__all__ = ["Detail", "Heading", "heading_of", "is_error", "label_of", "render_body", "render_heading", "tag_of"]
+from turnlog.transcripts.lines.kinds import Category, Role
 
 
 class Detail(Struct, frozen=True, gc=False):

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.terminal import clean_line
+from turnlog.export.plain import plural
 from turnlog.transcripts.migration.report import Leftover, Migration
-
-__all__ = ["render_migration"]
 
 _LISTED = 20
 

@@ -10,12 +10,10 @@ from os.path import expanduser
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.cli.files import path_text
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.rendering.sessions import money_cell, place_text, time_cell, to_datetime
 from turnlog.store.lists import StoredProject
-
-__all__ = ["ProjectItem", "build_projects", "render_projects", "render_projects_csv"]
+from turnlog.transcripts.files.paths import path_text
 
 _COLUMNS = (
     Column("project", least=16, tail=True),

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from turnlog.cli.clock import duration_text, local_time
-from turnlog.cli.files import path_text
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.moments import age_text, length_text
 from turnlog.cli.rendering.figures import cents_text
@@ -21,20 +20,7 @@ from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
-
-__all__ = [
-    "SessionItem",
-    "SessionsDocument",
-    "build_item",
-    "build_sessions",
-    "marks_text",
-    "money_cell",
-    "place_text",
-    "render_sessions",
-    "render_sessions_csv",
-    "time_cell",
-    "to_datetime",
-]
+from turnlog.transcripts.files.paths import path_text
 
 _LONGEST_TITLE = 200
 _COLUMNS = (

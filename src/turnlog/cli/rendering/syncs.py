@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from turnlog.cli.rendering.figures import plural, size_text
+from turnlog.cli.rendering.figures import size_text
+from turnlog.export.plain import plural
 from turnlog.ingest.glance import SyncReport
-
-__all__ = ["describe_sync"]
 
 
 def describe_sync(report: SyncReport) -> str:

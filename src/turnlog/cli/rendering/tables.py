@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-__all__ = ["Column", "bold", "cell_width", "dim", "render_table", "shorten_count"]
-
 _GAP = "  "
 _NARROWEST = 12
 _UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))

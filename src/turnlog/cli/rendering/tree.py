@@ -13,9 +13,9 @@ from rich.text import Text
 
 from turnlog.cli.clock import local_time
 from turnlog.cli.output import Row
-from turnlog.cli.rendering.figures import plural
 from turnlog.cli.rendering.messages import heading_of, label_of
 from turnlog.cli.terminal import shorten
+from turnlog.export.plain import plural
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.tree import Branch

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnlog.cli.clock import duration_text, local_time
-from turnlog.cli.rendering.figures import bill_text, count_text
+from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.terminal import shorten
 from turnlog.instants import from_microseconds
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import TurnUse, list_turn_uses, read_prompts
+from turnlog.transcripts.usage.ledger import bill_text
 from turnlog.transcripts.usage.pricing import Prices
 
 _LONGEST_PROMPT = 60

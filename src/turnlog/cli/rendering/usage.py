@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from turnlog.cli.clock import duration_text
-from turnlog.cli.rendering.figures import cost_text, count_text, money_text, plural
+from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.rendering.tables import Column, cell_width, dim, render_table, shorten_count
 from turnlog.cli.terminal import clean_line
+from turnlog.export.plain import plural
 from turnlog.store.usage.report import Grouping, ReportedCost, UsageReport, UsageRow
-
-__all__ = ["render_csv", "render_usage"]
+from turnlog.transcripts.usage.ledger import cost_text, money_text
 
 _NAMELESS = {
     "model": "(no model)", "session": "", "daily": "(no time)", "weekly": "(no time)", "monthly": "(no time)",

@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 
 from turnlog.demo.stage import Stage
 
-__all__ = ["fix_flaky_test", "speed_up_import", "write_release_notes"]
-
 _ORCHARD = "/home/robin/code/orchard"
 _NOTES = "/home/robin/code/field-notes"
 

@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 
 from turnlog.demo.stage import Stage
 
-__all__ = ["add_rate_limit", "wait_for_permission"]
-
 _HARBOR = "/home/robin/code/harbor-api"
 
 _LOGIN = """\

@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 
 from turnlog.demo.stage import Stage
 
-__all__ = ["explain_regex", "stop_and_ask", "translate_strings"]
-
 
 def translate_strings(now: datetime) -> Stage:
     """Show text of other scripts."""

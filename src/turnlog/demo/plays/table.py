@@ -8,8 +8,6 @@ from datetime import datetime
 from turnlog.demo.plays import done, live, short
 from turnlog.demo.stage import Stage
 
-__all__ = ["PLAYS"]
-
 PLAYS: Sequence[Callable[[datetime], Stage]] = (
     live.add_rate_limit,
     live.wait_for_permission,

@@ -8,8 +8,6 @@ from html import escape
 
 from turnlog.export.plain import strip_colors
 
-__all__ = ["render_terminal"]
-
 _COLOR = re.compile(r"\x1b\[([0-9;:]*)m")
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 

@@ -32,8 +32,6 @@ from turnlog.export.pieces import (
 from turnlog.export.plain import show_controls
 from turnlog.export.words import SPEAKERS, STATES, shorten_topic
 
-__all__ = ["render_html"]
-
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _ANCHOR = re.compile(r"[^A-Za-z0-9_.@-]")

@@ -14,8 +14,6 @@ from pyromark import Options, events
 
 from turnlog.export.plain import show_controls
 
-__all__ = ["render_prose"]
-
 _OPTIONS = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS
 _LONGEST = 500_000
 """How many characters are still read as Markdown; more is data."""

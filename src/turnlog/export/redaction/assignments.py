@@ -14,8 +14,6 @@ import re2  # type: ignore[import-untyped]
 from turnlog.export.redaction.findings import Finding, Kind, match_words
 from turnlog.export.redaction.signs import EVERYTHING, Sign
 
-__all__ = ["SECRET_WORDS", "find_assigned", "is_secret_name", "lower"]
-
 SECRET_WORDS = (
     r"pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|auth[_-]?key"
     r"|client[_-]?secret|private[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|bearer"

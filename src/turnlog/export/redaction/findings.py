@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-__all__ = ["Finding", "Kind", "match_words", "settle"]
-
 
 class Kind(StrEnum):
     """What is removed."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from turnlog.export.redaction.assignments import lower
 from turnlog.export.redaction.findings import Finding, Kind, match_words
 
-__all__ = ["find_accounts", "find_emails", "find_homes", "is_account_name", "list_users"]
-
 _LOCAL_PART = re.compile(r"(?<![A-Za-z0-9._%+/-])[A-Za-z0-9._%+-]{1,64}\Z")
 _DOMAIN = re.compile(r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _NOBODY = re.compile(

@@ -9,8 +9,6 @@ import msgspec
 
 from turnlog.export.redaction.redactor import Redactor
 
-__all__ = ["list_strings", "redact_json"]
-
 _LONGEST_NAMED = 200
 _encode = msgspec.json.Encoder().encode
 

@@ -30,8 +30,6 @@ from turnlog.export.redaction.sieve import list_homes, list_runs, sift, sift_tex
 from turnlog.export.redaction.signs import Sign
 from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
 
-__all__ = ["RedactionRules", "Redactor", "Replaced"]
-
 _SHORTEST = 8
 """How long a secret is at least that is looked for everywhere; shorter ones stand in too many other words."""
 _SECRET_KINDS = frozenset({Kind.TOKEN, Kind.PASSWORD, Kind.ENCODED})

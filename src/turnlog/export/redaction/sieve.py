@@ -25,9 +25,6 @@ from turnlog.export.redaction.assignments import SECRET_WORDS
 from turnlog.export.redaction.signs import EVERYTHING, NOTHING, Sign
 from turnlog.export.redaction.token_forms import TOKEN_FORMS
 
-__all__ = ["list_homes", "list_runs", "sift", "sift_text"]
-
-
 _GAP = r"(?:\\+[nrt]|\\+u[0-9a-fA-F]{4}|[^A-Za-z0-9:=])*"
 """What may stand between a name and its colon: blanks, brackets and quotes, escaped or not."""
 _LEAST = 8

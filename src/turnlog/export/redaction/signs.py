@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["EVERYTHING", "NOTHING", "Sign"]
-
 
 class Sign(IntEnum):
     """What there may be something of."""

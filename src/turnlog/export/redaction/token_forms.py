@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PRIVATE_KEYS", "TOKENS", "TOKEN_FORMS"]
-
 _BEFORE = r"(?<![A-Za-z0-9])"
 TOKEN_FORMS = (
     r"sk-ant-[A-Za-z0-9_-]{16,}",

@@ -10,9 +10,10 @@ from turnlog.errors import BusyStoreError
 from turnlog.ingest.capture.joining import identify
 from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.glance import SyncReport
 from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.pipeline import SyncReport, sync
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.tenure import hold_lease
 from turnlog.store.interface import CaredStore, KnownSession, find_known, find_sessions
 from turnlog.store.model import LOCAL
@@ -20,8 +21,6 @@ from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import SessionFiles
-
-__all__ = ["archive_paths"]
 
 
 def archive_paths(

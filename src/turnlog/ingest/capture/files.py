@@ -18,8 +18,6 @@ from turnlog.ingest.durable_files import make_folder
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["append_lines", "is_file_name", "lock_file", "write_lines"]
-
 _FORM = re.compile(r"(?!\.)[^/\\\0]+")
 _LONGEST_NAME = 220
 """In bytes; what is added to it still fits."""

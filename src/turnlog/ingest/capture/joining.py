@@ -26,8 +26,6 @@ from turnlog.transcripts.files.captures import CaptureKind
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles
 
-__all__ = ["Gathered", "Identity", "gather", "identify", "is_unique"]
-
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _AHEAD = 2048
 """By how many bytes a mirror is longer that goes on where the file ends, and is not just written otherwise."""

@@ -11,16 +11,6 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.captures import split_capture
 
-__all__ = [
-    "NOTES",
-    "is_capture",
-    "is_captured",
-    "kind_of_capture",
-    "list_mains",
-    "list_own_files",
-    "remove_captures",
-]
-
 NOTES = ("hidden", "summaries")
 """Folders beside the captured files with what is noted of sessions, as `<project folder>/<session>.json`."""
 _MAINS = frozenset({SourceKind.TRANSCRIPT, SourceKind.CAPTURE})

@@ -20,8 +20,6 @@ from turnlog.ingest.capture.files import append_lines, is_file_name
 from turnlog.transcripts.files.captures import CaptureKind, name_capture
 from turnlog.transcripts.files.projects import project_folder_name
 
-__all__ = ["Captured", "StreamCapture", "find_stream_file"]
-
 _PROJECTS = "projects"
 _UNCLAIMED = "unclaimed"
 _MOST_WAITING = 1000

@@ -15,8 +15,6 @@ from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
 from turnlog.store.model import LOCAL, Place
 from turnlog.transcripts.files.fingerprints import Change, compare
 
-__all__ = ["ArchivedSessions"]
-
 
 class ArchivedSessions:
     """What an archive has of files that are gone."""

@@ -26,8 +26,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
-__all__ = ["Collector", "describe_machine", "open_collector"]
-
 
 class Collector(Struct, frozen=True):
     """All that pushes."""

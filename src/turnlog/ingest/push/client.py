@@ -24,8 +24,6 @@ from turnlog.ingest.uploads.protocol import MEDIA_TYPE, PROTOCOL, HookUpload, Up
 from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.store.interface import KnownSession
 
-__all__ = ["PushClient", "ServerKnows", "SessionResult", "parse_server"]
-
 _TIMEOUT = 60.0
 _PIECE = 16 << 10
 _LARGEST_ANSWER = 256 << 20

@@ -19,8 +19,6 @@ from turnlog.ingest.push.pusher import Pusher
 from turnlog.ingest.push.status import PushPhase, StatusFile
 from turnlog.ingest.watcher import Watcher
 
-__all__ = ["FULL_SECONDS", "Holder", "HookSource", "OnNews", "Pushing", "push_once"]
-
 FULL_SECONDS = 600.0
 """How often everything is looked at."""
 _RELOAD = 6

@@ -27,8 +27,6 @@ from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["About", "Gathered", "VisitFile", "describe", "gather", "tell_gone", "visit_here"]
-
 VisitFile = Callable[[Match, str, int], Visit]
 """Compares a file, by the name of its source, with what is known of it, to read so many bytes at once."""
 

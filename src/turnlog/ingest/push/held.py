@@ -25,8 +25,6 @@ from turnlog.transcripts.files.fingerprints import Change, is_untouched
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["HELD", "HeldFiles"]
-
 HELD = "push-held"
 """What the folder is called in turnlog's own."""
 _MOST_COPIED = 1 << 30

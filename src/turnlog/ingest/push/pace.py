@@ -6,8 +6,6 @@ import random
 import time
 from collections.abc import Callable
 
-__all__ = ["Backoff", "Pace"]
-
 _BURST = 64 << 10
 """How many bytes may go at once."""
 

@@ -28,8 +28,6 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = ["MatchFiles", "OnTrouble", "PushCounts", "Pusher"]
-
 OnTrouble = Callable[[str, str], None]
 """Takes a path, and why it is not pushed."""
 

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from turnlog.ingest.push.pusher import PushCounts
 
-__all__ = ["PushPhase", "PushStatus", "StatusFile", "find_progress", "read_status", "save_progress"]
-
 _STATUS = "push.json"
 _SECONDS = 1.0
 """How often the file is written at most, unless something happened."""

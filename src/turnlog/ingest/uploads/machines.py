@@ -19,8 +19,6 @@ from turnlog.store import model
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Scope
 
-__all__ = ["MACHINE_TAKEN", "MACHINE_UNASSIGNED", "KnownMachines"]
-
 MACHINE_TAKEN = "machine_taken"
 """What a machine is told whose sessions are another person's."""
 MACHINE_UNASSIGNED = "machine_unassigned"

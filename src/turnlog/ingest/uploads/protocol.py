@@ -19,26 +19,6 @@ from turnlog.errors import UploadError
 from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Change
 
-__all__ = [
-    "LARGEST_BODY",
-    "LARGEST_UPLOAD",
-    "MEDIA_TYPE",
-    "PROTOCOL",
-    "STRETCH",
-    "Delivered",
-    "HookUpload",
-    "Machine",
-    "SessionUpload",
-    "Stretch",
-    "Upload",
-    "decode_hooks",
-    "decode_upload",
-    "digest_of",
-    "encode_upload",
-    "name_bytes",
-    "name_text",
-]
-
 PROTOCOL = 1
 """Which version of all this is spoken; a server that does not know it says so."""
 MEDIA_TYPE = "application/octet-stream"

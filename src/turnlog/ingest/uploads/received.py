@@ -23,8 +23,6 @@ from turnlog.store.interface import Archive, KnownSession, KnownSource
 from turnlog.store.model import Place, Scope, name_source
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, read_windows
 
-__all__ = ["find_key", "look_at_upload"]
-
 _ANEW = frozenset({Change.TRUNCATED, Change.REWRITTEN, Change.REPLACED})
 _SAID = frozenset({Change.NEW, Change.UNCHANGED, Change.APPENDED}) | _ANEW
 _LARGEST_NUMBER = (1 << 63) - 1

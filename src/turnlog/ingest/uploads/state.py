@@ -10,8 +10,6 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.transcripts.files.fingerprints import Checkpoint
 
-__all__ = ["KeptSession", "KeptSource", "learn_session", "tell_session"]
-
 
 class KeptSource(Struct, frozen=True, gc=False, kw_only=True):
     """What a server has of a file."""

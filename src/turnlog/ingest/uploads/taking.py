@@ -25,8 +25,6 @@ from turnlog.ingest.uploads.state import KeptSession, tell_session
 from turnlog.store.interface import CaredStore, KnownSession, find_known
 from turnlog.store.model import LOCAL, Scope, Viewer
 
-__all__ = ["Given", "Outcome", "SessionAnswer", "UploadAnswer", "UploadTaker"]
-
 logger = logging.getLogger("turnlog.ingest")
 
 _WORTH_SETTLING = 64 << 20

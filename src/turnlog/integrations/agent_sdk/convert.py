@@ -17,8 +17,6 @@ import msgspec
 from turnlog.messages import decode, encode
 from turnlog.messages.base import Value
 
-__all__ = ["from_sdk", "to_sdk"]
-
 _TASKS: Mapping[str, tuple[type[sdk.SystemMessage], tuple[str, ...]]] = {
     "task_started": (
         sdk.TaskStartedMessage,

@@ -29,8 +29,6 @@ from turnlog.messages.hook_events import HookInput, HookJSONOutput
 from turnlog.messages.options import CanUseTool, HookCallback
 from turnlog.messages.permissions import PermissionResult
 
-__all__ = ["can_use_tool_from_sdk", "can_use_tool_to_sdk", "hook_from_sdk", "hook_to_sdk"]
-
 
 @dataclass(frozen=True)
 class _HookOfSdk:

@@ -15,8 +15,6 @@ from turnlog.integrations.agent_sdk.wire import to_members, to_wire
 from turnlog.messages import View, view
 from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
 
-__all__ = ["hook_input_from_sdk", "hook_input_to_sdk", "hook_output_from_sdk", "hook_output_to_sdk"]
-
 _PYTHON = {"async": "async_", "continue": "continue_"}
 _WIRE = {python: wire for wire, python in _PYTHON.items()}
 

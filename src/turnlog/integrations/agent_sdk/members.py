@@ -20,8 +20,6 @@ from turnlog.integrations.agent_sdk.functions import hook_from_sdk, hook_to_sdk
 from turnlog.integrations.agent_sdk.wire import refuse
 from turnlog.messages.options import HookCallback
 
-__all__ = ["FROM_SDK", "TO_SDK", "hooks_from_sdk", "hooks_to_sdk", "servers_from_sdk", "servers_to_sdk"]
-
 _Hooks = dict[HookEvent, list[sdk.HookMatcher]]
 
 

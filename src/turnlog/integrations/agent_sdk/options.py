@@ -31,8 +31,6 @@ from turnlog.integrations.agent_sdk.members import (
 from turnlog.integrations.agent_sdk.wire import read_members, refuse, to_members
 from turnlog.messages.options import Callbacks, HookCallback, QueryOptions
 
-__all__ = ["ConvertedOptions", "Leftover", "options_from_sdk", "options_to_sdk"]
-
 _RENAMED = {
     "continue_conversation": "continue_",
     "cli_path": "path_to_claude_code_executable",

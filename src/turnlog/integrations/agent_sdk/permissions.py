@@ -33,17 +33,6 @@ from turnlog.messages.permissions import (
     SetMode,
 )
 
-__all__ = [
-    "permission_request_from_sdk",
-    "permission_request_to_sdk",
-    "permission_result_from_sdk",
-    "permission_result_to_sdk",
-    "permission_rule_from_sdk",
-    "permission_rule_to_sdk",
-    "permission_update_from_sdk",
-    "permission_update_to_sdk",
-]
-
 _CONTEXT = (
     "tool_use_id",
     "agent_id",

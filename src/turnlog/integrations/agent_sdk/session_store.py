@@ -32,8 +32,6 @@ from turnlog.integrations.agent_sdk.mirroring.entries import Entry
 from turnlog.integrations.agent_sdk.mirroring.mirror import Fold, Mirror
 from turnlog.integrations.agent_sdk.mirroring.notes import Name
 
-__all__ = ["TurnlogSessionStore"]
-
 T = TypeVar("T")
 
 

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 from turnlog.errors import ChangeError
 from turnlog.messages import ProblemKind, Unknown, Value, View, encode, view
 
-__all__ = ["read_members", "refuse", "settle", "to_members", "to_wire"]
-
 T = TypeVar("T")
 
 _KEPT = frozenset({ProblemKind.UNKNOWN_TYPE, ProblemKind.UNKNOWN_VALUE})

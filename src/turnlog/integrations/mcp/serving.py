@@ -17,8 +17,6 @@ from turnlog.server.security.tokens import TokenKeeper
 from turnlog.store.interface import Store
 from turnlog.store.model import Scope as Visible
 
-__all__ = ["build_server", "serve_http", "serve_stdio"]
-
 _READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )

@@ -42,8 +42,6 @@ from turnlog.store.usage.report import Grouping
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 
-__all__ = ["ArchiveTools"]
-
 _SECONDS = 20.0
 """How long a search may take."""
 _SHORT, _LONG = 1_500, 12_000

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import Camel, UnknownTagged
 
-__all__ = ["AttachmentBase", "UnknownAttachment"]
-
 
 class AttachmentBase(Camel, tag_field="type"):
     """Something the program put beside the conversation, told apart by its type."""

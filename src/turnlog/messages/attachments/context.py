@@ -5,27 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, Raw, UnsetType, field
 
-__all__ = [
-    "CompanionIntro",
-    "CredentialOrg",
-    "DateAttachment",
-    "DateChange",
-    "EnvironmentAttachment",
-    "EnvironmentChange",
-    "EnvironmentSnapshot",
-    "LanguageAttachment",
-    "ModelAttachment",
-    "ModelIdentity",
-    "OutputStyle",
-    "OutputStyleInstructions",
-    "OutputStylePrompt",
-    "PromptSnapshot",
-    "RemoteSessionChange",
-    "SessionContext",
-    "SessionFacts",
-    "SnapshotTool",
-]
-
 
 class EnvironmentSnapshot(Camel):
     """The machine and the directories at one moment."""

@@ -6,20 +6,6 @@ from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, UnsetType, field
 from turnlog.messages.tool_io.reading import ReadResult
 
-__all__ = [
-    "AlreadyReadFile",
-    "BashOutputAudienceNote",
-    "CompactFileReference",
-    "DirectoryAttachment",
-    "EditedTextFile",
-    "FileAttachment",
-    "InlinedImagePaths",
-    "PlanFileReference",
-    "ReadNotes",
-    "ReadTruncationNotice",
-    "SavedCopyFraming",
-]
-
 
 class _NamedFile(AttachmentBase):
     """A file by its full path, and by the path that is shown."""

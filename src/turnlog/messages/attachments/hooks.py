@@ -5,21 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, Number, Raw, UnsetType, field
 
-__all__ = [
-    "AsyncHookResponse",
-    "BlockingError",
-    "HookAdditionalContext",
-    "HookBlockingError",
-    "HookCancelled",
-    "HookDeferredTool",
-    "HookErrorDuringExecution",
-    "HookNonBlockingError",
-    "HookPermissionDecision",
-    "HookStoppedContinuation",
-    "HookSuccess",
-    "HookSystemMessage",
-]
-
 
 class _Hook(AttachmentBase):
     """Which hook it was, and what set it off."""
@@ -127,3 +112,18 @@ class AsyncHookResponse(_Hook, tag="async_hook_response"):
     stdout: str | None | UnsetType = UNSET
     stderr: str | None | UnsetType = UNSET
     exit_code: int | None | UnsetType = UNSET
+
+
+HOOK_ATTACHMENTS: tuple[type[AttachmentBase], ...] = (
+    AsyncHookResponse,
+    HookAdditionalContext,
+    HookBlockingError,
+    HookCancelled,
+    HookDeferredTool,
+    HookErrorDuringExecution,
+    HookNonBlockingError,
+    HookPermissionDecision,
+    HookStoppedContinuation,
+    HookSuccess,
+    HookSystemMessage,
+)

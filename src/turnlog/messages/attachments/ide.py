@@ -5,17 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, UnsetType
 
-__all__ = [
-    "Diagnostic",
-    "DiagnosticPosition",
-    "DiagnosticRange",
-    "DiagnosticsAttachment",
-    "FileDiagnostics",
-    "OpenedFileInIde",
-    "SelectedLinesInDiff",
-    "SelectedLinesInIde",
-]
-
 
 class DiagnosticPosition(Camel):
     """A place in a file, counted from zero."""

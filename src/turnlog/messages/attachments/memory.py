@@ -5,15 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, Number, UnsetType
 
-__all__ = [
-    "InstructionFile",
-    "InstructionsAttachment",
-    "MemoryFile",
-    "NestedMemory",
-    "RelevantMemories",
-    "RelevantMemory",
-]
-
 
 class InstructionFile(Camel):
     """A file of instructions, and whose they are."""

@@ -5,26 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, UnsetType
 
-__all__ = [
-    "AutoMode",
-    "AutoModeExit",
-    "BatchingReminderSent",
-    "ClientChange",
-    "CriticalSystemReminder",
-    "DroppedThinking",
-    "PlanMode",
-    "PlanModeExit",
-    "PlanModeReentry",
-    "SilentTurnReminder",
-    "ThinkingDrop",
-    "ThinkingPosition",
-    "ThinkingStripped",
-    "TotalTokensReminder",
-    "UltraEffortEnter",
-    "UltraEffortExit",
-    "UltrathinkEffort",
-]
-
 
 class _PlanFile(AttachmentBase):
     """Where the plan is, and whether it has been written."""

@@ -7,17 +7,6 @@ from turnlog.messages.base import UNSET, Camel, Number, Raw, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.origin import MessageOrigin
 
-__all__ = [
-    "AgentMention",
-    "CommandPermissions",
-    "ForkBriefing",
-    "QueuedCommand",
-    "StructuredOutput",
-    "TaskUsage",
-    "WorkflowKeywordRequest",
-    "WorkflowSizeGuidelineChange",
-]
-
 
 class TaskUsage(Camel):
     """What a finished background task used."""

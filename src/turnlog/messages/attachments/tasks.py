@@ -5,18 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, Number, Raw, UnsetType
 
-__all__ = [
-    "BudgetUsd",
-    "GoalStatus",
-    "MaxTurnsReached",
-    "TaskItem",
-    "TaskReminder",
-    "TaskShell",
-    "TaskStatus",
-    "TeamContext",
-    "TodoReminder",
-]
-
 
 class TaskItem(Camel):
     """An item of the task list, or of the older to-do list, which has `content` in place of `subject`."""

@@ -5,21 +5,6 @@ from __future__ import annotations
 from turnlog.messages.attachments.base import AttachmentBase
 from turnlog.messages.base import UNSET, Camel, Raw, Snake, UnsetType
 
-__all__ = [
-    "AgentListingDelta",
-    "DeferredTool",
-    "DeferredToolsDelta",
-    "DeferredToolsRecord",
-    "DynamicSkill",
-    "FailedMcpServer",
-    "InvokedSkill",
-    "InvokedSkills",
-    "McpInstructionsDelta",
-    "RetractedTool",
-    "SkillListing",
-    "ToolInputCopy",
-]
-
 
 class FailedMcpServer(Camel):
     """A server that could not be reached."""

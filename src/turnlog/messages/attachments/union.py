@@ -97,8 +97,6 @@ from turnlog.messages.attachments.tools import (
 )
 from turnlog.messages.base import Open
 
-__all__ = ["FREE_FORM", "Attachment"]
-
 FREE_FORM: dict[str, str] = {
     "AsyncHookResponse.response": "JSON of the hook's own making",
     "DeferredTool.input_schema": "a JSON schema",

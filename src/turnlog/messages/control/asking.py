@@ -21,20 +21,6 @@ from turnlog.messages.hook_events.prompts import ElicitationAction, ElicitationM
 from turnlog.messages.hook_events.tools import McpServerProvenance
 from turnlog.messages.permissions import PermissionUpdate
 
-__all__ = [
-    "AskRule",
-    "CanUseToolRequest",
-    "DecisionReasonType",
-    "DialogCancelled",
-    "DialogCompleted",
-    "ElicitationReply",
-    "ElicitationRequest",
-    "HookCallbackRequest",
-    "UnknownDialogReply",
-    "UserDialogReply",
-    "UserDialogRequest",
-]
-
 
 class DecisionReasonType(OpenEnum):
     """What made Claude Code ask."""

@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import Camel, Snake, UnknownTagged
 
-__all__ = ["CamelRequest", "SnakeRequest", "UnknownControlRequest"]
-
 
 class SnakeRequest(Snake, tag_field="subtype"):
     """A request whose fields are spelled in snake_case."""

@@ -6,26 +6,6 @@ from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType
 from turnlog.messages.control.base import SnakeRequest
 from turnlog.messages.usage import Counters
 
-__all__ = [
-    "AgentTokens",
-    "CategoryTokens",
-    "CommandTokens",
-    "ContextCategoryId",
-    "ContextCategoryKind",
-    "ContextDetail",
-    "ContextUsageReply",
-    "GetContextUsageRequest",
-    "GridSquare",
-    "McpInstructionTokens",
-    "McpToolTokens",
-    "MemoryFileTokens",
-    "MessageTokens",
-    "NamedTokens",
-    "SkillTokens",
-    "SkillsTokens",
-    "ToolCallTokens",
-]
-
 
 class ContextDetail(OpenEnum):
     """How much to tell about the context."""

@@ -6,24 +6,6 @@ from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType
 from turnlog.messages.control.base import SnakeRequest
 from turnlog.messages.metadata import ModelUsage
 
-__all__ = [
-    "Behavior",
-    "BehaviorKey",
-    "BehaviorReport",
-    "Behaviors",
-    "ExtraUsage",
-    "GetSessionCostRequest",
-    "GetUsageRequest",
-    "LimitWindow",
-    "ModelLimit",
-    "RateLimits",
-    "Recommendation",
-    "SessionTotals",
-    "Share",
-    "SuggestedFix",
-    "UsageReply",
-]
-
 
 class GetSessionCostRequest(SnakeRequest, tag="get_session_cost"):
     """Return the session's cost as text."""

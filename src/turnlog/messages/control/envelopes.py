@@ -18,25 +18,6 @@ from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import View, split_object, text_of, view
 from turnlog.messages.text import repair_text
 
-__all__ = [
-    "CONTROL_TYPES",
-    "ControlCancelRequest",
-    "ControlFrame",
-    "ControlMessage",
-    "ControlRequest",
-    "ControlResponse",
-    "ErrorBody",
-    "FlatBody",
-    "FlatControlResponse",
-    "KeepAlive",
-    "ResponseBody",
-    "SuccessBody",
-    "UnknownControlMessage",
-    "UnknownResponseBody",
-    "is_flat",
-    "view_message",
-]
-
 
 class ControlRequest(Snake, tag_field="type", tag="control_request"):
     """A request of either side; the id is unique among the sender's open ones."""

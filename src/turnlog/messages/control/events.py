@@ -12,19 +12,6 @@ from turnlog.messages.control.envelopes import ControlResponse, ErrorBody, Succe
 from turnlog.messages.control.registry import subtype_of, view_reply
 from turnlog.messages.salvage import View
 
-__all__ = [
-    "Cancelled",
-    "Event",
-    "Fault",
-    "FaultKind",
-    "Ignored",
-    "Lost",
-    "Pending",
-    "Replied",
-    "Requested",
-    "TimedOut",
-]
-
 
 class Pending(Struct, frozen=True):
     """A request that waits for its reply."""

@@ -5,18 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType
 from turnlog.messages.control.base import SnakeRequest
 
-__all__ = [
-    "FileEncoding",
-    "FileSuggestionsRequest",
-    "GetWorkspaceDiffRequest",
-    "ReadFileReply",
-    "ReadFileRequest",
-    "RegisterRepoRootRequest",
-    "RewindFilesReply",
-    "RewindFilesRequest",
-    "SeedReadStateRequest",
-]
-
 
 class FileEncoding(OpenEnum):
     """How a file's contents are written into JSON."""

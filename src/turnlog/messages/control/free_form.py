@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FREE_FORM"]
-
 _SETTINGS = "settings have a schema of their own, and may hold any key"
 _RESULT = "an MCP result: the protocol and the server describe it"
 

@@ -5,18 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, Raw, Snake, UnsetType
 from turnlog.messages.control.base import SnakeRequest
 
-__all__ = [
-    "BareModeNotice",
-    "EditableHook",
-    "GetHooksListingRequest",
-    "HookEventSummary",
-    "HooksListingReply",
-    "HooksPolicy",
-    "ListedHook",
-    "SafeModeNotice",
-    "SettingsParseError",
-]
-
 
 class SettingsParseError(Snake):
     """A setting that could not be understood."""

@@ -43,8 +43,6 @@ from turnlog.messages.control.events import (
 from turnlog.messages.control.registry import REQUESTS, Sender, subtype_of
 from turnlog.messages.control.requests import RequestBody
 
-__all__ = ["ControlPeer"]
-
 _REMEMBERED = 1024
 """How many ended requests are remembered, to tell a late reply from one that nobody asked for."""
 

@@ -32,8 +32,6 @@ from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import View, view
 
-__all__ = ["REQUESTS", "RequestKind", "Sender", "subtype_of", "view_reply"]
-
 
 class Sender(Enum):
     """Who sends a request."""

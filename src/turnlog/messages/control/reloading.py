@@ -8,18 +8,6 @@ from turnlog.messages.control.servers import McpServerStatus
 from turnlog.messages.control.setup import AgentInfo, SlashCommand
 from turnlog.messages.options.plugins import PluginConfig
 
-__all__ = [
-    "CacheImpact",
-    "LoadedPlugin",
-    "LspToolChange",
-    "ReloadOutputStylesReply",
-    "ReloadOutputStylesRequest",
-    "ReloadPluginsReply",
-    "ReloadPluginsRequest",
-    "ReloadSkillsReply",
-    "ReloadSkillsRequest",
-]
-
 
 class ReloadPluginsRequest(SnakeRequest, tag="reload_plugins"):
     """Read the plugins again."""

@@ -24,8 +24,6 @@ from turnlog.messages.control.steering import InterruptReply, TaskOutputReply
 from turnlog.messages.hook_events.outputs import HookJSONOutput
 from turnlog.messages.permissions import PermissionResult
 
-__all__ = ["Reply", "UnknownReply"]
-
 
 class UnknownReply(UnknownNamed):
     """The answer to a request of an undeclared subtype, which is its `name`."""

@@ -62,8 +62,6 @@ from turnlog.messages.control.steering import (
     StopTaskRequest,
 )
 
-__all__ = ["KnownRequest", "RequestBody"]
-
 KnownRequest = (
     CanUseToolRequest
     | HookCallbackRequest

@@ -10,27 +10,6 @@ from turnlog.messages.control.base import CamelRequest, SnakeRequest
 from turnlog.messages.options.mcp import McpServerConfig
 from turnlog.messages.tool_io.mcp import McpResourceContents
 
-__all__ = [
-    "LaneInput",
-    "LaneOutput",
-    "McpCallRequest",
-    "McpConnection",
-    "McpMessageReply",
-    "McpMessageRequest",
-    "McpReadResourceReply",
-    "McpReadResourceRequest",
-    "McpReconnectRequest",
-    "McpImplementation",
-    "McpServerStatus",
-    "McpServerTool",
-    "McpSetServersReply",
-    "McpSetServersRequest",
-    "McpStatusReply",
-    "McpStatusRequest",
-    "McpToggleRequest",
-    "McpToolHints",
-]
-
 
 class McpMessageRequest(SnakeRequest, tag="mcp_message"):
     """One JSON-RPC message for, or from, a server that runs in the host."""

@@ -7,21 +7,6 @@ from turnlog.messages.control.base import SnakeRequest
 from turnlog.messages.control.hooks_listing import SettingsParseError
 from turnlog.messages.permissions import PermissionBehavior
 
-__all__ = [
-    "ApplyFlagSettingsRequest",
-    "GetSettingsRequest",
-    "ListPermissionRulesRequest",
-    "ListedRule",
-    "PermissionRulesReply",
-    "PermissionRulesState",
-    "RuleDescription",
-    "RuleEditability",
-    "RuleSource",
-    "SettingsTarget",
-    "UpdateSettingsRequest",
-    "WorkspaceDirectory",
-]
-
 
 class ApplyFlagSettingsRequest(SnakeRequest, tag="apply_flag_settings"):
     """Merge settings into the layer of the command line's flags; null takes one away."""

@@ -15,22 +15,6 @@ from turnlog.messages.options.hooks import HookCallbackMatcher
 from turnlog.messages.options.mcp import McpServerToolPolicy
 from turnlog.messages.options.plugins import PluginConfig
 
-__all__ = [
-    "AccountInfo",
-    "AgentInfo",
-    "ApiProvider",
-    "FastModeDisabledReason",
-    "FastModeState",
-    "InitializeReply",
-    "InitializeRequest",
-    "ManifestOrigin",
-    "ManifestOutcome",
-    "ModelInfo",
-    "SdkMcpServerManifest",
-    "SdkMcpServerSettings",
-    "SlashCommand",
-]
-
 
 class SdkMcpServerSettings(Camel):
     """The settings of a server that runs in the host."""

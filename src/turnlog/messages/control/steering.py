@@ -6,27 +6,6 @@ from turnlog.messages.base import UNSET, OpenEnum, Snake, UnsetType
 from turnlog.messages.control.base import SnakeRequest
 from turnlog.messages.envelope import PermissionMode
 
-__all__ = [
-    "BackgroundTasksRequest",
-    "CancelAsyncMessageRequest",
-    "GetBinaryVersionRequest",
-    "GetPlanRequest",
-    "GetTaskOutputRequest",
-    "InterruptReply",
-    "InterruptRequest",
-    "ListModelsRequest",
-    "RenameSessionRequest",
-    "SetColorRequest",
-    "SetHasSubscribersRequest",
-    "SetMaxThinkingTokensRequest",
-    "SetModelRequest",
-    "SetPermissionModeRequest",
-    "StopTaskRequest",
-    "TaskOutputReply",
-    "ThinkingShown",
-    "TitleSource",
-]
-
 
 class InterruptRequest(SnakeRequest, tag="interrupt"):
     """Stop the current turn."""

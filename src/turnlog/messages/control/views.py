@@ -9,8 +9,6 @@ from turnlog.messages.hook_events.union import HookInput
 from turnlog.messages.salvage import View, view
 from turnlog.messages.tool_io import ToolInput, view_input
 
-__all__ = ["view_call", "view_hook_input"]
-
 
 def view_hook_input(request: HookCallbackRequest) -> View[HookInput]:
     """Look at what a hook is told as its event's type; never raises."""

@@ -5,19 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, OpenEnum, Snake, UnsetType
 from turnlog.messages.hook_events.base import BaseHookInput
 
-__all__ = [
-    "AssistantMessageError",
-    "BackgroundTaskSummary",
-    "SessionCronSummary",
-    "StopFailureHookInput",
-    "StopHookInput",
-    "SubagentStartHookInput",
-    "SubagentStopHookInput",
-    "TaskCompletedHookInput",
-    "TaskCreatedHookInput",
-    "TeammateIdleHookInput",
-]
-
 
 class AssistantMessageError(OpenEnum):
     """Why the API gave no answer."""

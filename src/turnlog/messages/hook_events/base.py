@@ -11,8 +11,6 @@ from typing import ClassVar
 from turnlog.messages.base import UNSET, Snake, TypeEnum, UnknownTagged, UnsetType
 from turnlog.messages.envelope import PermissionMode
 
-__all__ = ["BaseHookInput", "HookEffort", "HookEventName", "UnknownHookEvent"]
-
 
 class HookEventName(TypeEnum):
     """What a hook can be told of."""

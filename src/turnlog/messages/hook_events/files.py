@@ -5,21 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, OpenEnum, UnsetType
 from turnlog.messages.hook_events.base import BaseHookInput
 
-__all__ = [
-    "ConfigChangeHookInput",
-    "ConfigChangeSource",
-    "CwdChangedHookInput",
-    "DirectoryAddedHookInput",
-    "DirectoryAddedSource",
-    "FileChange",
-    "FileChangedHookInput",
-    "InstructionsLoadReason",
-    "InstructionsLoadedHookInput",
-    "InstructionsMemoryType",
-    "WorktreeCreateHookInput",
-    "WorktreeRemoveHookInput",
-]
-
 
 class ConfigChangeSource(OpenEnum):
     """Which settings changed."""

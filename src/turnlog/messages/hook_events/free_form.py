@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FREE_FORM"]
-
 _LAZY_INPUT = "lazy: `hook_events.view_tool_input`"
 _LAZY_RESPONSE = "lazy: `hook_events.view_tool_response`"
 

@@ -10,8 +10,6 @@ from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, UnsetType
 from turnlog.messages.hook_events.specific import HookSpecificOutput
 from turnlog.messages.salvage import View, split_object, view
 
-__all__ = ["AsyncHookJSONOutput", "HookDecision", "HookJSONOutput", "SyncHookJSONOutput", "view_output"]
-
 
 class HookDecision(OpenEnum):
     """A verdict in the older form."""

@@ -5,20 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, OpenEnum, Raw, UnsetType
 from turnlog.messages.hook_events.base import BaseHookInput
 
-__all__ = [
-    "ElicitationAction",
-    "ElicitationHookInput",
-    "ElicitationMode",
-    "ElicitationResultHookInput",
-    "MessageDisplayHookInput",
-    "NotificationHookInput",
-    "NotificationType",
-    "PromptExpansionType",
-    "PromptSource",
-    "UserPromptExpansionHookInput",
-    "UserPromptSubmitHookInput",
-]
-
 
 class NotificationType(OpenEnum):
     """What a notice is about."""

@@ -6,23 +6,6 @@ from turnlog.messages.base import UNSET, Number, OpenEnum, UnsetType
 from turnlog.messages.hook_events.base import BaseHookInput
 from turnlog.messages.system import CompactTrigger
 
-__all__ = [
-    "CacheTtl",
-    "ExitReason",
-    "PostCompactHookInput",
-    "PostModelSwitchHookInput",
-    "PostModelSwitchSource",
-    "PreCompactHookInput",
-    "PreModelSwitchHookInput",
-    "PreModelSwitchSource",
-    "PricingSource",
-    "SessionEndHookInput",
-    "SessionStartHookInput",
-    "SessionStartSource",
-    "SetupHookInput",
-    "SetupTrigger",
-]
-
 
 class SessionStartSource(OpenEnum):
     """How a session came to start."""

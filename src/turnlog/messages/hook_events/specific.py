@@ -8,35 +8,6 @@ from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownTagg
 from turnlog.messages.hook_events.prompts import ElicitationAction
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult
 
-__all__ = [
-    "CwdChangedHookSpecificOutput",
-    "ElicitationHookSpecificOutput",
-    "ElicitationOutput",
-    "ElicitationResultHookSpecificOutput",
-    "FileChangedHookSpecificOutput",
-    "HookPermissionDecision",
-    "HookSpecificOutput",
-    "MessageDisplayHookSpecificOutput",
-    "NotificationHookSpecificOutput",
-    "PermissionDeniedHookSpecificOutput",
-    "PermissionRequestHookSpecificOutput",
-    "PostModelSwitchHookSpecificOutput",
-    "PostToolBatchHookSpecificOutput",
-    "PostToolUseFailureHookSpecificOutput",
-    "PostToolUseHookSpecificOutput",
-    "PreModelSwitchHookSpecificOutput",
-    "PreToolUseHookSpecificOutput",
-    "SessionStartHookSpecificOutput",
-    "SetupHookSpecificOutput",
-    "StopHookSpecificOutput",
-    "SubagentStartHookSpecificOutput",
-    "SubagentStopHookSpecificOutput",
-    "UnknownHookSpecificOutput",
-    "UserPromptExpansionHookSpecificOutput",
-    "UserPromptSubmitHookSpecificOutput",
-    "WorktreeCreateHookSpecificOutput",
-]
-
 
 class HookPermissionDecision(OpenEnum):
     """A hook's verdict on a tool call: yes, no, let the person decide, or later."""

@@ -9,18 +9,6 @@ from turnlog.messages.base import UNSET, Number, Raw, Snake, UnsetType
 from turnlog.messages.hook_events.base import BaseHookInput
 from turnlog.messages.permissions import PermissionUpdate
 
-__all__ = [
-    "McpServerProvenance",
-    "PermissionDeniedHookInput",
-    "PermissionRequestHookInput",
-    "PostToolBatchHookInput",
-    "PostToolBatchToolCall",
-    "PostToolUseFailureHookInput",
-    "PostToolUseHookInput",
-    "PreToolUseHookInput",
-    "ToolHookInput",
-]
-
 
 class McpServerProvenance(Snake):
     """Which server a tool belongs to, and where that server was configured: trust the source, not the name."""

@@ -54,8 +54,6 @@ from turnlog.messages.hook_events.tools import (
     PreToolUseHookInput,
 )
 
-__all__ = ["HOOK_EVENTS", "HookInput"]
-
 HookInput = Open[
     PreToolUseHookInput
     | PostToolUseHookInput

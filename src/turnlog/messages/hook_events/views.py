@@ -9,8 +9,6 @@ from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import View, view
 from turnlog.messages.tool_io import ToolInput, ToolResult, UnknownToolResult, view_input, view_result
 
-__all__ = ["view_tool_input", "view_tool_response"]
-
 
 def view_tool_input(event: ToolHookInput | PostToolBatchToolCall) -> View[ToolInput]:
     """Look at a call's input as its tool's type; never raises."""

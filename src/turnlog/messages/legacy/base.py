@@ -14,8 +14,6 @@ from turnlog.messages.envelope import Envelope
 from turnlog.messages.message import Message
 from turnlog.messages.salvage import Salvage
 
-__all__ = ["LegacyLine", "envelope_of", "only_content"]
-
 
 class LegacyLine(Value):
     """A line as an older dialect spells it."""

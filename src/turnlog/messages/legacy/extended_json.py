@@ -12,8 +12,6 @@ from typing import Any
 
 from turnlog.messages.base import UNSET, Number, Snake, UnsetType, field
 
-__all__ = ["ObjectId", "StoredDate", "StoredNumber", "plain", "wrap"]
-
 _WHOLE = re.compile(r"-?\d{1,19}")
 
 

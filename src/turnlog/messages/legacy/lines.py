@@ -19,8 +19,6 @@ from turnlog.messages.legacy.spec_004 import (
     User004,
 )
 
-__all__ = ["find_line_type"]
-
 
 def _by_tag(*classes: type[LegacyLine]) -> Mapping[Any, type[LegacyLine]]:
     return {cls.__struct_config__.tag: cls for cls in classes}

@@ -18,8 +18,6 @@ from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.system import SystemNotice
 
-__all__ = ["Assistant000", "AssistantAction", "CompactSystem000", "System000", "SystemNote", "User000"]
-
 
 class _Line(Envelope, LegacyLine, tag_field="type", rename="camel"):
     type: ClassVar[str]

@@ -28,9 +28,6 @@ from turnlog.messages.salvage import Salvage, view
 from turnlog.messages.system import SystemNotice
 from turnlog.messages.usage import Usage
 
-__all__ = ["Api003", "Document003", "StoredType", "StoredUsage"]
-
-
 _ALIASES = {"message_uuid": "uuid", "parent_uuid_alias": "parent_uuid", "session_id_alias": "session_id"}
 
 

@@ -18,17 +18,6 @@ from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import view
 from turnlog.messages.system import SystemNotice
 
-__all__ = [
-    "Assistant004",
-    "CompactPrelude004",
-    "CompactRecap004",
-    "Human004",
-    "Line004",
-    "System004",
-    "ToolResult004",
-    "User004",
-]
-
 
 class Line004(Envelope, LegacyLine, tag_field="type", rename="camel"):
     """What every line of the dialect has."""

@@ -7,8 +7,6 @@ from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.options.enums import ConfigScope, EffortLevel
 from turnlog.messages.options.mcp import McpServerConfig
 
-__all__ = ["AgentDefinition", "AgentMcpServerSpec"]
-
 AgentMcpServerSpec = str | dict[str, McpServerConfig]
 """The name of a server that is configured elsewhere, or servers of the agent's own by name."""
 

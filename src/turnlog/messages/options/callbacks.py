@@ -17,16 +17,6 @@ from turnlog.messages.hook_events import HookInput, HookJSONOutput
 from turnlog.messages.options.sessions import SessionStore
 from turnlog.messages.permissions import PermissionResult
 
-__all__ = [
-    "AbortController",
-    "Callbacks",
-    "CanUseTool",
-    "HookCallback",
-    "OnElicitation",
-    "OnUserDialog",
-    "SpawnProcess",
-]
-
 CanUseTool = Callable[..., Awaitable[PermissionResult]]
 """Asked whether a tool may run; takes the request with the tool's name and input."""
 

@@ -8,18 +8,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import OpenEnum
 
-__all__ = [
-    "ConfigScope",
-    "EffortLevel",
-    "Executable",
-    "PermissionPrompts",
-    "PluginDelivery",
-    "Preset",
-    "SdkBeta",
-    "SessionStoreFlush",
-    "SettingSource",
-]
-
 
 class SettingSource(OpenEnum):
     """A settings file that may be loaded."""

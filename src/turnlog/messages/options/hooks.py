@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType
 
-__all__ = ["HookCallbackMatcher", "HookFailurePolicy"]
-
 
 class HookFailurePolicy(OpenEnum):
     """What follows when a callback fails."""

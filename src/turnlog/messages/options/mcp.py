@@ -13,15 +13,6 @@ from types import MappingProxyType
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, TypeEnum, UnsetType
 
-__all__ = [
-    "TRANSPORT_FIELDS",
-    "McpOrgPermission",
-    "McpServerConfig",
-    "McpServerToolPolicy",
-    "McpToolPermission",
-    "McpTransport",
-]
-
 
 class McpTransport(TypeEnum):
     """How an MCP server is spoken to."""

@@ -15,8 +15,6 @@ from turnlog.messages.options.problems import OptionProblemKind as Kind
 from turnlog.messages.options.query import QueryOptions
 from turnlog.messages.spans import Path
 
-__all__ = ["check_agents", "check_hooks", "check_servers"]
-
 _WIRE_NAMES = dict(
     zip(McpServerConfig.__struct_fields__, McpServerConfig.__struct_encode_fields__, strict=True)
 )

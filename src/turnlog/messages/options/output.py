@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, Raw, UnknownTagged, UnsetType
 
-__all__ = ["JsonSchemaOutputFormat", "OutputFormat", "UnknownOutputFormat"]
-
 
 class UnknownOutputFormat(UnknownTagged):
     """A form of an unknown type."""

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, UnknownTagged, UnsetType
 
-__all__ = ["LocalPlugin", "PluginConfig", "UnknownPlugin"]
-
 
 class UnknownPlugin(UnknownTagged):
     """A plugin of an unknown type."""

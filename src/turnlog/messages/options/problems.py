@@ -14,8 +14,6 @@ from msgspec import Struct
 from turnlog.messages.base import Number, UnsetType
 from turnlog.messages.spans import Path, render_path
 
-__all__ = ["OptionProblem", "OptionProblemKind", "check_positive"]
-
 
 class OptionProblemKind(StrEnum):
     """What sort of thing is wrong."""

@@ -7,8 +7,6 @@ from typing import ClassVar
 from turnlog.messages.base import UNSET, Camel, Open, UnknownTagged, UnsetType
 from turnlog.messages.options.enums import Preset
 
-__all__ = ["CustomSystemPrompt", "PresetSystemPrompt", "SystemPromptConfig", "UnknownSystemPrompt"]
-
 
 class UnknownSystemPrompt(UnknownTagged):
     """A system prompt of an unknown type."""

@@ -29,8 +29,6 @@ from turnlog.messages.options.sandbox import SandboxSettings
 from turnlog.messages.options.thinking import TaskBudget, ThinkingConfig
 from turnlog.messages.options.tools import ToolConfig, ToolsConfig
 
-__all__ = ["QueryOptions"]
-
 
 class QueryOptions(Camel):
     """What a query is started with; all of it is optional."""

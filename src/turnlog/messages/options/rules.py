@@ -21,8 +21,6 @@ from turnlog.messages.options.sandbox import SandboxNetworkConfig, SandboxSettin
 from turnlog.messages.options.sessions import ListingSessionStore
 from turnlog.messages.options.thinking import TaskBudget, ThinkingEnabled
 
-__all__ = ["RULES", "Rule"]
-
 Rule = Callable[[QueryOptions, Callbacks | None], Iterator[OptionProblem]]
 """Looks at options, and at the callbacks beside them where those are known."""
 

@@ -8,23 +8,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, OpenEnum, UnsetType
 
-__all__ = [
-    "CredentialDecode",
-    "CredentialMode",
-    "NoMatch",
-    "SandboxAwsPair",
-    "SandboxCredentialFile",
-    "SandboxCredentialVariable",
-    "SandboxCredentials",
-    "SandboxFilesystemConfig",
-    "SandboxNetworkConfig",
-    "SandboxRipgrep",
-    "SandboxSettings",
-    "SandboxSigv4",
-    "SandboxTlsTerminate",
-    "Sigv4Policy",
-]
-
 
 class CredentialMode(OpenEnum):
     """How a credential is withheld: not at all readable, or with a stand-in for it."""

@@ -10,8 +10,6 @@ from typing import Protocol, runtime_checkable
 
 from turnlog.messages.base import UNSET, Camel, Number, Raw, UnsetType
 
-__all__ = ["FullSessionStore", "ListingSessionStore", "SessionKey", "SessionStore", "SessionSummaryEntry"]
-
 
 class SessionKey(Camel):
     """What a store keeps lines under; a `subpath` is that of a sub-agent."""

@@ -6,16 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, UnknownTagged, UnsetType
 
-__all__ = [
-    "TaskBudget",
-    "ThinkingAdaptive",
-    "ThinkingConfig",
-    "ThinkingDisabled",
-    "ThinkingDisplay",
-    "ThinkingEnabled",
-    "UnknownThinking",
-]
-
 
 class UnknownThinking(UnknownTagged):
     """A way of thinking of an unknown type."""

@@ -7,15 +7,6 @@ from typing import ClassVar
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, UnknownTagged, UnsetType
 from turnlog.messages.options.enums import Preset
 
-__all__ = [
-    "AskUserQuestionConfig",
-    "PreviewFormat",
-    "ToolConfig",
-    "ToolsConfig",
-    "ToolsPreset",
-    "UnknownTools",
-]
-
 
 class UnknownTools(UnknownTagged):
     """A choice of tools of an unknown type."""

@@ -17,8 +17,6 @@ from turnlog.messages.patch import encode_value
 from turnlog.messages.problems import ProblemKind
 from turnlog.messages.salvage import view
 
-__all__ = ["validate"]
-
 _ALL_RULES = (*RULES, check_servers, check_agents, check_hooks)
 
 _KINDS: dict[ProblemKind, OptionProblemKind] = {

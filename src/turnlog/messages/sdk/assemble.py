@@ -19,8 +19,6 @@ from turnlog.messages.sdk.conversation import PartialAssistantMessage
 from turnlog.messages.sdk.drafts import Draft
 from turnlog.messages.sdk.events import MessageStart, Ping, StreamEvent
 
-__all__ = ["AssembledMessage", "MessageAssembler", "Thread"]
-
 
 class Thread(NamedTuple):
     """Where messages come one after the other: a session's main thread, or one of its sub-agents."""

@@ -11,8 +11,6 @@ from typing import ClassVar, Literal
 
 from turnlog.messages.base import UNSET, Snake, UnknownTagged, UnsetType
 
-__all__ = ["StreamMessage", "SystemMessage", "TypedMessage", "UnknownMessage"]
-
 
 class StreamMessage(Snake):
     """The fields that any message of the stream may carry."""

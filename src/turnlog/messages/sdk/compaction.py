@@ -9,8 +9,6 @@ from turnlog.messages.base import UNSET, Number, Snake, UnsetType
 from turnlog.messages.sdk.base import SystemMessage
 from turnlog.messages.system import CompactTrigger
 
-__all__ = ["CompactBoundaryMessage", "CompactDetails", "KeptMessages", "KeptSegment"]
-
 
 class KeptSegment(Snake):
     """The messages that a compaction kept: the older form, by both ends."""

@@ -25,18 +25,6 @@ from turnlog.messages.sdk.result import PermissionDenial, ResultMessage, ResultS
 from turnlog.messages.system import CompactTrigger
 from turnlog.messages.usage import Usage
 
-__all__ = [
-    "fill_model_usage",
-    "fill_usage",
-    "new_assistant_message",
-    "new_compact_boundary",
-    "new_result_error",
-    "new_result_success",
-    "new_system_init",
-    "new_user_message",
-    "new_uuid",
-]
-
 _COUNTERS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _FIGURES = (*_COUNTERS, "web_search_requests", "cost_usd", "context_window", "max_output_tokens")
 _KINDS = {str: "a string", int: "an integer"}

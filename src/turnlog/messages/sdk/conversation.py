@@ -18,17 +18,6 @@ from turnlog.messages.sdk.base import TypedMessage
 from turnlog.messages.sdk.events import StreamEvent
 from turnlog.messages.sdk.reports import ContextUsage, UsageReport
 
-__all__ = [
-    "AssistantMessage",
-    "PartialAssistantMessage",
-    "ToolResultMeta",
-    "ToolResultPermission",
-    "UserFields",
-    "UserMessage",
-    "UserMessageReplay",
-    "UserPriority",
-]
-
 
 class AssistantMessage(TypedMessage, tag="assistant"):
     """One block of an answer, or a notice of the program in the shape of an answer."""

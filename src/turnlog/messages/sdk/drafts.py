@@ -36,8 +36,6 @@ from turnlog.messages.sdk.events import (
 from turnlog.messages.server_tools import McpToolUseBlock, ServerToolUseBlock
 from turnlog.messages.usage import Usage
 
-__all__ = ["BlockDraft", "Draft"]
-
 _Call = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
 
 

@@ -21,30 +21,6 @@ from turnlog.messages.message import (
 )
 from turnlog.messages.usage import Usage
 
-__all__ = [
-    "CitationsDelta",
-    "CompactionDelta",
-    "ContentBlockDelta",
-    "ContentBlockStart",
-    "ContentBlockStop",
-    "Delta",
-    "DeltaBase",
-    "ErrorEvent",
-    "EventBase",
-    "InputJsonDelta",
-    "MessageChange",
-    "MessageDelta",
-    "MessageStart",
-    "MessageStop",
-    "Ping",
-    "SignatureDelta",
-    "StreamEvent",
-    "TextDelta",
-    "ThinkingDelta",
-    "UnknownDelta",
-    "UnknownEvent",
-]
-
 
 class UnknownEvent(UnknownTagged):
     """A stream event of an unknown type."""

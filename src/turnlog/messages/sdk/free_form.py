@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FREE_FORM"]
-
 _LAZY_INPUT = "lazy: `tool_io.view_input`"
 
 FREE_FORM: Mapping[str, str] = MappingProxyType(

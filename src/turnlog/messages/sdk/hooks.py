@@ -5,8 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, OpenEnum, UnsetType
 from turnlog.messages.sdk.base import SystemMessage
 
-__all__ = ["HookOutcome", "HookProgressMessage", "HookResponseMessage", "HookStartedMessage"]
-
 
 class HookOutcome(OpenEnum):
     """How a hook ended."""

@@ -9,17 +9,6 @@ from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.options.enums import EffortLevel
 from turnlog.messages.sdk.base import SystemMessage
 
-__all__ = [
-    "ApiKeySource",
-    "ManagedLock",
-    "McpServerState",
-    "MemoryPaths",
-    "PluginLoadError",
-    "StartupTiming",
-    "SystemInitMessage",
-    "ViewMode",
-]
-
 
 class ApiKeySource(OpenEnum):
     """Where the credential came from."""

@@ -7,24 +7,6 @@ from turnlog.messages.control.setup import SlashCommand
 from turnlog.messages.options.sessions import SessionKey
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
-__all__ = [
-    "CommandLifecycleMessage",
-    "CommandState",
-    "CommandsChangedMessage",
-    "ConversationResetMessage",
-    "FailedFile",
-    "FilesPersistedEvent",
-    "LostRecord",
-    "MirrorErrorMessage",
-    "PersistedFile",
-    "PluginInstallMessage",
-    "PluginInstallStatus",
-    "ResetTrigger",
-    "SessionWritesLostMessage",
-    "TranscriptMirrorMessage",
-    "WriteErrorCode",
-]
-
 
 class PluginInstallStatus(OpenEnum):
     """How far the installation of plugins has come."""

@@ -5,16 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType
 from turnlog.messages.sdk.base import TypedMessage
 
-__all__ = [
-    "LimitError",
-    "LimitStatus",
-    "OverageDisabledReason",
-    "RateLimitEvent",
-    "RateLimitInfo",
-    "RateLimitType",
-    "SpendLimit",
-]
-
 
 class LimitStatus(OpenEnum):
     """Whether a limit lets requests pass."""

@@ -6,24 +6,6 @@ from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 from turnlog.messages.system import Level
 
-__all__ = [
-    "InformationalMessage",
-    "LocalCommandOutputMessage",
-    "MemoryRecallMessage",
-    "MemoryRecallMode",
-    "MemoryScope",
-    "ModelRefusalFallbackMessage",
-    "ModelRefusalNoFallbackMessage",
-    "NotificationMessage",
-    "NotificationPriority",
-    "PostTurnSummaryMessage",
-    "PromptSuggestionMessage",
-    "RecalledMemory",
-    "RefusalDirection",
-    "RefusalScope",
-    "RefusalTrigger",
-]
-
 
 class RefusalTrigger(OpenEnum):
     """What made another model take over."""

@@ -6,22 +6,6 @@ from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType
 from turnlog.messages.control.context_usage import ContextCategoryKind
 from turnlog.messages.control.costs import ExtraUsage, SessionTotals
 
-__all__ = [
-    "ContextAgent",
-    "ContextPart",
-    "ContextExcess",
-    "ContextExcessKind",
-    "ContextMcpTool",
-    "ContextMemoryFile",
-    "ContextSkill",
-    "ContextUsage",
-    "LimitScope",
-    "LimitSubject",
-    "UsageLimit",
-    "UsageLimits",
-    "UsageReport",
-]
-
 
 class ContextExcessKind(OpenEnum):
     """Which bound the context passed."""

@@ -16,21 +16,6 @@ from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.sdk.base import TypedMessage
 from turnlog.messages.usage import Usage
 
-__all__ = [
-    "DeferredToolUse",
-    "InvalidConfigFile",
-    "KilledAgents",
-    "PermissionDenial",
-    "QueuedBehind",
-    "RefusedAgents",
-    "RequestedPlaces",
-    "ResultMessage",
-    "ResultSubtype",
-    "StartupFailureReason",
-    "SubagentStats",
-    "TerminalReason",
-]
-
 
 class ResultSubtype(TypeEnum):
     """How a turn ended."""

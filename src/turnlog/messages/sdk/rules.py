@@ -50,22 +50,6 @@ from turnlog.messages.sdk.tasks import (
 from turnlog.messages.sdk.tools import ToolProgressMessage
 from turnlog.messages.usage import Usage
 
-__all__ = [
-    "Effect",
-    "Role",
-    "RunTotals",
-    "add_result",
-    "drop_retracted",
-    "effect_of",
-    "ends_turn",
-    "has_failed",
-    "is_detached",
-    "is_idle",
-    "list_retracted",
-    "merge_answers",
-    "total",
-]
-
 
 def has_failed(result: ResultMessage) -> bool:
     """Tell whether a turn failed: a success can be an error, and running out of turns is no `is_error`."""

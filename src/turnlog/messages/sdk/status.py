@@ -7,23 +7,6 @@ from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events.agents import AssistantMessageError
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
-__all__ = [
-    "ActiveGoal",
-    "ActiveGoalMessage",
-    "ApiRetryMessage",
-    "AuthStatusMessage",
-    "CompactResult",
-    "ControlRequestProgressMessage",
-    "ControlRequestStatus",
-    "NoResponse",
-    "SessionState",
-    "SessionStateChangedMessage",
-    "Status",
-    "StatusMessage",
-    "ThinkingTokensMessage",
-    "WorkerShuttingDownMessage",
-]
-
 
 class Status(OpenEnum):
     """What the program is busy with."""

@@ -20,8 +20,6 @@ from turnlog.messages.sdk.tasks import (
     TaskUsage,
 )
 
-__all__ = ["Task", "TaskMessage", "merge_task"]
-
 TaskMessage = TaskStartedMessage | TaskProgressMessage | TaskUpdatedMessage | TaskNotificationMessage
 
 

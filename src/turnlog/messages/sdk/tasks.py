@@ -8,22 +8,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType
 from turnlog.messages.sdk.base import SystemMessage
 
-__all__ = [
-    "LiveTask",
-    "BackgroundTasksChangedMessage",
-    "TaskEnd",
-    "TaskEndReason",
-    "TaskLink",
-    "TaskNotificationMessage",
-    "TaskPatch",
-    "TaskProgressMessage",
-    "TaskStartedMessage",
-    "TaskState",
-    "TaskSummaryMessage",
-    "TaskUpdatedMessage",
-    "TaskUsage",
-]
-
 
 class TaskEnd(OpenEnum):
     """How a task ended."""

@@ -6,14 +6,6 @@ from turnlog.messages.base import UNSET, Number, Snake, UnsetType
 from turnlog.messages.control.asking import DecisionReasonType
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
-__all__ = [
-    "ElicitationCompleteMessage",
-    "PermissionDeniedMessage",
-    "SubagentRetry",
-    "ToolProgressMessage",
-    "ToolUseSummaryMessage",
-]
-
 
 class SubagentRetry(Snake):
     """A request of a sub-agent that failed and is tried again."""

@@ -68,15 +68,6 @@ from turnlog.messages.sdk.tools import (
     ToolUseSummaryMessage,
 )
 
-__all__ = [
-    "STREAM_TYPES",
-    "SYSTEM_SUBTYPES",
-    "SdkMessage",
-    "StreamHead",
-    "SystemSubtypeMessage",
-    "find_class",
-]
-
 _TypeMessage = (
     AssistantMessage
     | UserMessage

@@ -11,23 +11,6 @@ from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, Sna
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.usage import Usage
 
-__all__ = [
-    "AgentCompletedResult",
-    "AgentEnteredResult",
-    "AgentInput",
-    "AgentLaunchedResult",
-    "AgentQueuedResult",
-    "AgentRemoteResult",
-    "AgentReport",
-    "AgentResult",
-    "AgentUntaggedResult",
-    "TeammateSpawnedResult",
-    "ToolStats",
-    "WorkflowInput",
-    "WorkflowResult",
-    "WorkflowStatus",
-]
-
 
 class AgentInput(Snake):
     """A task for a sub-agent."""

@@ -8,26 +8,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.tool_io.reading import ArtifactRead
 
-__all__ = [
-    "ArtifactArm",
-    "ArtifactInput",
-    "ArtifactListResult",
-    "ArtifactPage",
-    "ArtifactPin",
-    "ArtifactPinResult",
-    "ArtifactPublishResult",
-    "ArtifactReadResult",
-    "ArtifactStored",
-    "ArtifactSummary",
-    "ArtifactUnwatch",
-    "ArtifactUnwatchResult",
-    "ArtifactWatch",
-    "ArtifactWatchRail",
-    "ArtifactWatchResult",
-    "ArtifactWatchState",
-    "ArtifactWatchesResult",
-]
-
 
 class ArtifactInput(Snake):
     """Something to do with a published page; without an action, to publish one."""

@@ -4,25 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, OpenEnum, Snake, UnsetType
 
-__all__ = [
-    "Asset",
-    "AssetDeleteResult",
-    "AssetDeletion",
-    "AssetList",
-    "AssetListResult",
-    "AssetQuota",
-    "AssetRead",
-    "AssetReadResult",
-    "AssetUpload",
-    "AssetUploadOutcome",
-    "AssetUploadResult",
-    "AssetUploadStatus",
-    "AssetUploads",
-    "AssetUploadsResult",
-    "AssetWriting",
-    "WrittenPage",
-]
-
 
 class WrittenPage(Snake):
     """The page that a change belongs to."""

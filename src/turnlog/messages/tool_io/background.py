@@ -8,23 +8,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnsetType, field
 
-__all__ = [
-    "AgentOutputInput",
-    "BackgroundTask",
-    "BashOutputInput",
-    "BashOutputResult",
-    "KillShellInput",
-    "KillShellResult",
-    "MonitorInput",
-    "MonitorResult",
-    "RetrievalStatus",
-    "TaskOutputInput",
-    "TaskOutputResult",
-    "TaskStopInput",
-    "TaskStopResult",
-    "WebSocketSource",
-]
-
 
 class BashOutputInput(Snake):
     """A background shell to read from."""

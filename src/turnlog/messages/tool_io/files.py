@@ -9,19 +9,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, OpenEnum, Snake, UnsetType
 from turnlog.messages.tool_io.patches import GitDiff, PatchHunk
 
-__all__ = [
-    "EditInput",
-    "EditResult",
-    "MultiEditInput",
-    "MultiEditResult",
-    "NotebookEditInput",
-    "NotebookEditResult",
-    "Replacement",
-    "WriteInput",
-    "WriteKind",
-    "WriteResult",
-]
-
 
 class WriteInput(Snake):
     """A whole file to write."""

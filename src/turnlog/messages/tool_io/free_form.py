@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FREE_FORM"]
-
 FREE_FORM: Mapping[str, str] = MappingProxyType(
     {
         "McpInput": "the server's own JSON Schema describes it",

@@ -22,35 +22,6 @@ from turnlog.messages.base import (
 )
 from turnlog.messages.blocks import ContentBlock
 
-__all__ = [
-    "ListMcpResourcesInput",
-    "ListMcpResourcesResult",
-    "McpAnnotations",
-    "McpAudio",
-    "McpContent",
-    "McpEmbeddedResource",
-    "McpImage",
-    "McpInput",
-    "McpItem",
-    "McpItemBase",
-    "McpItems",
-    "McpObject",
-    "McpResource",
-    "McpResourceContents",
-    "McpResourceEntry",
-    "McpResourceLink",
-    "McpText",
-    "ReadMcpResourceDirInput",
-    "ReadMcpResourceDirResult",
-    "ReadMcpResourceInput",
-    "ReadMcpResourceResult",
-    "RefreshMcpToolsInput",
-    "RefreshMcpToolsResult",
-    "RefreshStatus",
-    "RefreshedServer",
-    "WaitForMcpServersInput",
-]
-
 McpInput = dict[str, Raw]
 """The arguments of a server's tool, which only its own JSON Schema describes."""
 

@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Snake, UnsetType, field
 
-__all__ = [
-    "Attachment",
-    "Notification",
-    "PushNotificationInput",
-    "PushNotificationResult",
-    "ReadNotificationsInput",
-    "ReadNotificationsResult",
-    "SendUserFileInput",
-    "SendUserFileResult",
-    "SendUserMessageInput",
-    "SendUserMessageResult",
-]
-
 
 class SendUserMessageInput(Snake):
     """A message for the user, perhaps with files."""

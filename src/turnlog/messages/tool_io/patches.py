@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, OpenEnum, UnsetType
 
-__all__ = ["GitDiff", "GitDiffStatus", "PatchHunk"]
-
 
 class PatchHunk(Camel):
     """A run of changed lines with the lines around it, as in a unified diff."""

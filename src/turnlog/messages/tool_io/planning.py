@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Snake, UnsetType
 
-__all__ = [
-    "AllowedPrompt",
-    "EnterPlanModeInput",
-    "EnterPlanModeResult",
-    "EnterWorktreeInput",
-    "EnterWorktreeResult",
-    "ExitPlanModeInput",
-    "ExitPlanModeResult",
-    "ExitWorktreeInput",
-    "ExitWorktreeResult",
-    "ProposeGoalInput",
-    "ProposeGoalResult",
-]
-
 
 class EnterPlanModeInput(Snake):
     """A wish to plan before acting; it has no parameters."""

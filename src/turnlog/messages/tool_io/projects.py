@@ -6,25 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Number, Open, Raw, Snake, UnknownBlock, UnsetType
 
-__all__ = [
-    "MemoryFile",
-    "ProjectDeleteResult",
-    "ProjectDoc",
-    "ProjectFile",
-    "ProjectHit",
-    "ProjectInfoResult",
-    "ProjectMemoryListResult",
-    "ProjectMemoryReadResult",
-    "ProjectReadResult",
-    "ProjectSearchResult",
-    "ProjectWriteResult",
-    "ProjectsInput",
-    "ProjectsResult",
-    "ProjectsResultBase",
-    "SizeOfKnowledge",
-    "SyncSource",
-]
-
 
 class ProjectsInput(Snake):
     """Something to do with the project's documents."""

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, UnsetType
 
-__all__ = [
-    "Annotation",
-    "AskUserQuestionInput",
-    "AskUserQuestionResult",
-    "Option",
-    "Question",
-    "QuestionMetadata",
-]
-
 
 class Option(Camel):
     """One of the answers to choose from."""

@@ -6,31 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, Snake, UnknownBlock, UnsetType, field
 
-__all__ = [
-    "ArtifactRead",
-    "ImageDimensions",
-    "ImageFile",
-    "NotebookCell",
-    "NotebookFile",
-    "NotebookOutput",
-    "NotebookPicture",
-    "NotebookReadInput",
-    "PageImage",
-    "PdfFile",
-    "PdfPartsFile",
-    "ReadImageResult",
-    "ReadInput",
-    "ReadNotebookResult",
-    "ReadPartsResult",
-    "ReadPdfResult",
-    "ReadResult",
-    "ReadResultBase",
-    "ReadTextResult",
-    "ReadUnchangedResult",
-    "TextFile",
-    "UnchangedFile",
-]
-
 
 class ReadInput(Snake):
     """A file to read, or a part of it."""

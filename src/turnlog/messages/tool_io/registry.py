@@ -31,8 +31,6 @@ from turnlog.messages.tool_io import (
     web,
 )
 
-__all__ = ["INPUTS", "MCP_RESULTS", "RESULTS"]
-
 INPUTS: Mapping[str, type[object]] = MappingProxyType(
     {
         "Read": reading.ReadInput,

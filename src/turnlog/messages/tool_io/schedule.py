@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, Raw, Snake, UnsetType
 
-__all__ = [
-    "CronCreateInput",
-    "CronCreateResult",
-    "CronDeleteInput",
-    "CronDeleteResult",
-    "CronJob",
-    "CronListInput",
-    "CronListResult",
-    "RemoteTriggerInput",
-    "RemoteTriggerResult",
-    "ScheduleWakeupInput",
-    "ScheduleWakeupResult",
-]
-
 
 class CronCreateInput(Snake):
     """A prompt to run at set times."""

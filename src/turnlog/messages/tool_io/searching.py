@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnsetType, field
 
-__all__ = [
-    "GlobInput",
-    "GlobResult",
-    "GrepInput",
-    "GrepMode",
-    "GrepResult",
-    "LSInput",
-    "LSPInput",
-    "LSPResult",
-]
-
 
 class GlobInput(Snake):
     """A pattern of file names."""

@@ -4,25 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Raw, Snake, UnsetType
 
-__all__ = [
-    "ClaudeDesignInput",
-    "ClaudeDesignResult",
-    "ConfigInput",
-    "ConfigResult",
-    "EndConversationInput",
-    "Finding",
-    "OfferChromeSetupInput",
-    "OfferChromeSetupResult",
-    "ReportFindingsInput",
-    "ReportFindingsResult",
-    "SendFeedbackInput",
-    "SendFeedbackResult",
-    "ShareOnboardingGuideInput",
-    "ShowOnboardingRolePickerInput",
-    "ShowOnboardingRolePickerResult",
-    "StructuredOutputInput",
-]
-
 StructuredOutputInput = dict[str, Raw]
 """The answer in the shape that the caller's own JSON Schema asks for."""
 

@@ -6,23 +6,6 @@ from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnsetTy
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.tool_io.patches import PatchHunk
 
-__all__ = [
-    "BashInput",
-    "BashResult",
-    "BranchAction",
-    "CommandInput",
-    "CommitKind",
-    "EditedFile",
-    "GitBranch",
-    "GitCommit",
-    "GitOperation",
-    "GitPush",
-    "PowerShellInput",
-    "PullRequest",
-    "PullRequestAction",
-    "ShellEdits",
-]
-
 
 class CommandInput(Snake):
     """A command for a shell."""

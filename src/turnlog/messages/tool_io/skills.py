@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Snake, UnsetType
 
-__all__ = [
-    "ProposeSkillsInput",
-    "ProposeSkillsResult",
-    "SkillInput",
-    "SkillProposal",
-    "SkillResult",
-    "SlashCommandInput",
-    "ToolSearchInput",
-    "ToolSearchResult",
-]
-
 
 class SkillInput(Snake):
     """A skill to load."""

@@ -4,26 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, OpenEnum, Raw, UnsetType, field
 
-__all__ = [
-    "CreatedTask",
-    "ListedTask",
-    "StatusChange",
-    "TaskCreateInput",
-    "TaskCreateResult",
-    "TaskDetails",
-    "TaskGetInput",
-    "TaskGetResult",
-    "TaskListInput",
-    "TaskListResult",
-    "TaskStatus",
-    "TaskUpdateInput",
-    "TaskUpdateResult",
-    "TodoItem",
-    "TodoReadInput",
-    "TodoWriteInput",
-    "TodoWriteResult",
-]
-
 
 class TodoItem(Camel):
     """An item of a to-do list."""

@@ -6,25 +6,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, Snake, UnknownBlock, UnsetType, field
 
-__all__ = [
-    "ListAgentsInput",
-    "MessagePin",
-    "MessageRouting",
-    "PlanApprovalResponse",
-    "ProtocolMessage",
-    "ProtocolMessageBase",
-    "SendMessageInput",
-    "SendMessageResult",
-    "ShutdownRequest",
-    "ShutdownResponse",
-    "SubagentHandbackInput",
-    "SubagentHandbackResult",
-    "TeamCreateInput",
-    "TeamCreateResult",
-    "TeamDeleteInput",
-    "TeamDeleteResult",
-]
-
 
 class ProtocolMessageBase(Snake, tag_field="type"):
     """What every message that is not plain text has: a type."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Snake, UnknownNamed, UnsetType, field
 
-__all__ = ["UnknownToolInput", "UnknownToolResult", "UnparsedInput", "UnparsedText"]
-
 
 class UnknownToolInput(UnknownNamed):
     """The input of a tool that nobody declared, or one that its tool's type cannot hold."""

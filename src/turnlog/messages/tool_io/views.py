@@ -21,8 +21,6 @@ from turnlog.messages.tool_io.mcp import McpInput, McpObject
 from turnlog.messages.tool_io.registry import INPUTS, MCP_RESULTS, RESULTS
 from turnlog.messages.tool_io.unknown import UnknownToolInput, UnknownToolResult, UnparsedInput
 
-__all__ = ["ToolInput", "ToolResult", "view_input", "view_result"]
-
 ToolInput = Value | dict[str, Raw]
 """An input: a Struct named after its tool, or an object of any shape (see `FREE_FORM`)."""
 

@@ -5,15 +5,6 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, Snake, UnsetType
 from turnlog.messages.tool_io.reading import ArtifactRead
 
-__all__ = [
-    "WebFetchInput",
-    "WebFetchResult",
-    "WebPage",
-    "WebSearchHits",
-    "WebSearchInput",
-    "WebSearchResult",
-]
-
 
 class WebFetchInput(Snake):
     """A page to fetch, and what to find out from it."""

@@ -20,8 +20,6 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.queries.chapters import CallFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 
-__all__ = ["MOST_CARDS", "build_board", "count_columns"]
-
 MOST_CARDS = 200
 _SPAN_NS = 3 * 3600 * 1_000_000_000
 _ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")

@@ -26,8 +26,6 @@ from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 from turnlog.transcripts.queries.sessions import SessionRecords
 
-__all__ = ["view_card", "view_hook_card"]
-
 _MOST_AGENTS = 20
 
 

@@ -8,19 +8,6 @@ from msgspec import Struct
 
 from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why
 
-__all__ = [
-    "Column",
-    "Evidence",
-    "ListedState",
-    "ProcessState",
-    "SessionState",
-    "StateChange",
-    "find_column",
-    "from_hooks",
-    "name_state",
-    "settle",
-]
-
 _SECOND = 1_000_000_000
 _FORGOTTEN_NS = 3600 * _SECOND
 """After an hour without a sign, nobody believes that a session works whose process is not known."""

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from turnlog.transcripts.usage.price_list import find_context_window
 
-__all__ = ["find_compaction", "find_limit"]
-
 _USUAL, _LARGE = 200_000, 1_000_000
 _MARK = "[1m]"
 _RESERVE = 33_000

@@ -18,8 +18,6 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
 from turnlog.transcripts.hooks.states import AgentStatus, advance
 
-__all__ = ["HookFold", "HookFolds"]
-
 _MOST_KEPT = 1000
 _MOST_MOMENTS = 5000
 _AT_ONCE = 500

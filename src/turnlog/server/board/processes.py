@@ -19,8 +19,6 @@ from msgspec import Struct
 
 from turnlog.server.board.columns import ProcessState
 
-__all__ = ["SessionProcess", "find_processes", "list_processes"]
-
 _FOLDER = "sessions"
 _MOST, _LARGEST = 1000, 1 << 16
 _PATIENCE = 2.0

@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from turnlog.server.board.columns import Column
 
-__all__ = ["Interval", "Moment", "SpanKind", "build_intervals", "clip", "sum_waits"]
-
 _KINDS = {Column.NEEDS_YOU: "waiting", Column.WORKING: "working", Column.DONE: "done"}
 
 

@@ -19,8 +19,6 @@ from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.hooks.states import Why
 
-__all__ = ["StateTracker"]
-
 _MOST = 2000
 _PRIMED = 200
 _TELLING = frozenset({ChangeKind.SESSION_ADDED, ChangeKind.SESSION_CHANGED, ChangeKind.HOOK_DELIVERED})

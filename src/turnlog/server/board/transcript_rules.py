@@ -14,8 +14,6 @@ from msgspec import Struct
 from turnlog.server.board.columns import Evidence, SessionState
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
-__all__ = ["LastKind", "LastMessage", "OpenCall", "Transcript", "judge"]
-
 _SILENCE_NS = 120 * 1_000_000_000
 """After so long without anything more, an answer that does not say whether it is complete is taken for it."""
 _ASKING = {"AskUserQuestion": Why.QUESTION, "ExitPlanMode": Why.PLAN, "exit_plan_mode": Why.PLAN}

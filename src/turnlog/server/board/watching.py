@@ -22,8 +22,6 @@ from turnlog.store.interface import CaredStore, ChangeKind
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
 
-__all__ = ["ACTIVE_NS", "GivenWatch", "StateWatch"]
-
 V = TypeVar("V")
 
 ACTIVE_NS = 24 * 3600 * 1_000_000_000

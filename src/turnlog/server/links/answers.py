@@ -10,8 +10,6 @@ from turnlog.server.asgi import Message, Send
 from turnlog.server.errors import NotFoundError, encode_failure
 from turnlog.server.links.redaction import LinkRedactor
 
-__all__ = ["Answers"]
-
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _DATA = b"data: "

@@ -20,8 +20,6 @@ from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, find_access
 
-__all__ = ["PREFIX", "LinkLayer"]
-
 PREFIX = "/s/"
 _NOT_INDEXED = ("x-robots-tag", "noindex, nofollow, noarchive")
 _HIDDEN = frozenset({b"authorization", b"cookie", b"if-none-match"})

@@ -24,8 +24,6 @@ from turnlog.store.interface import CaredStore, KnownSource, find_known, find_se
 from turnlog.store.model import LOCAL, Place, Scope, Viewer
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
-__all__ = ["LinkRedactor", "LinkRedactors"]
-
 _MOST_KEPT = 32
 _AT_ONCE = 500
 _OVERLAP = 200

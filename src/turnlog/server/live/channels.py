@@ -10,8 +10,6 @@ from turnlog.server.live.window import Window
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind
 from turnlog.store.model import Scope, find_access
 
-__all__ = ["Channel", "view_for"]
-
 
 class Channel:
     """A scope with clients."""

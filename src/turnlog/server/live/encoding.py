@@ -7,8 +7,6 @@ from msgspec import Struct
 
 from turnlog.server.live.event_ids import EventId
 
-__all__ = ["HEARTBEAT", "encode_event"]
-
 HEARTBEAT = b": \n\n"
 """A comment: it keeps connections open, and tells whether anybody is still there."""
 

@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable
 
 from turnlog.store.accounts.interface import Accounts
 
-__all__ = ["Endings", "Listener"]
-
 logger = logging.getLogger("turnlog.server")
 
 _TICK = 1.0

@@ -6,8 +6,6 @@ import re
 
 from msgspec import Struct
 
-__all__ = ["EventId", "parse_event_id"]
-
 _is_id = re.compile("([0-9a-z-]{1,64}):([0-9]{1,18})").fullmatch
 
 

@@ -31,8 +31,6 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore, ChangeEntry, is_visible
 from turnlog.store.model import LOCAL, Scope
 
-__all__ = ["HEARTBEAT_SECONDS", "MOST_BEHIND", "LiveHub", "OnEntries"]
-
 logger = logging.getLogger("turnlog.server")
 
 HEARTBEAT_SECONDS = 15.0

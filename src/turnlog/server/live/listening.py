@@ -13,8 +13,6 @@ from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.security.guard import Doors, find_logged_in
 from turnlog.store.accounts.interface import Accounts
 
-__all__ = ["build_listener"]
-
 
 def build_listener(request: Request[Any, Any, Any], caller: Caller, doors: Doors) -> Listener | None:
     """Return what a stream ends with; None for the operator's, which last as long as the server."""

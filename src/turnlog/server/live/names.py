@@ -12,8 +12,6 @@ from turnlog.server.views.lists import name_session
 from turnlog.store.interface import ChangeEntry, ChangeKind, Store, find_sessions
 from turnlog.store.model import LOCAL
 
-__all__ = ["SessionNames", "coalesce"]
-
 _MOST = 10_000
 
 

@@ -17,8 +17,6 @@ from turnlog.errors import StoreError
 from turnlog.store.interface import ChangeEntry, Store
 from turnlog.store.model import LOCAL
 
-__all__ = ["LOOK_SECONDS", "PAUSE_SECONDS", "FeedReader", "OnChanges"]
-
 logger = logging.getLogger("turnlog.server")
 
 LOOK_SECONDS = 0.2

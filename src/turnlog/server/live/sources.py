@@ -14,8 +14,6 @@ from turnlog.server.sync_state import SyncState
 from turnlog.server.views.sync import view_sync
 from turnlog.store.interface import CaredStore
 
-__all__ = ["build_live"]
-
 
 def build_live(
     store: CaredStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]

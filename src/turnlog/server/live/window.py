@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
-__all__ = ["MOST", "Window"]
-
 MOST = 4096
 """How many things are remembered."""
 

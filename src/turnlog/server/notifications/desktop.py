@@ -14,8 +14,6 @@ import sys
 from turnlog.server.notifications.notices import Notice
 from turnlog.server.notifications.targets import SendError
 
-__all__ = ["Desktop", "build_command"]
-
 _TIMEOUT = 5.0
 _LONGEST = 300
 _HEAD = "turnlog"

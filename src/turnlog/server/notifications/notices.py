@@ -15,8 +15,6 @@ from turnlog.config import Occasion
 from turnlog.server.board.columns import Column, StateChange
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
-__all__ = ["Notice", "build_notice", "build_test_notice", "find_occasion"]
-
 _FRESH_NS = 120 * 1_000_000_000
 """What began longer ago was found by a sync, and is no news."""
 _VERSION = version("turnlog")

@@ -20,8 +20,6 @@ from turnlog.server.notifications.notices import Notice, build_notice, build_tes
 from turnlog.server.notifications.targets import SendError, Sent, Target
 from turnlog.server.notifications.webhooks import Webhook
 
-__all__ = ["HOLD_SECONDS", "Notifier", "list_targets", "send_test"]
-
 logger = logging.getLogger("turnlog.server")
 
 HOLD_SECONDS = 1.0

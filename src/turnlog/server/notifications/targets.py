@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from turnlog.server.notifications.notices import Notice
 
-__all__ = ["SendError", "Sent", "Target"]
-
 
 class SendError(Exception):
     """A notice did not arrive; says why, in a sentence."""

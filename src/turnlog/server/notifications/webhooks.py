@@ -12,8 +12,6 @@ import msgspec
 from turnlog.server.notifications.notices import Notice
 from turnlog.server.notifications.targets import SendError
 
-__all__ = ["TIMEOUT", "Webhook", "show_address"]
-
 TIMEOUT = 5.0
 """Seconds, for each step of a request."""
 _MOST_READ = 1 << 16

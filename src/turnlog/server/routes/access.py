@@ -21,8 +21,6 @@ from turnlog.server.views.sharing import view_access
 from turnlog.store.accounts.interface import Action, AuditEntry
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
-__all__ = ["HANDLERS", "change_access", "change_accesses", "get_access"]
-
 
 @get("/api/sessions/{id:str}/access", sync_to_thread=True)
 def get_access(

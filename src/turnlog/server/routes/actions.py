@@ -24,10 +24,8 @@ from turnlog.server.views.actions import TALLIES, view_actions
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import moment
 from turnlog.transcripts.actions.states import ActionState
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionPoint, TimeSpan
-
-__all__ = ["HANDLERS", "list_actions"]
 
 _MOST_SPANS = 120
 

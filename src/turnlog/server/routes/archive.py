@@ -36,16 +36,6 @@ from turnlog.store.model import Scope
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 
-__all__ = [
-    "HANDLERS",
-    "find_verification",
-    "forget_session",
-    "get_archive",
-    "lift_tombstone",
-    "restore_files",
-    "verify_archive",
-]
-
 GivenVerifying = NamedDependency[SkipValidation[Verifying]]
 
 

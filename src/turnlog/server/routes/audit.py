@@ -16,8 +16,6 @@ from turnlog.server.shapes.errors import ErrorDetail
 from turnlog.server.views.sharing import view_entry
 from turnlog.store.accounts.interface import Action, AuditFilter
 
-__all__ = ["HANDLERS", "list_audit"]
-
 
 @get("/api/audit", sync_to_thread=True)
 def list_audit(

@@ -9,8 +9,6 @@ from turnlog.server.board.watching import GivenWatch
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.shapes.board import MissionControl
 
-__all__ = ["HANDLERS", "get_mission_control"]
-
 
 @get("/api/mission-control", sync_to_thread=True)
 def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatch) -> MissionControl:

@@ -16,10 +16,8 @@ from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.calls import CallPage
 from turnlog.server.views.calls import CallViewer, view_call
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.chapters import CallFilter
-
-__all__ = ["HANDLERS", "list_calls"]
 
 
 @get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)

@@ -19,8 +19,6 @@ from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.files.paths import path_text
 
-__all__ = ["HANDLERS", "get_capture", "list_captures"]
-
 
 @get("/api/sessions/{id:str}/captures", sync_to_thread=True)
 def list_captures(

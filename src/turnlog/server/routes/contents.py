@@ -21,8 +21,6 @@ from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.queries.bodies import decode_lines
 
-__all__ = ["HANDLERS", "get_image", "get_tool_result"]
-
 _AT_ONCE = 256 << 10
 """Bytes that are read first of a line whose end is not known."""
 

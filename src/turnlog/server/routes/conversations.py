@@ -31,8 +31,6 @@ from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.records import AgentRecord
 
-__all__ = ["HANDLERS", "get_tree", "list_agents", "list_problems", "list_turns"]
-
 _MOST_BRANCHES = 10_000
 _MOST_PROBLEMS = 50
 """Of one line."""

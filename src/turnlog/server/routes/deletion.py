@@ -22,8 +22,6 @@ from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 
-__all__ = ["HANDLERS", "delete_session", "weigh_session"]
-
 
 @get("/api/sessions/{id:str}/weight", sync_to_thread=True)
 def weigh_session(

@@ -27,8 +27,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 
-__all__ = ["HANDLERS", "export_sessions", "preview_export"]
-
 _MOST = 500
 _Ids = Annotated[
     list[str],

@@ -14,8 +14,6 @@ from turnlog.server.shapes.status import Health, ReadyState
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL
 
-__all__ = ["HANDLERS", "get_health", "get_ready"]
-
 _VERSION = version("turnlog")
 
 

@@ -27,8 +27,6 @@ from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, is_shown
 
-__all__ = ["HANDLERS", "list_hook_events", "receive_hook"]
-
 _NANOSECONDS = 1_000_000_000
 _MOST = 50_000
 

@@ -29,8 +29,6 @@ from turnlog.server.uploading import GivenUploads
 from turnlog.store.interface import find_known
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
-__all__ = ["HANDLERS", "Origin", "get_ingest_state", "receive_upload", "receive_uploaded_hooks"]
-
 _STATUS = {
     "another_machine": 403,
     "busy": 503,

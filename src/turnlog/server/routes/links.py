@@ -26,8 +26,6 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, find_access
 
-__all__ = ["HANDLERS", "create_link", "list_links", "preview_link", "revoke_link"]
-
 _DAY_NS = 24 * 3600 * 1_000_000_000
 
 

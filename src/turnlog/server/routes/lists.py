@@ -26,17 +26,6 @@ from turnlog.server.views.resuming import build_resume
 from turnlog.store.lists import ProjectOrder, SessionOrder
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, MOST_TAGS, MarkChange
 
-__all__ = [
-    "HANDLERS",
-    "MarksChange",
-    "change_marks",
-    "get_session_detail",
-    "list_facets",
-    "list_projects",
-    "list_sessions",
-]
-
-
 _Tags = Annotated[tuple[str, ...], Meta(max_length=MOST_TAGS)]
 
 

@@ -19,8 +19,6 @@ from turnlog.server.security.guard import Doors
 from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.live import ChangeEvent
 
-__all__ = ["HANDLERS", "open_stream"]
-
 _TYPE = "text/event-stream"
 
 

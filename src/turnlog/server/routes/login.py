@@ -32,8 +32,6 @@ from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.people import build_entry
 from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User
 
-__all__ = ["HANDLERS", "GivenDoors", "get_login", "log_in", "log_out"]
-
 GivenDoors = NamedDependency[SkipValidation[Doors]]
 """Parameter `doors`: what lets somebody in."""
 

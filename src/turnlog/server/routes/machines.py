@@ -18,8 +18,6 @@ from turnlog.server.shapes.people import Assigned, Assignment, MachineItem
 from turnlog.server.views.people import build_entry, view_machine
 from turnlog.store.accounts.interface import Action
 
-__all__ = ["HANDLERS", "assign_machine", "list_machines"]
-
 
 @get("/api/machines", sync_to_thread=True)
 def list_machines(store: GivenStore, visible: GivenScope) -> list[MachineItem]:

@@ -10,8 +10,6 @@ from turnlog.server.security.policies import LINKED
 from turnlog.server.shapes.people import Me
 from turnlog.server.views.people import view_me
 
-__all__ = ["HANDLERS", "get_me"]
-
 
 @get("/api/me", opt=LINKED, sync_to_thread=True)
 def get_me(caller: GivenCaller, accounts: GivenAccounts) -> Me:

@@ -32,8 +32,6 @@ from turnlog.server.shapes.messages import MessageWindow
 from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
 from turnlog.store.model import Place
 
-__all__ = ["HANDLERS", "get_raw_message", "list_messages"]
-
 
 @get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
 def list_messages(

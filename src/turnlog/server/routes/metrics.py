@@ -9,8 +9,6 @@ from litestar.params import SkipValidation
 from turnlog.server.metrics import CONTENT_TYPE, Metrics
 from turnlog.server.security.policies import ADMINS
 
-__all__ = ["HANDLERS", "get_metrics"]
-
 
 @get("/metrics", opt=ADMINS, sync_to_thread=True, include_in_schema=False)
 def get_metrics(metrics: NamedDependency[SkipValidation[Metrics]]) -> Response[bytes]:

@@ -13,8 +13,6 @@ from turnlog.server.notifications.webhooks import show_address
 from turnlog.server.security.policies import ADMINS, OPERATORS
 from turnlog.server.shapes.notifications import Notifications, TestedNotifications, WebhookItem
 
-__all__ = ["HANDLERS", "get_notifications", "test_notifications"]
-
 _GivenNotifier = NamedDependency[SkipValidation[Notifier]]
 
 

@@ -18,8 +18,6 @@ from turnlog.server.security.policies import OPERATORS, PUBLIC, TOKEN_ONLY
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 from turnlog.server.shapes.status import OpeningKey
 
-__all__ = ["HANDLERS", "create_key", "open_page"]
-
 _Keeper = NamedDependency[SkipValidation[TokenKeeper]]
 _Failures = NamedDependency[SkipValidation[FailureLimit]]
 _USED = "This address has already been used, or has expired. Run `turnlog serve` again to get a new one."

@@ -33,8 +33,6 @@ from turnlog.server.security.providers import Confirmed, Provider, RefusedLoginE
 from turnlog.server.surroundings import GivenSurroundings
 from turnlog.store.accounts.interface import Accounts, PendingLogin
 
-__all__ = ["CALLBACK", "HANDLERS", "begin_login", "finish_login"]
-
 logger = logging.getLogger("turnlog.server")
 
 CALLBACK = "/api/login/callback"

@@ -15,8 +15,6 @@ from turnlog.server.security.policies import ADMINS
 from turnlog.server.shapes.rules import RuleChange, RuleItem, RuleWeight
 from turnlog.store.accounts.interface import Action, AuditEntry
 
-__all__ = ["HANDLERS", "list_rules", "set_rule", "weigh_rule"]
-
 
 @get("/api/rules", sync_to_thread=True)
 def list_rules(store: GivenStore, visible: GivenScope) -> list[RuleItem]:

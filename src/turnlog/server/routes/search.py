@@ -34,8 +34,6 @@ from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.passage import PassageKind
 
-__all__ = ["HANDLERS", "search"]
-
 _PATIENCE = 30.0
 """Seconds; a scan of everything takes a few on a large archive."""
 

@@ -27,11 +27,9 @@ from turnlog.server.views.moments import took_ms
 from turnlog.server.views.windows import read_titles
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.categories import Category, Role
+from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.records import CallRecord, MessageRecord
-
-__all__ = ["HANDLERS", "list_sidechain_calls", "list_sidechains"]
 
 _HEADS = frozenset({Role.USER.value, Role.SUMMARY.value})
 _AGENT, _ASSISTANT, _TOOL_USE = Lane.AGENT.value, Role.ASSISTANT.value, Role.TOOL_USE.value

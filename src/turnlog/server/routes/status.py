@@ -19,8 +19,6 @@ from turnlog.server.surroundings import GivenSurroundings
 from turnlog.server.views.hook_status import view_hooks
 from turnlog.server.views.sync import view_sync
 
-__all__ = ["HANDLERS", "get_status"]
-
 _VERSION = version("turnlog")
 
 

@@ -41,8 +41,6 @@ from turnlog.server.routes import (
     users,
 )
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Sequence[Any] = (
     *health.HANDLERS,
     *opening.HANDLERS,

@@ -30,8 +30,6 @@ from turnlog.server.views.timeline import list_notes, view_timeline
 from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 
-__all__ = ["HANDLERS", "list_timeline"]
-
 
 @get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
 def list_timeline(

@@ -19,8 +19,6 @@ from turnlog.server.shapes.people import NewToken, TokenItem, TokenWish
 from turnlog.server.views.people import build_entry, view_token
 from turnlog.store.accounts.interface import Action
 
-__all__ = ["HANDLERS", "create_token", "list_tokens", "revoke_token"]
-
 _DAY_NS = 86_400 * 10**9
 _OTHERS = "Only admins can see and create other people's tokens"
 

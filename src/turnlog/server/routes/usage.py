@@ -16,8 +16,6 @@ from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
 
-__all__ = ["HANDLERS", "get_usage"]
-
 
 @get("/api/usage", sync_to_thread=True)
 def get_usage(

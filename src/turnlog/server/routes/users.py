@@ -18,8 +18,6 @@ from turnlog.server.shapes.people import NewUser, UserChange, UserItem
 from turnlog.server.views.people import build_entry, view_user
 from turnlog.store.accounts.interface import Accounts, Action, User
 
-__all__ = ["HANDLERS", "add_user", "change_user", "disable_user", "enable_user", "list_users"]
-
 _Name = Annotated[str, PathParameter(description="The user's name.")]
 
 

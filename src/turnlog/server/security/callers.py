@@ -21,8 +21,6 @@ from msgspec import Struct
 from turnlog.store.accounts.interface import Link, User, UserRole
 from turnlog.store.model import LOCAL, Scope, Viewer
 
-__all__ = ["CALLER", "LINK", "NOTHING", "OPERATOR", "Caller", "CallerKind", "GivenCaller"]
-
 CALLER = "caller"
 """Where a request's state has who asks."""
 LINK = "link"

@@ -18,8 +18,6 @@ from litestar.datastructures import Cookie
 
 from turnlog.server.security.hosts import Authority, parse_authority
 
-__all__ = ["LOGIN_SECONDS", "build_cookie", "end_cookie", "is_secure", "list_cookies", "name_cookie"]
-
 LOGIN_SECONDS = 30 * 24 * 3600.0
 """How long a browser stays let in."""
 _NAME = "turnlog_login"

@@ -11,8 +11,6 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["FailureLimit"]
-
 _CLIENTS = 1024
 """How many are remembered; the least recent are forgotten."""
 

@@ -17,8 +17,6 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
-__all__ = ["FetchError", "Fetcher"]
-
 _SECONDS = 10.0
 """For one answer, all of it."""
 _LARGEST = 1 << 20

@@ -16,8 +16,6 @@ from turnlog.server.security.hosts import Hosts
 from turnlog.server.security.limits import Limits, check_path, check_size
 from turnlog.server.security.origins import check_origin
 
-__all__ = ["Gate", "Seen", "build_answer"]
-
 logger = logging.getLogger("turnlog.server")
 
 

@@ -27,17 +27,6 @@ from turnlog.server.security.pushing import find_pushed, note_pushed
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.store.accounts.interface import Accounts, TokenKind, User
 
-__all__ = [
-    "Doors",
-    "build_guard",
-    "check_attempt",
-    "check_owner",
-    "check_wait",
-    "find_logged_in",
-    "has_session",
-    "note_failure",
-]
-
 _TRUSTED = list_trusted()
 _PREFIXES = ("tlp_", "tlm_")
 

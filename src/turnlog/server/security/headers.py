@@ -6,8 +6,6 @@ markup, the policy still keeps it from running, loading or sending anything.
 
 from __future__ import annotations
 
-__all__ = ["API_CACHING", "POLICY", "REVALIDATED", "SECURITY_HEADERS", "UNTRUSTED_POLICY"]
-
 POLICY = "; ".join(
     (
         "default-src 'none'",

@@ -16,8 +16,6 @@ from msgspec import Struct
 
 from turnlog.server.errors import RequestError
 
-__all__ = ["Authority", "Hosts", "is_loopback", "parse_authority"]
-
 _FORM = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _EVERYWHERE = frozenset({"0.0.0.0", "[::]"})

@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from turnlog.server.errors import RequestError
 
-__all__ = ["Limits", "check_path", "check_size"]
-
 _HOOKS = b"/api/hooks"
 _INGEST = (b"/api/ingest", b"/api/ingest/hooks")
 _Headers = Sequence[tuple[bytes, bytes]]

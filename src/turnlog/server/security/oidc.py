@@ -28,8 +28,6 @@ from turnlog.server.security.fetching import Fetcher, FetchError
 from turnlog.server.security.providers import Confirmed, RefusedLoginError
 from turnlog.store.accounts.interface import Identity, PendingLogin
 
-__all__ = ["OidcProvider"]
-
 logger = logging.getLogger("turnlog.server")
 
 _ALGORITHMS = (

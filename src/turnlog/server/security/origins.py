@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from turnlog.server.errors import RequestError
 from turnlog.server.security.hosts import Authority, parse_authority
 
-__all__ = ["check_origin", "comes_from_elsewhere", "may_use_cookies"]
-
 _Headers = Sequence[tuple[bytes, bytes]]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PORTS = {"http": 80, "https": 443}

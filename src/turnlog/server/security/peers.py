@@ -12,8 +12,6 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["PEER", "find_owner", "is_stranger", "list_trusted"]
-
 PEER = "peer"
 """Where a request's state has the owner of its connection."""
 _TABLES = Path("/proc/net")

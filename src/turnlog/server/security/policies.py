@@ -22,18 +22,6 @@ from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.store.accounts.interface import UserRole
 
-__all__ = [
-    "ADMINS",
-    "LINKED",
-    "MACHINES",
-    "OPERATORS",
-    "PUBLIC",
-    "READS",
-    "TOKEN_ONLY",
-    "check_policy",
-    "forbid",
-]
-
 PUBLIC = {"public": True}
 READS = {"reads": True}
 ADMINS = {"admins": True}

@@ -18,8 +18,6 @@ from turnlog.config import OidcSettings
 from turnlog.errors import AccountError, ConfigError
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Identity, PendingLogin, User
 
-__all__ = ["Confirmed", "Provider", "RefusedLoginError", "admit", "load_provider"]
-
 _MOST_NAMES = 100
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
 

@@ -19,8 +19,6 @@ from turnlog.server.errors import InvalidRequestError, RequestError
 from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.shapes.errors import ErrorDetail
 
-__all__ = ["check_machine", "find_pushed", "note_machine", "note_pushed"]
-
 _NAMELESS = Machine()
 _FORM = re.compile(r"[0-9a-f]{32}")
 _PUSHED = "pushed_origin"

@@ -22,8 +22,6 @@ from pathlib import Path
 
 from turnlog.errors import ConfigError
 
-__all__ = ["COOKIE_SECONDS", "KEY_SECONDS", "TOKEN_FILE", "TokenKeeper"]
-
 TOKEN_FILE = "server-token"
 """In turnlog's own directory."""
 KEY_SECONDS = 600.0

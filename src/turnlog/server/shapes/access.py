@@ -9,8 +9,6 @@ from msgspec import Meta, Struct
 from turnlog.server.shapes.links import SharedLink
 from turnlog.store.model import Visibility
 
-__all__ = ["AccessChange", "AccessChanges", "ChangedAccess", "SessionAccessItem"]
-
 _Key = Annotated[str, Meta(max_length=200)]
 
 

@@ -9,9 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from turnlog.transcripts.actions.states import ActionState
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = ["Action", "ActionPage", "ActionSpan", "ActionsOrder"]
+from turnlog.transcripts.lines.kinds import Category
 
 
 class ActionsOrder(StrEnum):

@@ -9,21 +9,6 @@ from msgspec import Struct
 
 from turnlog.ingest.verification import Subject
 
-__all__ = [
-    "ArchiveOverview",
-    "BackupCopy",
-    "EndangeredSession",
-    "Finding",
-    "FlawedSession",
-    "Forgetting",
-    "ForgottenSession",
-    "Lifted",
-    "Restoring",
-    "VerifyJob",
-    "VerifyState",
-    "Wish",
-]
-
 
 class VerifyState(StrEnum):
     """The state of a verification."""

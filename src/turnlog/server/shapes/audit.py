@@ -6,8 +6,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-__all__ = ["AuditItem", "AuditPage"]
-
 
 class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
     """An entry of the audit log; entries are added and never changed."""

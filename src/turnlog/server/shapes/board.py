@@ -11,8 +11,6 @@ from turnlog.server.board.spans import SpanKind
 from turnlog.server.shapes.conversations import StripBar
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
-__all__ = ["BoardAgent", "BoardCard", "BoardSpan", "BoardStep", "MissionControl", "SpanInterval"]
-
 
 class BoardStep(Struct, frozen=True, gc=False, kw_only=True):
     """The current step of a session."""

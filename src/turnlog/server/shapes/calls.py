@@ -7,9 +7,7 @@ from datetime import datetime
 from msgspec import Raw, Struct
 
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = ["Call", "CallPage", "CallResult", "Image", "Offloaded"]
+from turnlog.transcripts.lines.kinds import Category
 
 
 class Image(Struct, frozen=True, gc=False, kw_only=True):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["CapturedFile", "CapturedFiles"]
-
 
 class CapturedFile(Struct, frozen=True, gc=False, kw_only=True):
     """A captured file with lines of the session."""

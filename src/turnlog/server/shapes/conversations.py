@@ -10,22 +10,7 @@ from turnlog.messages import ProblemKind
 from turnlog.server.shapes.lists import SessionItem
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = [
-    "Agent",
-    "Agents",
-    "Branch",
-    "LineProblem",
-    "Problems",
-    "SessionDetail",
-    "Sidechain",
-    "Sidechains",
-    "StripBar",
-    "Tree",
-    "Turn",
-    "Turns",
-]
+from turnlog.transcripts.lines.kinds import Category
 
 
 class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):

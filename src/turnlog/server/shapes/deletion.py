@@ -6,8 +6,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-__all__ = ["DeletedSession", "HoldingBackup", "SessionWeight"]
-
 
 class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
     """A backup that still has a session, or may have it."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["ErrorBody", "ErrorDetail", "ErrorDocument"]
-
 
 class ErrorDetail(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One problem with a request."""

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from turnlog.export.redaction.findings import Kind
 
-__all__ = ["ExportPreview", "TakenOut"]
-
 
 class TakenOut(Struct, frozen=True, gc=False, kw_only=True):
     """Removed values of one kind."""

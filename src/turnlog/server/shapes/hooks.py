@@ -8,8 +8,6 @@ from msgspec import Raw, Struct
 
 from turnlog.transcripts.hooks.table import HookGroup
 
-__all__ = ["HookEventItem", "HookReceipt"]
-
 
 class HookReceipt(Struct, frozen=True, gc=False, kw_only=True):
     """The result of a delivery, which is on disk."""

@@ -7,8 +7,6 @@ from msgspec import Struct
 from turnlog.ingest.uploads.state import KeptSession
 from turnlog.ingest.uploads.taking import SessionAnswer
 
-__all__ = ["HookReceipts", "IngestReceipt", "IngestState"]
-
 
 class IngestState(Struct, frozen=True, gc=False, kw_only=True):
     """A page of what the server has of a machine's sessions, by key."""

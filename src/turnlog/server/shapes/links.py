@@ -7,15 +7,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-__all__ = [
-    "LONGEST_DAYS",
-    "LinkAsked",
-    "LinkMade",
-    "LinkPreviewed",
-    "LinkWanted",
-    "SharedLink",
-]
-
 LONGEST_DAYS = 365
 _Word = Annotated[str, Meta(min_length=2, max_length=200)]
 _Words = Annotated[tuple[_Word, ...], Meta(max_length=100)]

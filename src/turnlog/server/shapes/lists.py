@@ -9,8 +9,6 @@ from msgspec import Struct
 from turnlog.server.board.columns import ListedState
 from turnlog.store.model import Visibility
 
-__all__ = ["Facet", "Marks", "Project", "Projects", "SessionFacets", "SessionItem", "SessionPage"]
-
 
 class Marks(Struct, frozen=True, gc=False, kw_only=True):
     """A person's marks on a session: a name, tags, a star, a note."""

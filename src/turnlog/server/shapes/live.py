@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from turnlog.store.interface import ChangeKind
 
-__all__ = ["ChangeEvent", "HelloEvent", "ResetEvent", "StateEvent"]
-
 
 class HelloEvent(Struct, frozen=True, gc=False, kw_only=True):
     """The first event: where the stream begins."""

@@ -16,19 +16,6 @@ from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
-__all__ = [
-    "Block",
-    "CallBlock",
-    "CompactionStep",
-    "ImageBlock",
-    "Message",
-    "MessageUsage",
-    "MessageWindow",
-    "OtherBlock",
-    "TextBlock",
-    "ThinkingBlock",
-]
-
 
 class TextBlock(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="text"):
     """Text, in Markdown."""

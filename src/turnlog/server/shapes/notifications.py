@@ -7,8 +7,6 @@ from msgspec import Struct
 from turnlog.config import Occasion
 from turnlog.server.notifications.targets import Sent
 
-__all__ = ["Notifications", "TestedNotifications", "WebhookItem"]
-
 
 class WebhookItem(Struct, frozen=True, gc=False, kw_only=True):
     """An address that receives notifications."""

@@ -10,23 +10,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from turnlog.server.security.callers import CallerKind
 from turnlog.store.accounts.interface import TokenKind, UserRole
 
-__all__ = [
-    "Assigned",
-    "Assignment",
-    "LinkSeen",
-    "LoginProvider",
-    "LoginToken",
-    "LoginWays",
-    "MachineItem",
-    "Me",
-    "NewToken",
-    "NewUser",
-    "TokenItem",
-    "TokenWish",
-    "UserChange",
-    "UserItem",
-]
-
 _Name = Annotated[str, Meta(min_length=1, max_length=100)]
 _Text = Annotated[str, Meta(max_length=200)]
 _Email = Annotated[str, Meta(max_length=254)]

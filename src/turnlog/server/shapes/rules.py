@@ -8,8 +8,6 @@ from msgspec import Meta, Struct
 
 from turnlog.store.model import Visibility
 
-__all__ = ["RuleChange", "RuleItem", "RuleWeight"]
-
 
 class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
     """A rule for some projects."""

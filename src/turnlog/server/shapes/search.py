@@ -9,8 +9,6 @@ from msgspec import UNSET, Struct, UnsetType
 from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.passage import PassageKind
 
-__all__ = ["Hit", "Hits", "Mark"]
-
 
 class Mark(Struct, frozen=True, gc=False, kw_only=True):
     """A matching part of a snippet, in characters (not UTF-16 units)."""

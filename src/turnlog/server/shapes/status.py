@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from turnlog.server.sync_state import SyncPhase
 
-__all__ = ["Health", "HookStatus", "OpeningKey", "ReadyState", "Status", "SyncStatus"]
-
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
     """Whether the server works; needs no authentication."""

@@ -10,17 +10,6 @@ from msgspec import Raw, Struct
 from turnlog.server.shapes.messages import Message
 from turnlog.transcripts.hooks.table import HookGroup
 
-__all__ = [
-    "HookCommand",
-    "HookEntry",
-    "HookItem",
-    "MessageEntry",
-    "NoteEntry",
-    "NoteItem",
-    "TimelineEntry",
-    "TimelineWindow",
-]
-
 
 class HookCommand(Struct, frozen=True, gc=False, kw_only=True):
     """A command that a hook event triggered, as reported in the session's files."""

@@ -19,15 +19,13 @@ from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.hooks.lines import HookRun
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.actions import Action, ActionKind, ActionTally, SessionActions
 from turnlog.transcripts.queries.bodies import build_call
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.timeline import HookPlace
 from turnlog.transcripts.records import CallRecord, EventRecord
 from turnlog.transcripts.segment_builder import time_of
-
-__all__ = ["TALLIES", "view_actions"]
 
 _OUTCOMES: Mapping[str, str] = {
     CallState.RESOLVED: "ok",

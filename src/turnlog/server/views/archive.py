@@ -32,8 +32,6 @@ from turnlog.store.opening import measure_store
 from turnlog.store.places import home_of
 from turnlog.transcripts.files.paths import path_text
 
-__all__ = ["view_archive"]
-
 _MOST = 100
 _MOST_TOMBSTONES = 200
 

@@ -23,14 +23,13 @@ from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.calls.call import Call as BuiltCall
-from turnlog.transcripts.calls.results import CallState, Result
+from turnlog.transcripts.calls.results import Result
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.bodies import build_call
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.records import CallRecord
-
-__all__ = ["CallViewer", "view_call"]
 
 
 def view_call(chapter: Chapter, record: CallRecord) -> Call:

@@ -8,8 +8,6 @@ from itertools import accumulate
 
 from turnlog.store.search.matcher import Snippet
 
-__all__ = ["strip_escapes"]
-
 _ESCAPE = re.compile(
     r"""
     \x1b\[[0-?]*[ -/]*(?:[@-~]|(?=…|$))             # CSI, perhaps cut off at the end

@@ -29,8 +29,6 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 
-__all__ = ["MEDIA_TYPES", "Wanted", "name_export", "preview", "render"]
-
 MEDIA_TYPES = {
     Format.HTML: "text/html; charset=utf-8",
     Format.MARKDOWN: "text/markdown; charset=utf-8",

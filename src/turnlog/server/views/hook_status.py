@@ -12,8 +12,6 @@ from turnlog.server.surroundings import Surroundings
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 
-__all__ = ["view_hooks"]
-
 
 def view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, around: Surroundings) -> HookStatus:
     """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""

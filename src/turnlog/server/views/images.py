@@ -14,8 +14,6 @@ from turnlog.server.shapes.calls import Image
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.queries.chapters import Chapter
 
-__all__ = ["Picture", "find_picture", "has_bytes", "list_images", "view_image"]
-
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What a page may show. Any other kind, as SVG, which can hold scripts, is sent as mere bytes."""
 _BYTES = "application/octet-stream"

@@ -6,18 +6,6 @@ import re
 
 from msgspec import Raw
 
-__all__ = [
-    "LONGEST_JSON",
-    "LONGEST_SAID",
-    "LONGEST_SHOWN",
-    "LONGEST_TITLE",
-    "cut",
-    "cut_json",
-    "head_of",
-    "say",
-    "sayable",
-]
-
 LONGEST_SAID = 200_000
 """Characters of what people and models say: nobody writes more by hand."""
 LONGEST_SHOWN = 30_000

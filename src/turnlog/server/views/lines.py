@@ -10,8 +10,6 @@ from turnlog.server.errors import NotFoundError
 from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 
-__all__ = ["MOST_BYTES", "choose_stretch", "fit", "read_each", "read_lines"]
-
 T = TypeVar("T")
 
 MOST_BYTES = 32 << 20

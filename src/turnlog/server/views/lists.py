@@ -12,9 +12,6 @@ from turnlog.server.views.limits import head_of, sayable
 from turnlog.server.views.moments import dollars, moment, took_ms
 from turnlog.store.lists import Facets, StoredProject, StoredSession
 
-__all__ = ["name_session", "view_facets", "view_marks", "view_project", "view_session"]
-
-
 _MOST_FACETS = 200
 _SEPARATOR = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""

@@ -9,8 +9,6 @@ from weakref import WeakKeyDictionary
 
 from turnlog.store.interface import Store
 
-__all__ = ["Memo"]
-
 V = TypeVar("V")
 
 

@@ -43,8 +43,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.usage.sightings import name_answer
 
-__all__ = ["Answer", "Window", "name_result_lane", "view_message", "view_results"]
-
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
     """What an answer of the model used."""

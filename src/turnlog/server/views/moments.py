@@ -7,8 +7,6 @@ from decimal import Decimal
 
 from turnlog.instants import find_moment
 
-__all__ = ["dollars", "moment", "took_ms"]
-
 
 def moment(microseconds: int | None) -> datetime | None:
     """Return an instant; None also for one that no calendar has."""

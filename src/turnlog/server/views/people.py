@@ -12,8 +12,6 @@ from turnlog.server.views.moments import moment
 from turnlog.store.accounts.interface import Action, AuditEntry, Token, User
 from turnlog.store.model import Machine
 
-__all__ = ["build_entry", "view_machine", "view_me", "view_token", "view_user"]
-
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 

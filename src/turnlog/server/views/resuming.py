@@ -6,8 +6,6 @@ import re
 import shlex
 from pathlib import PurePosixPath, PureWindowsPath
 
-__all__ = ["build_resume"]
-
 _is_id = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 

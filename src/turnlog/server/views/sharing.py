@@ -18,8 +18,6 @@ from turnlog.store.model import LOCAL, Machine, PeopleStore, Scope, SessionAcces
 from turnlog.store.opening import find_in_backup
 from turnlog.transcripts.files.paths import path_text
 
-__all__ = ["list_holding", "map_machines", "view_access", "view_entry", "view_link"]
-
 
 def map_machines(store: PeopleStore, scope: Scope) -> Mapping[str, Machine]:
     """Return the machines that may be seen, by their origins."""

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from turnlog.server.shapes.status import SyncStatus
 from turnlog.server.sync_state import SyncState
 
-__all__ = ["view_sync"]
-
 
 def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
     """Return what is known of the follower; without details, nothing that tells of anybody's sessions."""

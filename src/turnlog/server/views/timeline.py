@@ -32,8 +32,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.timeline import SessionTimeline
 from turnlog.transcripts.records import MessageRecord
 
-__all__ = ["MOST_HOOKS", "list_notes", "list_runs", "view_timeline"]
-
 MOST_HOOKS = 1000
 """Under the messages of one window."""
 _MOST_HOOK_LINES = 2000

@@ -9,11 +9,9 @@ from turnlog.server.shapes.conversations import StripBar, Turn
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import dollars, moment, took_ms
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.categories import Category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.sessions import TurnCall
 from turnlog.transcripts.records import CallRecord, MessageRecord, TurnRecord
-
-__all__ = ["MOST_BARS", "build_strip", "group_turn_calls", "is_edited", "view_turn"]
 
 MOST_BARS = 60
 

@@ -23,15 +23,13 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.categories import Category, Role
+from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.usage.charges import to_dollars
 from turnlog.transcripts.usage.sightings import name_answer
-
-__all__ = ["Asked", "Found", "Selection", "ask_window", "build_filter", "read_titles", "view_window"]
 
 _END = "end"
 _AT_ONCE = 200

@@ -43,8 +43,7 @@ from turnlog.store.usage.source import (
 from turnlog.transcripts.records import SightingRecord
 from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
-from turnlog.transcripts.usage.price_list import PriceTable, identify_list
-from turnlog.transcripts.usage.pricing import find_table
+from turnlog.transcripts.usage.price_list import PriceTable, find_table, identify_list
 from turnlog.transcripts.usage.tokens import Terms, Tokens
 
 _GROUPS = """

@@ -30,8 +30,6 @@ from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.price_list import PriceTable
 from turnlog.transcripts.usage.pricing import Prices
 
-__all__ = ["RecountedUsage", "list_differences"]
-
 
 class RecountedUsage:
     """The usage of one owner's sessions, counted when it is asked for."""

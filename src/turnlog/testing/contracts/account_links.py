@@ -8,8 +8,6 @@ from pathlib import Path
 from turnlog.store.accounts.interface import Link, PendingLogin
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase, add_ada, refuses
 
-__all__ = ["LoginContract"]
-
 _LATER = 2**62
 
 

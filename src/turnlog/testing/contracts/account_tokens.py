@@ -9,8 +9,6 @@ from pathlib import Path
 from turnlog.store.accounts.interface import Accounts, Token, TokenKind, UserRole
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase, add_ada, add_user, refuses
 
-__all__ = ["TokenContract"]
-
 _SECOND = 10**9
 _LATER = 2**62
 

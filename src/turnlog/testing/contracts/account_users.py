@@ -10,8 +10,6 @@ from turnlog.errors import AccountError
 from turnlog.store.accounts.interface import Accounts, Identity, UserRole
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase, add_ada, add_user, refuses
 
-__all__ = ["UserContract"]
-
 
 class UserContract(AccountsBase):
     """Contracts of users."""

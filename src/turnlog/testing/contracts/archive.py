@@ -15,8 +15,6 @@ from turnlog.testing.answers import read_bytes
 from turnlog.testing.builders import make_batch, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, find_source, keep, read_records
 
-__all__ = ["ArchiveContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _LARGE = 900 * 1024
 """Several frames and a tail."""

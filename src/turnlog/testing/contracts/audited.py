@@ -11,8 +11,6 @@ from msgspec.structs import replace
 from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
 from turnlog.testing.contracts.clocked import ODD_TEXTS, AccountsBase
 
-__all__ = ["AuditContract"]
-
 _ENTRIES = (
     AuditEntry(at_ns=5, who="ada", action=Action.LOOKED, session="one", person="bob"),
     AuditEntry(at_ns=7, who=None, action=Action.LINK_OPENED, session="one", person="bob", link="l1"),

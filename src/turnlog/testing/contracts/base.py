@@ -19,20 +19,6 @@ from turnlog.testing.row_builders import list_usage, make_chapter
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS
 
-__all__ = [
-    "ContractBase",
-    "expect_derived",
-    "find_source",
-    "get_derived",
-    "keep",
-    "read_file",
-    "read_records",
-    "refused",
-    "replace_records",
-    "shift_source",
-    "unpack_files",
-]
-
 
 class ContractBase(ABC):
     """A store under test; `tmp_path` is a folder that belongs to one test alone."""

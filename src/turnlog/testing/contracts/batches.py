@@ -33,8 +33,6 @@ from turnlog.testing.memory_session import FileRecords
 from turnlog.testing.row_builders import make_message, make_session_row
 from turnlog.transcripts.files.fingerprints import Change
 
-__all__ = ["BatchContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 

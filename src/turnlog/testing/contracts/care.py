@@ -11,8 +11,6 @@ from unittest import SkipTest
 from turnlog.store.interface import CaredStore
 from turnlog.testing.contracts.base import ContractBase
 
-__all__ = ["CareBase"]
-
 
 class CareBase(ContractBase):
     """A store under test that can be taken care of.

@@ -29,8 +29,6 @@ from turnlog.testing.memory_session import FileRecords, unpack_records
 from turnlog.testing.row_builders import make_message, make_outline
 from turnlog.transcripts.segments import SEGMENT
 
-__all__ = ["ChapterContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENTS = tuple(f"session-1/subagents/agent-a{number}.jsonl" for number in range(1, 4))
 _FILES = {_TRANSCRIPT: make_lines(6), **{path: make_lines(4, agent_id=path[-8:-6]) for path in _AGENTS}}

@@ -10,8 +10,6 @@ from typing import Any, ParamSpec
 from turnlog.errors import AccountError
 from turnlog.store.accounts.interface import Accounts, UserRole
 
-__all__ = ["ODD_TEXTS", "AccountsBase", "Clock", "add_ada", "add_user", "refuses"]
-
 P = ParamSpec("P")
 ODD_TEXTS = (
     "\x00", "\ud800", "'; DROP TABLE users; --", '" OR 1=1 --', "%s ? @users {0}", "a\u2028b", "\x1b[31m",

@@ -24,8 +24,6 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.row_builders import make_message, make_session_row
 from turnlog.transcripts.records import TurnRecord
 
-__all__ = ["FeedContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 _MESSAGES = 60

@@ -14,8 +14,6 @@ from turnlog.testing.builders import make_batch, make_key, make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.care import CareBase
 
-__all__ = ["ForgetContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 _FILES = {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")}

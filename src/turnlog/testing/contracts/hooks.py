@@ -17,8 +17,6 @@ from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter,
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.timeline import HookPlace
 
-__all__ = ["HookContract"]
-
 _SECOND = 1_000_000_000
 _BEGIN = 1_767_312_000 * _SECOND
 """When the first line was written."""

@@ -17,8 +17,6 @@ from turnlog.testing.builders import make_key, make_line
 from turnlog.testing.contracts.base import ContractBase, keep
 from turnlog.testing.row_builders import TIME, make_session_row
 
-__all__ = ["ListContract"]
-
 _HOUR = 3_600_000_000
 
 

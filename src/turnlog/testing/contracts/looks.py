@@ -15,8 +15,6 @@ from turnlog.testing.contracts.base import ContractBase, expect_derived, get_der
 from turnlog.testing.row_builders import TIME
 from turnlog.transcripts.files.locate import locate_path
 
-__all__ = ["LookContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _FILES = {
     _TRANSCRIPT: make_lines(5),

@@ -12,8 +12,6 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_key, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
 
-__all__ = ["MarkContract", "find_marks"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
 

@@ -27,8 +27,6 @@ from turnlog.testing.contracts.care import CareBase
 from turnlog.testing.memory_session import FileRecords
 from turnlog.testing.row_builders import make_outline, make_session_row
 
-__all__ = ["MendContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 _FILES = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}

@@ -26,8 +26,6 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.merging import merge_derived
 from turnlog.transcripts.segments import PART, SEGMENT
 
-__all__ = ["NewsContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 
 

@@ -20,8 +20,6 @@ from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
 from turnlog.testing.contracts.marks import find_marks
 
-__all__ = ["ADA", "BOB", "EVE", "PeopleContract", "keep_of", "link_to"]
-
 ADA = Scope(LOCAL.owner, Viewer(person="ada", team=True))
 BOB = Scope(LOCAL.owner, Viewer(person="bob", team=True))
 EVE = Scope(LOCAL.owner, Viewer(person="eve", team=True))

@@ -19,8 +19,6 @@ from turnlog.testing.scanning import Scan
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import ActionKind
 
-__all__ = ["PeopledCareContract"]
-
 _FAR = 1 << 61
 _TELLING = parse_query("*elling*")
 

@@ -20,8 +20,6 @@ from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep, read_records
 from turnlog.testing.row_builders import TIME, make_session_row
 
-__all__ = ["QueryContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
 _MADE_OF_QUERIES = ("find_answers", "find_sessions", "read_all")

@@ -16,8 +16,6 @@ from turnlog.testing.builders import make_line
 from turnlog.testing.contracts.base import ContractBase, keep, read_records
 from turnlog.testing.scanning import Scan
 
-__all__ = ["SearchContract", "search", "search_all"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _LONG = "All work and no play makes Jack a dull boy. " * 40
 _TEXTS = (

@@ -14,8 +14,6 @@ from turnlog.testing.contracts.search import search
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
-__all__ = ["SearchedCareContract"]
-
 _LONG = "the same long answer again and again, said in so many words " * 10
 
 

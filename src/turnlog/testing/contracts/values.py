@@ -26,8 +26,6 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.memory_session import FileRecords
 from turnlog.testing.row_builders import make_message, make_session_row
 
-__all__ = ["ValueContract"]
-
 _TRANSCRIPT = "session-1.jsonl"
 _ODD = (
     "",

@@ -16,9 +16,8 @@ from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.sdk import AssistantMessage, UserMessage, UserMessageReplay
 from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.hooks.lines import FAILURES, HookLine, read_hook_line
-from turnlog.transcripts.lines.categories import Category, find_category
-
-__all__ = ["Event", "read_event"]
+from turnlog.transcripts.lines.categories import find_category
+from turnlog.transcripts.lines.kinds import Category
 
 _PROMPTS = frozenset({UserEntry, UserMessage, UserMessageReplay})
 _STOPPED = frozenset({"cancelled", "stopped", "deny", "deferred"})

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["CALL_STATES", "FAILED_HOOKS", "TOLD_FAILURES", "ActionState"]
-
 
 class ActionState(StrEnum):
     """What is known about an action's outcome."""

@@ -53,8 +53,6 @@ from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
 from turnlog.transcripts.lines.blocks import is_answer, is_call, is_prompt, list_blocks
 from turnlog.transcripts.lines.texts import content_text, text_of
 
-__all__ = ["REPORTED", "join_reports", "report_of", "tell_event", "tell_outcome", "tell_runs"]
-
 REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
 """What has no message of its own, but happened while the reader looks on: small rows between messages."""
 

@@ -21,11 +21,10 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import list_texts
-from turnlog.transcripts.lines.categories import Category, Role, role_of
+from turnlog.transcripts.lines.categories import role_of
+from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.lines.texts import content_text
-
-__all__ = ["FIRST_LINES", "Agent", "AgentLink", "AgentSource", "find_prompt", "list_tries"]
 
 _WARMUP = "Warmup"
 _FRAMED = "[Subagent hand-back]"

@@ -27,9 +27,7 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.order import cut_circles
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = ["Agents", "build_agents"]
+from turnlog.transcripts.lines.kinds import Category
 
 
 class Agents(Struct, frozen=True, gc=False):

@@ -10,9 +10,7 @@ from turnlog.messages.progress import AgentProgress
 from turnlog.transcripts.agents.assembly import Agents
 from turnlog.transcripts.agents.call_index import TELLING_TOOLS
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.lines.categories import Category
-
-__all__ = ["concerns_agents"]
+from turnlog.transcripts.lines.kinds import Category
 
 
 def concerns_agents(lines: Iterable[Line], calls: Iterable[Call], agents: Agents) -> bool:

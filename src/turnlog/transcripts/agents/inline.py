@@ -17,8 +17,6 @@ from turnlog.messages.entries import UserEntry
 from turnlog.transcripts.conversation.order import cut_circles
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 
-__all__ = ["Chain", "list_chains"]
-
 _Key = tuple[str, str | int]
 """By what lines belong together, and its value."""
 

@@ -20,8 +20,6 @@ from turnlog.transcripts.agents.agent import AgentLink, AgentSource, find_prompt
 from turnlog.transcripts.agents.call_index import CallIndex, CallQueue, Holder, key_of
 from turnlog.transcripts.agents.inline import Chain
 
-__all__ = ["Candidate", "Linker"]
-
 _STEPS = 16
 """How many lines back a call is looked for that an agent's first line may follow."""
 _LAST = datetime.max.replace(tzinfo=UTC)

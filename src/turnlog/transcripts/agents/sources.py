@@ -12,8 +12,6 @@ from turnlog.transcripts.agents.call_index import key_of
 from turnlog.transcripts.agents.inline import Chain
 from turnlog.transcripts.calls.call import Call
 
-__all__ = ["gather_agents"]
-
 
 def gather_agents(
     main: Sequence[Line], calls: Sequence[Call], chains: Sequence[Chain], sources: Sequence[AgentSource]

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["CALL_STATES", "AgentState", "state_of_end"]
-
 
 class AgentState(StrEnum):
     """What is known of an agent's or a workflow's end."""

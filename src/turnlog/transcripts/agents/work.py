@@ -10,8 +10,6 @@ from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.turns import AgentWork
 
-__all__ = ["WorkList"]
-
 
 class WorkList:
     """Lists the work of agents again and again; what was read of lines that stay is read once."""

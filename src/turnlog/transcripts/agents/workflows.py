@@ -26,8 +26,6 @@ from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["WORKFLOW_TOOL", "Part", "Workflow", "WorkflowSource", "build_workflow", "find_run_id", "list_parts"]
-
 WORKFLOW_TOOL = "Workflow"
 _RUN = re.compile(r"\bwf_[\w-]+")
 

@@ -19,8 +19,6 @@ from turnlog.messages.tool_io import (
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["FileEdit", "Replacement", "read_edit"]
-
 
 class Replacement(Struct, frozen=True, gc=False):
     """A piece of a file, and what it became."""

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from turnlog.transcripts.authorship.edits import FileEdit
 
-__all__ = ["Authorship", "attribute"]
-
 _TELLING = 6
 """How many characters a line has at least that is recognised by its words alone."""
 

@@ -46,8 +46,6 @@ from turnlog.transcripts.calls.notices import TaskNotice, find_notice
 from turnlog.transcripts.calls.results import Place, Result, find_agent_id, read_result
 from turnlog.transcripts.lines.blocks import CallBlock, is_call, is_result, list_blocks
 
-__all__ = ["CallBuilder", "Calls", "build_calls"]
-
 _SPEC_000, _BY_ID = Dialect.SPEC_000, Pairing.ID  # looking a member up costs time for each line
 
 

@@ -15,11 +15,11 @@ from turnlog.messages.legacy import StoredType
 from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.tool_io import ToolInput, ToolResult, view_input, view_result
 from turnlog.transcripts.calls.notices import TaskNotice
-from turnlog.transcripts.calls.results import CallState, Place, Result, find_agent_id, name_result
+from turnlog.transcripts.calls.results import Place, Result, find_agent_id, name_result
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type
-from turnlog.transcripts.lines.categories import Category, is_known_tool, tool_category
-
-__all__ = ["Call", "CallDraft", "Pairing"]
+from turnlog.transcripts.lines.categories import is_known_tool, tool_category
+from turnlog.transcripts.lines.kinds import Category
 
 T = TypeVar("T")
 

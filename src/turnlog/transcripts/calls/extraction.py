@@ -21,8 +21,6 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
 from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type, is_call, is_result, list_blocks
 
-__all__ = ["extract", "map_parents"]
-
 _NONE: Mapping[str, str] = {}
 
 

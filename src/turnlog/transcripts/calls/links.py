@@ -13,8 +13,6 @@ from turnlog.transcripts.calls.call import CallDraft, Pairing
 from turnlog.transcripts.calls.results import Place, Result
 from turnlog.transcripts.lines.blocks import find_stored_type
 
-__all__ = ["PlaceIndex", "find_parent", "lane_of", "list_denied", "list_links", "session_of"]
-
 
 class _OpenCalls:
     """Calls by the uuid of their line, in order; nearly always one."""

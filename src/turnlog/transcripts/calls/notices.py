@@ -18,8 +18,6 @@ from turnlog.messages.metadata import QueueAction, QueueOperation
 from turnlog.messages.sdk import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.transcripts.lines.blocks import list_texts
 
-__all__ = ["TaskNotice", "find_notice"]
-
 _TELLING = frozenset(
     {TaskNotificationMessage, UserEntry, UserMessage, UserMessageReplay, AttachmentEntry, QueueOperation}
 )

@@ -34,8 +34,6 @@ from turnlog.transcripts.lines.blocks import (
     told_error,
 )
 
-__all__ = ["CallState", "Place", "Result", "find_agent_id", "name_result", "read_result"]
-
 
 class Place(Struct, frozen=True, gc=False):
     """Where a block stands."""

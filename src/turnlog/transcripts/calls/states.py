@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["CallState"]
-
 
 class CallState(StrEnum):
     """What is known about a call's outcome."""

@@ -8,8 +8,6 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Raw
 
-__all__ = ["topic_of"]
-
 _TELLING: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Agent": ("subagent_type", "description"),

@@ -15,8 +15,6 @@ from turnlog.messages.salvage import REFUSALS
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["NOT_DONE", "Touched", "find_file", "list_touched"]
-
 _FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
     {
         "Read": ("file_path", False),

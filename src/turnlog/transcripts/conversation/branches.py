@@ -10,9 +10,7 @@ from turnlog.transcripts.conversation.edges import Edges
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.lines.authors import Author
-from turnlog.transcripts.lines.categories import Role
-
-__all__ = ["SPOKEN", "Branches", "Forks", "Way"]
+from turnlog.transcripts.lines.kinds import Role
 
 _PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN
 SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT, Role.SUMMARY})

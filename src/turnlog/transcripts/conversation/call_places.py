@@ -10,8 +10,6 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place
 from turnlog.transcripts.conversation.line_index import LineIndex
 
-__all__ = ["CallPlaces"]
-
 
 class CallPlaces:
     """The places of the calls of some lines."""

@@ -21,8 +21,6 @@ from turnlog.messages.system import CompactBoundary, CompactMetadata, Microcompa
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 
-__all__ = ["COMPACTED", "Compaction", "CompactionState", "build_compactions", "has_kept"]
-
 
 class CompactionState(StrEnum):
     """How far a compaction, or its undoing, has come."""

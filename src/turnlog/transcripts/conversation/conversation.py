@@ -21,8 +21,6 @@ from turnlog.transcripts.conversation.placements import Placement
 from turnlog.transcripts.conversation.timeline import Stretch, TimelineBuilder
 from turnlog.transcripts.conversation.tree import Tree, TreeBuilder
 
-__all__ = ["Conversation", "Growth"]
-
 
 class Growth(Struct, frozen=True, gc=False):
     """What of a conversation is new, or may be another than it was."""

@@ -14,9 +14,7 @@ from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.system import TurnDuration
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.lines.categories import Role
-
-__all__ = ["Division", "Divided"]
+from turnlog.transcripts.lines.kinds import Role
 
 _ANSWERS = frozenset({Role.ASSISTANT, Role.TOOL_USE, Role.TOOL_RESULT})
 _SAID = frozenset({Role.USER, Role.SUMMARY})

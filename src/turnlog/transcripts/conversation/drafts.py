@@ -11,10 +11,9 @@ from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import FATES, Fate, Rule
 from turnlog.transcripts.lines.authors import is_sidechain
-from turnlog.transcripts.lines.categories import MessageType, Role, list_message_types, role_of
+from turnlog.transcripts.lines.categories import list_message_types, role_of
+from turnlog.transcripts.lines.kinds import MessageType, Role
 from turnlog.transcripts.lines.prompts import Prompt
-
-__all__ = ["Board", "Draft", "lane_of"]
 
 _ROLES = (
     (MessageType.ASSISTANT, Role.ASSISTANT),

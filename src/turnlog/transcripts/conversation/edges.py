@@ -9,8 +9,6 @@ from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.order import cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
 
-__all__ = ["Edges"]
-
 _OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})
 """The rules of lines that a message is made of, and that are not merely shown with it."""
 _NOWHERE = -1

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from turnlog.messages import Line
 
-__all__ = ["LineIndex"]
-
 
 class LineIndex:
     """Where each line stands. Of lines with the same uuid the first is the line, the others are copies."""

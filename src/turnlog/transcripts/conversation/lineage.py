@@ -37,14 +37,6 @@ from turnlog.transcripts.conversation.order import cut_circles, is_forward, list
 from turnlog.transcripts.conversation.relinking import Relinking
 from turnlog.transcripts.lines.blocks import find_stored_type
 
-__all__ = [
-    "Detour",
-    "Lineage",
-    "LineageBuilder",
-    "Reason",
-    "build_lineage",
-]
-
 
 class Reason(StrEnum):
     """Why the parent that a line names is not its parent here."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["cut_circles", "is_forward", "list_in_order"]
-
 
 def list_in_order(parents: Sequence[int | None]) -> list[int]:
     """Return all positions, each behind the one that it follows; from first to last as far as that goes."""

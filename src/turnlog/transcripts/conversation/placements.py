@@ -23,8 +23,6 @@ from turnlog.messages.attachments import UnknownAttachment, hooks
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.control import CONTROL_TYPES
 
-__all__ = ["ATTACHMENT_RULES", "ENTRY_RULES", "FATES", "Fate", "Placement", "Rule"]
-
 
 class Fate(StrEnum):
     """What becomes of a line."""
@@ -181,7 +179,7 @@ ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
 """The rule of entries whose type decides it; what is not listed is shown as the system's."""
 
 ATTACHMENT_RULES: Mapping[type, Rule] = MappingProxyType(
-    dict.fromkeys((getattr(hooks, name) for name in hooks.__all__), Rule.HOOK)
+    dict.fromkeys(hooks.HOOK_ATTACHMENTS, Rule.HOOK)
     | dict.fromkeys(
         (
             attachments.FileAttachment,

@@ -15,8 +15,6 @@ from collections import Counter, OrderedDict
 from turnlog.messages.metadata import QueueAction, QueueOperation
 from turnlog.transcripts.lines.texts import content_text
 
-__all__ = ["PromptQueue"]
-
 
 class PromptQueue:
     """What entered the queue and what became of it. Prompts are known by the position of their line."""

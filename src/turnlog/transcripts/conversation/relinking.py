@@ -5,8 +5,6 @@ from __future__ import annotations
 from turnlog.messages.system import CompactMetadata, PreservedMessages, PreservedSegment
 from turnlog.transcripts.conversation.line_index import LineIndex
 
-__all__ = ["Relinking"]
-
 
 class Relinking:
     """Moves lines about compactions; those that these name and that are missing are noted in the index."""

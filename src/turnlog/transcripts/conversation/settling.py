@@ -12,10 +12,8 @@ from turnlog.transcripts.conversation.gathering import PROMPT_RULES, prompt_type
 from turnlog.transcripts.conversation.line_index import LineIndex
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.prompt_queue import PromptQueue
-from turnlog.transcripts.lines.categories import MessageType
+from turnlog.transcripts.lines.kinds import MessageType
 from turnlog.transcripts.lines.prompts import Prompt, read_prompt
-
-__all__ = ["QueueSettler", "ThinkingSettler", "settle_superseded"]
 
 _ENDS_THINKING = (Rule.PROMPT, Rule.COMMAND, Rule.INTERRUPTION, Rule.RECAP)
 """What comes between thinking and its answer."""

@@ -13,9 +13,7 @@ from msgspec import Struct
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.tree import Tree
-from turnlog.transcripts.lines.categories import Role
-
-__all__ = ["Panel", "SidechainGroup", "build_panel"]
+from turnlog.transcripts.lines.kinds import Role
 
 _HEADS = frozenset({Role.USER, Role.SUMMARY})
 

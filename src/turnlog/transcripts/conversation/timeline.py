@@ -25,8 +25,6 @@ from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
 from turnlog.transcripts.conversation.settling import QueueSettler, ThinkingSettler, settle_superseded
 
-__all__ = ["Stretch", "Timeline", "TimelineBuilder", "build_timeline"]
-
 _UNSHOWN = {rule: Placement(rule) for rule in Rule}
 
 

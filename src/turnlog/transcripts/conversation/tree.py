@@ -26,8 +26,6 @@ from turnlog.transcripts.conversation.lineage import Lineage
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement
 
-__all__ = ["Branch", "Tree", "TreeBuilder", "build_tree"]
-
 
 class Branch(Struct, frozen=True, gc=False):
     """A stretch of the conversation between forks. Messages are known by their index."""

@@ -11,8 +11,6 @@ from msgspec import Struct
 from turnlog.transcripts.usage.election import MessageUsage
 from turnlog.transcripts.usage.ledger import Bill, Ledger
 
-__all__ = ["Share", "TurnTally"]
-
 
 class Share(Struct, frozen=True, gc=False):
     """What one message adds to its turn."""

@@ -21,10 +21,9 @@ from turnlog.transcripts.calls.touched import Touched, list_touched
 from turnlog.transcripts.conversation.division import Division
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.tree import Tree
-from turnlog.transcripts.usage.fold import MessageUsage, Totals, build_total
-from turnlog.transcripts.usage.pricing import Bill, Prices
-
-__all__ = ["AgentWork", "Turn", "build_turns", "find_last_time", "list_turns", "measure_turn"]
+from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
+from turnlog.transcripts.usage.ledger import Bill
+from turnlog.transcripts.usage.pricing import Prices
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):

@@ -10,8 +10,6 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-__all__ = ["CaptureKind", "name_capture", "split_capture"]
-
 
 class CaptureKind(StrEnum):
     """What was captured, the one that says the most first."""

@@ -23,17 +23,6 @@ from msgspec import Struct
 
 from turnlog.transcripts.files.session_files import SessionFiles
 
-__all__ = [
-    "Piece",
-    "list_dumped",
-    "list_offsets",
-    "list_parts",
-    "name_layout",
-    "name_part",
-    "read_part",
-    "read_pieces",
-]
-
 _LINES, _LAYOUT = ".jsonl", ".layout.jsonl"
 _BEGINNING = 1 << 16
 _FIRST = 1 << 12

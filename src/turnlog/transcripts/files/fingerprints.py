@@ -14,8 +14,6 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-__all__ = ["Change", "Checkpoint", "ReadAt", "Windows", "compare", "is_untouched", "read_windows"]
-
 _SIZE = 4096
 
 ReadAt = Callable[[int, int], bytes]

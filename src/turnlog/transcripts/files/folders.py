@@ -12,8 +12,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["FolderLister", "Listing", "Obstacle", "ObstacleKind", "is_inside"]
-
 
 class ObstacleKind(StrEnum):
     """Why something on the way was not read."""

@@ -31,8 +31,6 @@ from turnlog.transcripts.files.session_files import (
     read_session_folder,
 )
 
-__all__ = ["Located", "list_config_dirs", "list_roots", "locate_path", "locate_sessions"]
-
 _ROOTS = ("projects", "conversations")
 _SUFFIXES = (".jsonl", ".ndjson")
 _MEMORY = "memory"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["path_text"]
-
 
 def path_text(path: str | Path) -> str:
     """Return a path as text that can be written, whatever bytes it is of."""

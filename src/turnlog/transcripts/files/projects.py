@@ -12,8 +12,6 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["is_named_after", "project_folder_name", "project_name"]
-
 _LONGEST = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _OTHER = re.compile(r"[^A-Za-z0-9]")

@@ -19,8 +19,6 @@ from turnlog.messages import Line
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, read_windows
 from turnlog.transcripts.files.records import LineSplitter, Tail
 
-__all__ = ["Change", "Checkpoint", "LineReader", "Reading", "read_lines", "read_new"]
-
 _CHUNK = 1 << 18
 
 

@@ -23,8 +23,6 @@ from msgspec import Struct
 
 from turnlog.messages import Dialect, Line, Position, codec, decode
 
-__all__ = ["LineSplitter", "Tail"]
-
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\0"
 _BLANKS = re.compile(rb"[ \t\r\0]*+")

@@ -22,16 +22,6 @@ from msgspec import Struct
 from turnlog.transcripts.files.captures import CaptureKind
 from turnlog.transcripts.files.folders import FolderLister, Listing, is_inside
 
-__all__ = [
-    "AgentFiles",
-    "SessionFiles",
-    "WorkflowFiles",
-    "find_offloaded",
-    "is_session_folder",
-    "pair_agents",
-    "read_session_folder",
-]
-
 _AGENT = re.compile(r"agent-(.+?)(\.jsonl|\.meta\.json)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _RUN = "wf_"

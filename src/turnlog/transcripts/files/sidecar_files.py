@@ -16,15 +16,6 @@ from turnlog.messages.recovery import recover
 from turnlog.messages.salvage import view
 from turnlog.messages.sidecars import AgentMeta, WorkflowRecord
 
-__all__ = [
-    "META_LIMIT",
-    "RECORD_LIMIT",
-    "decode_agent_meta",
-    "decode_workflow_record",
-    "read_agent_meta",
-    "read_workflow_record",
-]
-
 META_LIMIT = 1 << 20
 """How many bytes an agent's metadata may have."""
 RECORD_LIMIT = 1 << 26

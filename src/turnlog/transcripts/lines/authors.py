@@ -18,10 +18,9 @@ from turnlog.messages.envelope import Envelope
 from turnlog.messages.origin import MessageOrigin, OriginKind
 from turnlog.messages.sdk import AssistantMessage, UserFields
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.lines.categories import Role, role_of
+from turnlog.transcripts.lines.categories import role_of
+from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts
-
-__all__ = ["AUTHORS", "ORIGINS", "Author", "author_of", "is_program_text", "is_sidechain"]
 
 
 class Author(StrEnum):

@@ -33,22 +33,6 @@ from turnlog.messages.server_tools import (
 )
 from turnlog.messages.system import SystemNotice
 
-__all__ = [
-    "CallBlock",
-    "ResultBlock",
-    "ServerResultBlock",
-    "find_stored_type",
-    "has_call",
-    "has_result",
-    "is_answer",
-    "is_call",
-    "is_prompt",
-    "is_result",
-    "list_blocks",
-    "list_texts",
-    "told_error",
-]
-
 CallBlock = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
 ServerResultBlock = (
     WebSearchToolResultBlock

@@ -57,22 +57,6 @@ from turnlog.transcripts.lines.blocks import (
 )
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
-__all__ = [
-    "CATEGORIES",
-    "ROLES",
-    "SERVER_TOOLS",
-    "TOOL_CATEGORIES",
-    "Category",
-    "MessageType",
-    "Role",
-    "find_category",
-    "is_known_tool",
-    "list_message_types",
-    "role_of",
-    "tool_category",
-]
-
-
 ROLES: Mapping[type, Role] = MappingProxyType(
     {
         ProgressEntry: Role.PROGRESS,
@@ -87,8 +71,6 @@ ROLES: Mapping[type, Role] = MappingProxyType(
 )
 """The role of entries that are neither prompts nor answers; all that is not listed is the system's."""
 
-_HOOK_ATTACHMENTS: tuple[type, ...] = tuple(getattr(hooks, name) for name in hooks.__all__)
-
 CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
     {
         Summary: None,
@@ -102,7 +84,7 @@ CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
         AgentProgress: Category.AGENT,
         # `attachment` of attachment lines; a queued command is a prompt, and no action
         QueuedCommand: None,
-        **dict.fromkeys(_HOOK_ATTACHMENTS, Category.HOOK),
+        **dict.fromkeys(hooks.HOOK_ATTACHMENTS, Category.HOOK),
         # the stream
         HookStartedMessage: Category.HOOK,
         HookResponseMessage: Category.HOOK,

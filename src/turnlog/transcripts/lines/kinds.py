@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Category", "MessageType", "Role"]
-
 
 class Role(StrEnum):
     """What a line is in the conversation (spec 002 §3)."""

@@ -10,8 +10,6 @@ from msgspec import Raw
 
 from turnlog.messages.base import REFUSALS, UNSET, encode_value
 
-__all__ = ["PLUMBING", "json_text", "list_leaves", "value_text"]
-
 PLUMBING = frozenset(
     {
         "type",

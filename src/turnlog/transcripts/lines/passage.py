@@ -18,8 +18,6 @@ from turnlog.messages.base import REFUSALS
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves
 
-__all__ = ["Passage", "PassageKind", "PlainLine", "build_passages", "list_hook_passages", "read_plainly"]
-
 _FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
 _LONG = 1 << 20
 """Of lines that are much longer, not all is read."""

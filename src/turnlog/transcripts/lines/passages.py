@@ -57,13 +57,12 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.lines.categories import ROLES, Role
+from turnlog.transcripts.lines.categories import ROLES
+from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.leaves import PLUMBING, json_text, value_text
 from turnlog.transcripts.lines.passage import Passage, PassageKind, build_passages, list_hook_passages
 from turnlog.transcripts.lines.spoken import read_answer, read_prompt, read_queued
 from turnlog.transcripts.lines.texts import content_text, text_of
-
-__all__ = ["PASSAGES", "list_passages"]
 
 PASSAGES = 1
 """The version of these rules: what was extracted by another one is extracted anew."""
@@ -91,7 +90,7 @@ _SEEN = frozenset(
     }
 )
 """The attachments that people see; all others are for the model alone."""
-_HOOKS = frozenset(getattr(hooks, name) for name in hooks.__all__)
+_HOOKS = frozenset(hooks.HOOK_ATTACHMENTS)
 _FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
 _SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})

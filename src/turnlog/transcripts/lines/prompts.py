@@ -29,20 +29,6 @@ from turnlog.messages.system import LocalCommand
 from turnlog.transcripts.lines.blocks import is_prompt, list_texts
 from turnlog.transcripts.lines.texts import content_text
 
-__all__ = [
-    "ENVELOPE_KINDS",
-    "PROGRAM_KINDS",
-    "Prompt",
-    "PromptKind",
-    "prompt_of",
-    "join_prompts",
-    "kind_of",
-    "list_prompt_texts",
-    "list_prompts",
-    "read_prompt",
-    "strip_command_tags",
-]
-
 
 class PromptKind(StrEnum):
     """What a text in the user's place is."""

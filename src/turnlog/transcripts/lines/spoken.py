@@ -16,8 +16,6 @@ from turnlog.transcripts.lines.leaves import json_text, value_text
 from turnlog.transcripts.lines.passage import Passage, PassageKind, build_passages
 from turnlog.transcripts.lines.prompts import PromptKind, kind_of, strip_command_tags
 
-__all__ = ["read_answer", "read_prompt", "read_queued"]
-
 # Looking a member up costs as much as making the passage.
 _PROMPT, _ANSWER, _THINKING = PassageKind.PROMPT, PassageKind.ANSWER, PassageKind.THINKING
 _INPUT, _OUTPUT = PassageKind.TOOL_INPUT, PassageKind.TOOL_OUTPUT

@@ -19,8 +19,6 @@ from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.sdk import AssistantMessage, UserMessage, UserMessageReplay
 from turnlog.transcripts.lines.blocks import list_texts
 
-__all__ = ["content_text", "text_of"]
-
 _SPOKEN = (UserEntry, AssistantEntry, UserMessage, UserMessageReplay, AssistantMessage)
 _FIELDS = ("content", "summary", "message", "stdout", "stderr", "prompt", "text", "result", "filename", "path")
 """Where types keep their text, the most telling first."""

@@ -25,8 +25,6 @@ from turnlog.transcripts.migration.planner import MigrationPlanner
 from turnlog.transcripts.migration.replacement import replacing
 from turnlog.transcripts.migration.report import Correction, LeftReason, Migration
 
-__all__ = ["OnProgress", "migrate", "plan_migration"]
-
 OnProgress = Callable[[int, int], None]
 """Is told how many bytes are done, and of how many."""
 

@@ -14,8 +14,6 @@ from turnlog.transcripts.migration.report import Correction, CorrectionKind, Lef
 from turnlog.transcripts.migration.stored_parents import StoredParents
 from turnlog.transcripts.migration.stored_tools import ToolDocument
 
-__all__ = ["MigrationPlanner"]
-
 _PARENT_KINDS = {
     StoredType.TOOL_USE: CorrectionKind.CALL_PARENT,
     StoredType.TOOL_RESULT: CorrectionKind.RESULT_PARENT,

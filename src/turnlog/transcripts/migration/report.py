@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from turnlog.messages import Position
 
-__all__ = ["Correction", "CorrectionKind", "LeftReason", "Leftover", "Migration"]
-
 
 class CorrectionKind(StrEnum):
     """What was wrong with a tool message."""

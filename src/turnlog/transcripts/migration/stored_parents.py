@@ -24,8 +24,6 @@ from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
 from turnlog.transcripts.migration.report import LeftReason
 from turnlog.transcripts.migration.stored_tools import Answer, ToolDocument, find_tool, read_answer
 
-__all__ = ["StoredParents"]
-
 
 class _Origin:
     """What is known of a message that has calls or results in it, or could have had."""

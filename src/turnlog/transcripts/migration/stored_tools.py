@@ -21,8 +21,6 @@ from turnlog.transcripts.calls.links import find_parent, list_links, session_of
 from turnlog.transcripts.calls.results import Place, read_result
 from turnlog.transcripts.lines.blocks import ResultBlock, find_stored_type, is_call, is_result, list_blocks
 
-__all__ = ["Answer", "ToolDocument", "find_tool", "read_answer"]
-
 _NAME = re.compile(r"(.+)_(tool|result)_(0|[1-9]\d{0,8})", re.DOTALL)
 _PARTS = {StoredType.TOOL_USE: "tool", StoredType.TOOL_RESULT: "result"}
 

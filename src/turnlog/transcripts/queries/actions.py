@@ -28,17 +28,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.timeline import FIRST_EVENTS, SessionTimeline
 from turnlog.transcripts.records import CallRecord, EventRecord
 
-__all__ = [
-    "EVERY_ACTION",
-    "Action",
-    "ActionFilter",
-    "ActionKind",
-    "ActionPoint",
-    "ActionTally",
-    "SessionActions",
-    "TimeSpan",
-]
-
 _ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
 """Hook events after which no call of before is still running."""
 _HOOKS = 2

@@ -15,17 +15,6 @@ from msgspec import Struct
 from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
 from turnlog.transcripts.segments import SEGMENT, BranchPart, Segment, SegmentHead
 
-__all__ = [
-    "EVERY_CALL",
-    "EVERY_MESSAGE",
-    "CallFilter",
-    "Chapter",
-    "ChapterFacts",
-    "MessageFilter",
-    "SegmentReader",
-]
-
-
 _GAP = 2
 """Bytes between lines next to each other."""
 _STRETCH = 1 << 20

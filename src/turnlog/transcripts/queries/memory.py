@@ -36,8 +36,6 @@ from turnlog.transcripts.segments import (
 )
 from turnlog.transcripts.session import Session
 
-__all__ = ["MemoryReader", "query"]
-
 
 def query(session: Session) -> SessionActions:
     """Return what can be asked about a session, as `Store.open_session` does; there are no hooks."""

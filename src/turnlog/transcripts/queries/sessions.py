@@ -13,8 +13,6 @@ from turnlog.transcripts.queries.chapters import EVERY_CALL, CallFilter, Chapter
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
 from turnlog.transcripts.segments import AGENTS, PART, TURNS
 
-__all__ = ["CallPage", "SessionReader", "SessionRecords", "TurnCall"]
-
 
 class SessionReader(SegmentReader, Protocol):
     """Where all that is kept of one session is."""

@@ -20,15 +20,6 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionReader, SessionRecords
 from turnlog.transcripts.records import EventRecord
 
-__all__ = [
-    "FIRST_EVENTS",
-    "PARENTS_EVENTS",
-    "HookPlace",
-    "HookReader",
-    "HooksUnder",
-    "SessionTimeline",
-]
-
 PARENTS_EVENTS = ("SubagentStart", "SubagentStop")
 """Events that name a sub-agent, but are of whoever started it."""
 FIRST_EVENTS = ("PreToolUse", "PermissionRequest")

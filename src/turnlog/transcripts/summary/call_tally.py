@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 
-__all__ = ["CallTally"]
-
 
 class CallTally:
     """What calls amount to, as more come and some change."""

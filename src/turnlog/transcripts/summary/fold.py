@@ -47,11 +47,9 @@ from turnlog.transcripts.summary.surroundings import Feature, Surroundings
 from turnlog.transcripts.summary.tallies import Tally
 from turnlog.transcripts.summary.titles import TITLE_TYPES, Title, TitleFold
 from turnlog.transcripts.usage.book import ModelTotals, UsageBook
-from turnlog.transcripts.usage.fold import Totals, UsageFold
+from turnlog.transcripts.usage.election import Totals
+from turnlog.transcripts.usage.fold import UsageFold
 from turnlog.transcripts.usage.pricing import Prices
-
-__all__ = ["Counts", "ModelTotals", "Summary", "SummaryFold", "build_summary", "type_name"]
-
 
 _UNKNOWN = "unknown"
 _COMPACTION = "compaction"  # the older dialects' word for it differs, and each step has its own

@@ -28,8 +28,6 @@ from turnlog.messages.metadata import (
 from turnlog.messages.sdk import ResultMessage, SystemInitMessage
 from turnlog.transcripts.usage.fold import find_reported_cost
 
-__all__ = ["STATE_TYPES", "PullRequest", "SessionState", "SessionStateFold", "Worktree"]
-
 
 class PullRequest(Struct, frozen=True, gc=False):
     """A pull request that the session made."""

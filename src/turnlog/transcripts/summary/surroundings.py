@@ -15,8 +15,6 @@ from turnlog.messages.channels import AnyEntry
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.sdk import SystemInitMessage
 
-__all__ = ["Feature", "Surroundings"]
-
 _Values = tuple[str | None | UnsetType, ...]
 
 

@@ -26,8 +26,6 @@ from turnlog.transcripts.lines.blocks import is_result
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
 from turnlog.transcripts.summary.titles import shorten_title
 
-__all__ = ["Tally"]
-
 _SYNTHETIC = "<synthetic>"
 _LONGEST_PROMPT = 200
 _AROUND = PROGRAM_KINDS | {PromptKind.CONTEXT}

@@ -26,10 +26,9 @@ from turnlog.messages.envelope import Envelope
 from turnlog.messages.metadata import AgentName, AiTitle, CustomTitle, LastPrompt, Summary
 from turnlog.messages.sdk import UserMessage, UserMessageReplay
 from turnlog.transcripts.lines.authors import Author, author_of
-from turnlog.transcripts.lines.categories import Role, role_of
+from turnlog.transcripts.lines.categories import role_of
+from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.prompts import Prompt, PromptKind, list_prompts, read_prompt
-
-__all__ = ["TITLE_TYPES", "Title", "TitleFold", "TitleSource", "clean_title", "is_prompt", "shorten_title"]
 
 _LONGEST = 100
 _LONGEST_LOOK = 4000

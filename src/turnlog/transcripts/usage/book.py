@@ -15,8 +15,6 @@ from turnlog.transcripts.usage.ledger import Bill, Ledger, join_bills
 from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.sightings import name_answer
 
-__all__ = ["ModelTotals", "UsageBook"]
-
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 

@@ -19,8 +19,6 @@ from turnlog.transcripts.usage.price_list import Quote, UnitPrices
 from turnlog.transcripts.usage.pricing import Prices
 from turnlog.transcripts.usage.tokens import Terms, Tokens
 
-__all__ = ["Charge", "Charger", "charge", "number_band", "to_dollars"]
-
 _PICO = 10**12
 _DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()

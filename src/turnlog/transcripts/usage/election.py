@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["MessageUsage", "SightingFold", "Totals", "build_message", "build_total"]
-
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _Home = tuple[str, str]
 

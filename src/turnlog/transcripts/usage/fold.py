@@ -30,19 +30,6 @@ from turnlog.messages.sdk import ResultMessage
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold, Totals, build_total
 from turnlog.transcripts.usage.sightings import find_sighting
 
-__all__ = [
-    "MessageUsage",
-    "SessionUsage",
-    "Totals",
-    "UsageFold",
-    "build_total",
-    "find_reported_cost",
-    "group_by_attribution",
-    "group_by_day",
-    "group_by_model",
-    "group_by_session",
-]
-
 _Home = tuple[str, str]
 _Reported = TypeVar("_Reported", CostState, ResultMessage)
 _Key = TypeVar("_Key", str, str | None)

@@ -17,8 +17,6 @@ from turnlog.transcripts.usage.election import MessageUsage, Totals
 from turnlog.transcripts.usage.price_list import EXACT, Quote, UnitPrices
 from turnlog.transcripts.usage.tokens import Tokens
 
-__all__ = ["Bill", "Ledger", "bill_text", "cost_text", "join_bills", "list_unpriced", "money_text", "trim"]
-
 _WEB_SEARCHES = "web_searches"
 _SMALLEST = Decimal("0.0001")
 _Key = TypeVar("_Key", str, str | None)

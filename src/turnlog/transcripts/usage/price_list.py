@@ -29,20 +29,6 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices, Usage
 
-__all__ = [
-    "EXACT",
-    "PriceTable",
-    "Quote",
-    "Rates",
-    "UnitPrices",
-    "find_context_window",
-    "find_quote",
-    "find_table",
-    "identify_list",
-    "quote_rates",
-    "strip_context",
-]
-
 EXACT = Context(prec=60)
 """Enough digits for any sum."""
 _LONG_CONTEXT = "[1m]"

@@ -32,18 +32,6 @@ from turnlog.transcripts.usage.price_list import (
 from turnlog.transcripts.usage.quote_memory import QuoteMemory
 from turnlog.transcripts.usage.tokens import Terms, Tokens
 
-__all__ = [
-    "Bill",
-    "Price",
-    "PriceTable",
-    "Prices",
-    "Rates",
-    "find_band",
-    "find_table",
-    "list_unpriced",
-    "trim",
-]
-
 
 class Price(Struct, frozen=True, gc=False):
     """What one message cost, in dollars."""

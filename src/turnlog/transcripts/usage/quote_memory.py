@@ -18,8 +18,6 @@ from msgspec import Struct
 from turnlog.transcripts.usage.price_list import PriceTable, Quote, find_quote, find_table, identify_list
 from turnlog.transcripts.usage.tokens import Terms
 
-__all__ = ["QuoteMemory"]
-
 _MOST = 4096
 """How many prices are remembered: names of models are anybody's."""
 _Key = tuple[str, date, Terms]

@@ -9,8 +9,6 @@ from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.usage.fold import SessionUsage, UsageFold, find_reported_cost
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, pack_sightings
 
-__all__ = ["read_usage"]
-
 
 def read_usage(path: Path, source: str) -> Scan:
     """Return what a file says, line by line; raises `OSError`."""

@@ -21,8 +21,6 @@ from msgspec.structs import astuple
 from turnlog.instants import from_microseconds, to_microseconds
 from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Attribution, Sighting, Terms
 
-__all__ = ["ReportedSighting", "Scan", "pack_sightings", "scan_file"]
-
 _CHUNK = 1 << 20
 """What fits into a processor's cache is looked at twice for the price of once."""
 _LONG = 3 << 10

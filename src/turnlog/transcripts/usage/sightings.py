@@ -22,8 +22,6 @@ from turnlog.messages.sdk import AssistantMessage
 from turnlog.messages.usage import Usage
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
-__all__ = ["Attribution", "Sighting", "Terms", "Tokens", "find_sighting", "name_answer"]
-
 T = TypeVar("T")
 _SYNTHETIC = "<synthetic>"
 _NOWHERE = -1

@@ -10,8 +10,6 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["AnswerCount", "AnswerGroup", "Attribution", "Sighting", "Terms", "Tokens"]
-
 
 class Tokens(Struct, frozen=True, gc=False):
     """What was used: counts that add up."""

@@ -15,8 +15,6 @@ from turnlog.transcripts.validation.findings import Report, Spot, join, quote
 from turnlog.transcripts.validation.spec_000 import TOOL_FIELDS
 from turnlog.transcripts.validation.spec_004 import CORRELATION, IMAGES
 
-__all__ = ["check_blocks", "place_of"]
-
 _CONTENT: Path = ("message", "content")
 _IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 

@@ -55,8 +55,6 @@ from turnlog.transcripts.validation.findings import Report, Spot, clean, quote
 from turnlog.transcripts.validation.rules import Rule
 from turnlog.transcripts.validation.spec_001 import Demand, check_given
 
-__all__ = ["Control", "claim", "claim_hook"]
-
 _BROKEN = (ProblemKind.MISSING_FIELD, ProblemKind.WRONG_TYPE, ProblemKind.UNKNOWN_TYPE)
 _REQUESTS: Mapping[type[Struct], Demand] = MappingProxyType(
     {

@@ -8,22 +8,6 @@ from __future__ import annotations
 from turnlog.messages import Dialect
 from turnlog.transcripts.validation.rules import Rule, Severity, declare
 
-__all__ = [
-    "ANSWERED",
-    "CANCEL",
-    "CONTROL_RULES",
-    "CORRELATED",
-    "HOOK_EVENT",
-    "KNOWN_REQUEST",
-    "PERMISSION_RESULT",
-    "PERMISSION_UPDATE",
-    "REPLY",
-    "REQUEST_FIELDS",
-    "REQUEST_FORM",
-    "RESPONSE_FORM",
-    "UNIQUE_REQUEST",
-]
-
 
 def _rule(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
     graded = {severity.value: (Dialect.CONTROL,)}

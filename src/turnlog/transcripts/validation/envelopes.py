@@ -21,8 +21,6 @@ from turnlog.transcripts.validation.rules import STORED, Rule
 from turnlog.transcripts.validation.spec_000 import ISO_TIME, REQUIRED_FIELDS
 from turnlog.transcripts.validation.spec_004 import FIELD_TYPES, REQUIRED_FIELDS_004
 
-__all__ = ["check_envelope"]
-
 _CONVERSATION = frozenset(
     {UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(SystemSubtype)}
 )

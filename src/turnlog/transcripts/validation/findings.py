@@ -14,8 +14,6 @@ from turnlog.messages import UNSET, Dialect, Position, UnsetType
 from turnlog.messages.spans import Path, render_path
 from turnlog.transcripts.validation.rules import Rule, Severity
 
-__all__ = ["Finding", "Report", "Spot", "clean", "join", "quote", "show_flag"]
-
 _LONGEST_VALUE = 60
 _LONGEST_TEXT = 200
 

@@ -15,8 +15,6 @@ from turnlog.transcripts.files.records import Tail
 from turnlog.transcripts.validation.findings import Report, Spot, clean
 from turnlog.transcripts.validation.rules import ALL, Rule, declare
 
-__all__ = ["LINE_RULES", "Claim", "report_problems", "report_tail"]
-
 _MALFORMED = declare(
     "line-malformed",
     "",

@@ -15,8 +15,6 @@ from turnlog.transcripts.lines.blocks import find_stored_type
 from turnlog.transcripts.validation.findings import Spot
 from turnlog.transcripts.validation.rules import STORED
 
-__all__ = ["Kind", "Node", "kind_of"]
-
 
 class Kind(Enum):
     """What a message is, as far as threads go; the value is what to call it."""

@@ -26,8 +26,6 @@ from turnlog.transcripts.validation.findings import Report, Spot, quote
 from turnlog.transcripts.validation.spec_003 import ORPHANED_TOOL, PAIRED, RESULT_PARENT
 from turnlog.transcripts.validation.spec_004 import CORRELATION
 
-__all__ = ["Pairs"]
-
 _NOTHING = TextBlock(text="")
 _NAMES = ("uuid", "parent_uuid", "session_id", "is_sidechain", "agent_id")
 

@@ -14,8 +14,6 @@ from msgspec import Struct
 
 from turnlog.messages import Dialect
 
-__all__ = ["ALL", "CODE", "FILES", "STORED", "Rule", "Severity", "declare"]
-
 
 class Severity(StrEnum):
     """How serious a finding is, the gravest first."""

@@ -23,20 +23,6 @@ from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.findings import Report, Spot, join, quote, show_flag
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
 
-__all__ = [
-    "ISO_TIME",
-    "PARENT_EXISTS",
-    "REQUIRED_FIELDS",
-    "RULES_000",
-    "SIDECHAIN",
-    "STRUCTURE",
-    "TOOL_FIELDS",
-    "UNIQUE_UUID",
-    "check_fields",
-    "claim",
-    "claim_today",
-]
-
 _OWN = (Dialect.SPEC_000,)
 
 UNIQUE_UUID = declare(

@@ -18,8 +18,6 @@ from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.findings import Report, Spot, join
 from turnlog.transcripts.validation.rules import Rule, Severity, declare
 
-__all__ = ["Check", "Demand", "check_given", "declare_stream"]
-
 Check = Callable[[Any, Collection[Path], Spot, Report], None]
 """Checks one message: the message, the places of its problems, where it stands, and where to report."""
 

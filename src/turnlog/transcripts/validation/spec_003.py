@@ -14,20 +14,6 @@ from turnlog.transcripts.lines.blocks import find_stored_type
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
 from turnlog.transcripts.validation.spec_000 import STRUCTURE, TOOL_FIELDS
 
-__all__ = [
-    "CHRONOLOGY",
-    "NO_CYCLES",
-    "ORPHANED_TOOL",
-    "PAIRED",
-    "PARENT_GIVEN",
-    "PARENT_IN_SESSION",
-    "RESULT_PARENT",
-    "RULES_003",
-    "TOOL_CHILDREN",
-    "TOOL_SIDECHAIN",
-    "claim",
-]
-
 _OLD = (Dialect.SPEC_000, Dialect.SPEC_004)
 
 PARENT_GIVEN = declare(

@@ -12,20 +12,6 @@ from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.findings import Report, Spot, join
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
 
-__all__ = [
-    "CONTENT",
-    "CORRELATION",
-    "FIELD_TYPES",
-    "IMAGES",
-    "PARENTS",
-    "REQUIRED_FIELDS_004",
-    "RULES_004",
-    "SIDECHAIN_MARKER",
-    "UNIQUE_UUID_004",
-    "check_message",
-    "claim",
-]
-
 _OWN = (Dialect.SPEC_004,)
 
 REQUIRED_FIELDS_004 = declare(

@@ -48,8 +48,6 @@ from turnlog.transcripts.validation.stream_session import (
     SESSION_RULES,
 )
 
-__all__ = ["STREAM_RULES", "Stream", "claim"]
-
 _KNOWN_TYPE = declare_stream(
     "3-known-type",
     "§3, §4.1, §5.1",

@@ -26,17 +26,6 @@ from turnlog.transcripts.validation.findings import Report, Spot, join, quote
 from turnlog.transcripts.validation.rules import Severity
 from turnlog.transcripts.validation.spec_001 import Check, Demand, check_given, declare_stream
 
-__all__ = [
-    "BLOCK_FIELDS",
-    "BLOCK_SURPLUS",
-    "CONVERSATION_CHECKS",
-    "CONVERSATION_DEMANDS",
-    "CONVERSATION_RULES",
-    "MESSAGE_FIELDS",
-    "check_base",
-    "check_usage",
-]
-
 _BASE_FIELDS = declare_stream(
     "4.2-base-fields",
     "§4.2",

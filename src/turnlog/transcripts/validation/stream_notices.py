@@ -27,8 +27,6 @@ from turnlog.transcripts.validation.findings import Report, Spot, quote
 from turnlog.transcripts.validation.rules import Severity
 from turnlog.transcripts.validation.spec_001 import Check, Demand, check_given, declare_stream
 
-__all__ = ["HOOK_LIFECYCLE", "NOTICE_CHECKS", "NOTICE_DEMANDS", "NOTICE_RULES"]
-
 _STATUS = declare_stream(
     "4.9-status",
     "§4.9",

@@ -15,8 +15,6 @@ from turnlog.transcripts.validation.rules import Severity
 from turnlog.transcripts.validation.spec_001 import Check, Demand, check_given, declare_stream
 from turnlog.transcripts.validation.stream_conversation import check_usage
 
-__all__ = ["INIT_FIRST", "RESULT_SUBTYPE", "SESSION_CHECKS", "SESSION_DEMANDS", "SESSION_RULES"]
-
 RESULT_SUBTYPE = declare_stream(
     "4.1-result-subtype",
     "§4.1",

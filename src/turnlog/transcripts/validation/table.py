@@ -15,8 +15,6 @@ from turnlog.transcripts.validation.spec_003 import RULES_003
 from turnlog.transcripts.validation.spec_004 import RULES_004
 from turnlog.transcripts.validation.stream import STREAM_RULES
 
-__all__ = ["RULES", "render_table", "sort_findings"]
-
 
 def _position(rule: Rule) -> tuple[int, ...]:
     """Return where a rule of spec 001 stands: by its section, and as declared within that."""

@@ -28,8 +28,6 @@ from turnlog.transcripts.validation.spec_003 import (
 )
 from turnlog.transcripts.validation.spec_004 import PARENTS, SIDECHAIN_MARKER, UNIQUE_UUID_004
 
-__all__ = ["Threads"]
-
 
 def _by_dialect(other: Rule, stored: Rule, code: Rule, spec_004: Rule) -> Mapping[Dialect, Rule]:
     found = {Dialect.SPEC_000: other, Dialect.SPEC_004: spec_004, Dialect.CLAUDE_CODE: code}

@@ -27,8 +27,6 @@ from turnlog.transcripts.validation.rules import STORED
 from turnlog.transcripts.validation.table import sort_findings
 from turnlog.transcripts.validation.threads import Threads
 
-__all__ = ["Validator", "validate"]
-
 _CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
     {
         Dialect.CLAUDE_CODE: spec_000.claim_today,

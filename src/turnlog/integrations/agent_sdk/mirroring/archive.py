@@ -23,8 +23,6 @@ from turnlog.store.interface import KnownSession, KnownSource, Store, find_known
 from turnlog.store.model import LOCAL, Place, SourceKind
 from turnlog.transcripts.files.captures import CaptureKind, split_capture
 
-__all__ = ["ArchivedSessions"]
-
 _SUFFIX = ".jsonl"
 
 

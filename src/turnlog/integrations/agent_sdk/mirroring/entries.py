@@ -8,18 +8,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-__all__ = [
-    "METADATA",
-    "REMARKS",
-    "Entry",
-    "Seen",
-    "add_missing",
-    "decode_entries",
-    "encode_entry",
-    "id_of",
-    "insert_remarks",
-]
-
 Entry = dict[str, Any]
 
 METADATA = "agent_metadata"

@@ -44,8 +44,6 @@ from turnlog.store.places import is_made
 from turnlog.transcripts.files.captures import CaptureKind, name_capture
 from turnlog.transcripts.files.locate import list_roots
 
-__all__ = ["Fold", "Mirror"]
-
 Fold = Callable[[dict[str, Any] | None, Sequence[Entry]], dict[str, Any]]
 """Takes what was made of earlier entries, and further ones."""
 

@@ -15,8 +15,6 @@ from msgspec import Struct
 from turnlog.ingest.capture.sources import NOTES
 from turnlog.ingest.durable_files import write_safely
 
-__all__ = ["Name", "Notes", "Summary"]
-
 Name = tuple[str, str, str | None]
 """A project, a session of it, and what is meant in its folder: None for the session itself."""
 
