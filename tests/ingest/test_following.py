@@ -218,6 +218,46 @@ def test_what_is_written_while_another_process_has_work_done_is_seen_before_its_
         follower.stop()
 
 
+class LateWatcher(PollingWatcher):
+    """Appends to a session when another process asks for something, and says so just before."""
+
+    path: Path
+    asked: Path
+    turns = 1
+
+    def wait(self, seconds: float) -> set[Path]:
+        if not seconds:
+            return set()
+        if not self.turns:
+            return super().wait(seconds)
+        while not self.stopped and not any(self.asked.glob("*.ask")):
+            time.sleep(0.01)
+        self.turns -= 1
+        with self.path.open("a") as file:
+            file.write('{"type":"user"}\n')
+        return {self.path}
+
+
+def test_what_was_written_just_before_somebody_asks_does_not_wait_for_the_end(tmp_path: Path) -> None:
+    follower = Follower(tmp_path, LateWatcher)
+    live = follower.write(f"-p/{IDS[0]}.jsonl")
+    assert isinstance(follower.watcher, LateWatcher)
+    follower.watcher.path, follower.watcher.asked = live, follower.place.parent / "handover"
+    elsewhere = tmp_path / "old-laptop" / ".claude" / "projects" / "-p"
+    elsewhere.mkdir(parents=True)
+    others = [elsewhere / f"{name}.jsonl" for name in IDS[1:7]]
+    for other in others:
+        other.write_text(LARGE)
+    follower.start()
+    try:
+        follower.until_archived(live)
+        report = hand_over(follower.place.parent, Request((os.fspath(tmp_path / "old-laptop"),)), PATIENCE)
+        assert report.added == len(others)
+        assert_seen_before(follower.place, live, others)
+    finally:
+        follower.stop()
+
+
 def assert_seen_before(place: Path, live: Path, others: Iterable[Path]) -> None:
     """Assert that changes of a session came between those of others."""
     with closing(apsw.Connection(os.fspath(place))) as connection:

@@ -141,8 +141,9 @@ class _Follower:
             while not self._watcher.stopped:
                 due = min(next_full, max(self._agenda.find_next() or next_full, self._rested))
                 changed = self._watcher.wait(max(min(due - time.monotonic(), _ATTENTION), 0.0))
-                answer_requests(home_of(self._place), self._serve)
+                # Noted first: what is asked for may take long, and what has changed is attended to meanwhile.
                 self._is_all_due = self._note(changed) or self._is_all_due
+                answer_requests(home_of(self._place), self._serve)
                 if self._is_all_due or time.monotonic() >= next_full:
                     done = self._sync_all(Occasion.CHECK)
                     next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))

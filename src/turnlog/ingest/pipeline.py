@@ -69,28 +69,39 @@ def sync(
     outside = sum(task.files is not None for task in plan.tasks)
     report = SyncReport(sessions=outside + plan.unchanged, unchanged=plan.unchanged)
     done = 0
-    for group in _group(_look(plan, store, place, asker, workers, hot), is_live=hot is not None):
+
+    def tell() -> None:
+        if on_progress is not None:
+            on_progress(done, plan.size)
+
+    tell()
+    for group in _group(_look(plan, store, place, asker, workers, hot, tell), is_live=hot is not None):
         written = _write(store, group, asker, hot)
         report = _add(report, group, written)
         done += sum(looked.task.size for looked in group)
-        if on_progress is not None:
-            on_progress(done, plan.size)
+        tell()
     if plan.gone:
         store.apply([vanish(session, asker.owner, asker.origin, asker.now_ns) for session in plan.gone])
     if report.bytes >= _WORTH_SETTLING or report.rederived:
-        store.maintain(between=lambda: None if on_progress is None else on_progress(done, plan.size))
+        store.maintain(between=tell)
     return replace(report, gone=len(plan.gone), seconds=time.monotonic() - started)
 
 
 def _look(
-    plan: Plan, store: Store, place: StorePlace, asker: Asker, workers: int | None, hot: HotSessions | None
+    plan: Plan,
+    store: Store,
+    place: StorePlace,
+    asker: Asker,
+    workers: int | None,
+    hot: HotSessions | None,
+    on_wait: Callable[[], object],
 ) -> Iterator[Looked]:
     count = min(count_cores() if workers is None else workers, len(plan.tasks))
     if count < 2 or (workers is None and plan.size < _WORTH_PROCESSES):
         return look_here(plan.tasks, store, asker, hot)
     large = [task for task in plan.tasks if task.weight > _LARGE]
     small = [task for task in plan.tasks if task.weight <= _LARGE]
-    return chain(look_in_processes(small, place, asker, count), look_here(large, store, asker, hot))
+    return chain(look_in_processes(small, place, asker, count, on_wait), look_here(large, store, asker, hot))
 
 
 def _group(looks: Iterable[Looked], *, is_live: bool) -> Iterator[list[Looked]]:

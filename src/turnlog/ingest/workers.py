@@ -39,6 +39,8 @@ _encode = msgpack.Encoder(enc_hook=_gather).encode
 _decode = msgpack.Decoder(list[SessionBatch | None]).decode
 _BUNDLE = 1 << 20
 """How many bytes are looked at in one go, at least."""
+_WAIT = 0.02
+"""Seconds."""
 _AHEAD = 2
 """How many bundles there are for each worker, at least."""
 _AHEAD_BYTES = 24 << 20
@@ -98,8 +100,13 @@ def _look_at(
         return None, None
 
 
-def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int) -> Iterator[Looked]:
-    """Look at sessions in several processes; the largest come first, so that none is left alone at the end."""
+def look_in_processes(
+    tasks: Iterable[Task], place: StorePlace, asker: Asker, workers: int, on_wait: Callable[[], object]
+) -> Iterator[Looked]:
+    """Look at sessions in several processes; the largest come first, so that none is left alone at the end.
+
+    `on_wait` is called now and then while there is nothing to be had.
+    """
     waiting = _bundle(sorted(tasks, key=lambda task: -task.size))
     running: dict[Future[Any], list[Task]] = {}
     with tempfile.TemporaryDirectory(prefix="turnlog-", ignore_cleanup_errors=True) as folder:
@@ -116,7 +123,9 @@ def look_in_processes(tasks: Iterable[Task], place: StorePlace, asker: Asker, wo
                     size += sum(task.size for task in bundle)
                 if not running:
                     return
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, _WAIT, FIRST_COMPLETED)
+                if not done:
+                    on_wait()
                 for future in done:
                     yield from map(Looked, running.pop(future), _unpack(future.result()))
         finally:
