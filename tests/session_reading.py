@@ -14,9 +14,8 @@ from turnlog.transcripts.agents.assembly import Agents, build_agents
 from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.files.reader import read_agent_meta, read_lines, read_workflow_record
 from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles
-from turnlog.transcripts.files.sidecar_files import read_agent_meta, read_workflow_record
 
 
 class Found(Struct, frozen=True):

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from golden import DATA
-from turnlog.transcripts.migration.migration import migrate
-from turnlog.transcripts.migration.report import Migration
+from turnlog.transcripts.migration import Migration, migrate
 
 FOLDERS = {path.name.removeprefix("migration-"): path for path in (DATA / "transcripts").glob("migration-*")}
 NAMES = sorted(FOLDERS)

@@ -10,8 +10,8 @@ from turnlog.ingest.hot import HotSessions
 from turnlog.ingest.kinds import key_of
 from turnlog.ingest.looks import look_on
 from turnlog.store.batch import SessionBatch
-from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.files.session_files import Obstacle
 
 ORIGIN = "a machine"
 

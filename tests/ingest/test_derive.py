@@ -22,7 +22,7 @@ from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord
-from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.summary import Summary
 
 PLACED = [(0, 0), (1, 1), (2, 1), (3, 2)]
 """Where the lines of `agents-meta` go: the third is a result."""

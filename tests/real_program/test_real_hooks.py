@@ -22,7 +22,7 @@ from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
 from turnlog.transcripts.hooks.table import EVENTS
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 SCENARIOS = (UP, DOWN, HANGING)
 SECONDS = 400.0

@@ -24,7 +24,7 @@ from turnlog.transcripts import (
     find_reported_cost,
     group_by_model,
 )
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 _NOTHING = Decimal("0.000000001")
 """Less than what sums of floats are off by; a thousandth of a micro-dollar."""

@@ -11,7 +11,7 @@ import pytest
 from reader_views import ask, export, served, show, write_002
 from turnlog import decode
 from turnlog.export.formats import Format
-from turnlog.transcripts.actions.telling import join_reports, report_of
+from turnlog.transcripts.actions import join_reports, report_of
 
 PROMPT = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Fix the bug in auth.rs"}}
 PROGRESS: tuple[tuple[dict[str, Any], str], ...] = (

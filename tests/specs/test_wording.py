@@ -14,7 +14,7 @@ import turnlog
 from command_line import invoke, run
 from turnlog.cli.rendering.figures import cents_text
 from turnlog.messages import sdk
-from turnlog.transcripts.usage.ledger import money_text
+from turnlog.transcripts.usage.prices import money_text
 
 LINE = b'{"type":"mode","mode":"normal"}'
 BROKEN = {

@@ -29,8 +29,7 @@ from turnlog.store.usage.cells import (
 from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
 from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
-from turnlog.transcripts.usage.charges import Charger
-from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.prices import Charger, PriceTable
 from turnlog.transcripts.usage.scanning import pack_sightings
 from turnlog.transcripts.usage.tokens import Sighting
 

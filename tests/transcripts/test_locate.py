@@ -13,10 +13,17 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from golden import DATA
-from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
 from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
-from turnlog.transcripts.files.projects import project_folder_name, project_name
-from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
+from turnlog.transcripts.files.session_files import (
+    AgentFiles,
+    Obstacle,
+    ObstacleKind,
+    SessionFiles,
+    WorkflowFiles,
+    find_offloaded,
+    project_folder_name,
+    project_name,
+)
 
 CONFIG = DATA / "transcripts" / "layout" / "claude"
 PROJECT = CONFIG / "projects" / "-home-ada-engine"

@@ -18,7 +18,7 @@ import pytest
 
 from stored_documents import call_text, document, golden
 from turnlog.errors import MigrationError
-from turnlog.transcripts.migration.migration import migrate, plan_migration
+from turnlog.transcripts.migration import migrate, plan_migration
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_an_interruption_leaves_nothing_behind(source: Path, tmp_path: Path) -> 
 
 def test_a_program_that_is_killed_leaves_no_half_written_file(source: Path, tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from turnlog.transcripts.migration.migration import migrate\n"
+        "import os, signal, sys; from turnlog.transcripts.migration import migrate\n"
         "def die(done, total): done > total // 2 and os.kill(os.getpid(), signal.SIGKILL)\n"
         "migrate(sys.argv[1], sys.argv[2], on_progress=die)"
     )

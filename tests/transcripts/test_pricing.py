@@ -20,10 +20,8 @@ import golden
 import turnlog
 import usage_reference as reference
 from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
-from turnlog.transcripts.usage.fold import UsageFold, find_reported_cost
-from turnlog.transcripts.usage.ledger import Bill
-from turnlog.transcripts.usage.price_list import Rates, find_table
-from turnlog.transcripts.usage.pricing import Price, Prices
+from turnlog.transcripts.usage.prices import Bill, Price, Prices, Rates, find_table
+from turnlog.transcripts.usage.sightings import UsageFold, find_reported_cost
 from turnlog.transcripts.usage.tokens import Terms, Tokens
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -234,8 +232,8 @@ def hook(event, args):
     if event.startswith(("socket.", "urllib.", "http.")):
         raise SystemExit(f"the network was used: {event} {args}")
 sys.addaudithook(hook)
-from turnlog.transcripts.usage.pricing import Prices, find_table
-from turnlog.transcripts.usage.fold import MessageUsage
+from turnlog.transcripts.usage.prices import Prices, find_table
+from turnlog.transcripts.usage.sightings import MessageUsage
 from turnlog.transcripts.usage.sightings import Tokens
 message = MessageUsage("m", "s", ("s",), None, "claude-opus-5", Tokens(1000, 100))
 unknown = MessageUsage("m", "s", ("s",), None, "claude-opus-99", Tokens(1000, 100))
@@ -250,14 +248,14 @@ def test_no_connection_is_opened() -> None:
 
 
 def test_the_library_itself_is_not_loaded_until_prices_are_asked_for() -> None:
-    code = "import sys, turnlog.transcripts.usage.fold; print('genai_prices' in sys.modules)"
+    code = "import sys, turnlog.transcripts.usage.sightings; print('genai_prices' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
 
 
 def test_the_library_is_loaded_with_the_first_price_and_not_before() -> None:
     code = (
-        "import sys, turnlog.transcripts.usage.pricing as pricing\n"
+        "import sys, turnlog.transcripts.usage.prices as pricing\n"
         "prices = pricing.Prices()\n"
         "before = 'genai_prices' in sys.modules\n"
         "pricing.find_table()\n"

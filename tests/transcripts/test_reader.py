@@ -15,8 +15,7 @@ import turnlog
 from golden import DATA
 from strategies import damaged
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-from turnlog.transcripts.files.reader import Reading, read_lines, read_new
-from turnlog.transcripts.files.records import LineSplitter, Tail
+from turnlog.transcripts.files.reader import LineSplitter, Reading, Tail, read_lines, read_new
 
 FILES = DATA / "transcripts"
 ONE, TWO, THREE = (b'{"type":"user","uuid":"%d"}' % n for n in (1, 2, 3))

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from golden import DATA
 from turnlog.transcripts import Prices, UsageFold, find_table, read_lines
-from turnlog.transcripts.usage.charges import Charger, to_dollars
 from turnlog.transcripts.usage.election import SightingFold
+from turnlog.transcripts.usage.prices import Charger, to_dollars
 from turnlog.transcripts.usage.reading import read_usage
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
 from turnlog.transcripts.usage.tokens import Sighting

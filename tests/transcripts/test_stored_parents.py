@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stored_documents import call_block, call_text, document, joined, migrated, result_block
-from turnlog.transcripts.migration.report import LeftReason
+from turnlog.transcripts.migration import LeftReason
 
 
 def parents(*documents: dict[str, Any]) -> dict[str, str | None]:

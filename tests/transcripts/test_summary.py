@@ -21,13 +21,12 @@ import usage_reference
 from turnlog import Line, Position
 from turnlog.transcripts.calls.builder import CallBuilder, build_calls
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.summary.fold import Counts, Summary, SummaryFold, build_summary
-from turnlog.transcripts.summary.session_state import PullRequest, Worktree
-from turnlog.transcripts.summary.titles import Title, TitleSource
+from turnlog.transcripts.summary import Counts, PullRequest, Summary, SummaryFold, Worktree, build_summary
+from turnlog.transcripts.titles import Title, TitleSource
 from turnlog.transcripts.usage.book import ModelTotals
 from turnlog.transcripts.usage.election import Totals
-from turnlog.transcripts.usage.fold import UsageFold
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
+from turnlog.transcripts.usage.sightings import UsageFold
 from turnlog.transcripts.usage.tokens import Tokens
 
 SONNET, OPUS = "claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"

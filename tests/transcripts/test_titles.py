@@ -11,7 +11,7 @@ import golden
 import strategies
 import turnlog
 from turnlog import Line
-from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource, clean_title, shorten_title
+from turnlog.transcripts.titles import Title, TitleFold, TitleSource, clean_title, shorten_title
 
 
 def lines(name: str) -> list[Line]:

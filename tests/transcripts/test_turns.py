@@ -11,8 +11,7 @@ from hypothesis import given
 import turnlog
 from strategies import sessions
 from turnlog.transcripts import Author, Lane, Session, Touched, Turn
-from turnlog.transcripts.usage.price_list import Rates
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices, Rates
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 

@@ -17,15 +17,15 @@ import turnlog
 import usage_reference as reference
 from turnlog.messages.metadata import CostState
 from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
-from turnlog.transcripts.usage.fold import (
+from turnlog.transcripts.usage.sightings import (
     UsageFold,
     find_reported_cost,
+    find_sighting,
     group_by_attribution,
     group_by_day,
     group_by_model,
     group_by_session,
 )
-from turnlog.transcripts.usage.sightings import find_sighting
 from turnlog.transcripts.usage.tokens import Attribution, Terms, Tokens
 
 SONNET = "claude-sonnet-4-5-20250929"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.transcripts.validation.table import RULES
-from turnlog.transcripts.validation.validator import validate
+from turnlog.transcripts.validation.validator import RULES, validate
 from validation_cases import any_line, control, spec_000, spec_003, spec_004, stream
 from validation_cases.base import Case, lines, tell
 

@@ -15,7 +15,7 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.store.accounts.copies import back_up_accounts, find_copy
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):

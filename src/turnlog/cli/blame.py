@@ -22,7 +22,7 @@ from turnlog.cli.terminal import clean, shorten
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _LARGEST = 16 << 20
 _PROMPT = 40

@@ -25,7 +25,7 @@ from turnlog.transcripts.calls.touched import Touched
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -42,9 +42,9 @@ from turnlog.transcripts.queries.threads import (
 )
 from turnlog.transcripts.records import MessageRecord
 from turnlog.transcripts.sources import LineProblem
-from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.summary import Summary
 from turnlog.transcripts.usage.election import Totals
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 
 class CallItem(Struct, frozen=True, gc=False):

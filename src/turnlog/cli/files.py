@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.terminal import clean_line
-from turnlog.transcripts.files.folders import Obstacle
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import Obstacle, path_text
 
 STDIN = "-"
 """Names standard input where a file can be named."""

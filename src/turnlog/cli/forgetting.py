@@ -22,7 +22,7 @@ from turnlog.ingest.forgotten import list_holding
 from turnlog.store.interface import CaredStore, KnownSession, Maintenance
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 Chosen = tuple[StoredSession, KnownSession]
 _TITLE = 50

@@ -23,7 +23,7 @@ from turnlog.server.presence import find_server
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 class ScopeStatus(Struct, frozen=True, gc=False, kw_only=True):

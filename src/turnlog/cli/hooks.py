@@ -28,7 +28,7 @@ from turnlog.ingest.hook_install import (
     plan_uninstall,
     write_plan,
 )
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.hooks.table import EVENTS
 
 

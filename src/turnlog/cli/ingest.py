@@ -24,8 +24,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.ingest.capture.stream import Captured, StreamCapture
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.projects import project_folder_name
+from turnlog.transcripts.files.session_files import path_text, project_folder_name
 
 _SOCKETS = ("unix:", "tcp:")
 _NOWHERE = "unknown"

@@ -15,9 +15,8 @@ from turnlog.cli.progress import waiting
 from turnlog.cli.rendering.migration import render_migration
 from turnlog.config import Settings
 from turnlog.errors import MigrationError
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.migration.migration import migrate
-from turnlog.transcripts.migration.report import CorrectionKind, LeftReason, Migration
+from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.migration import CorrectionKind, LeftReason, Migration, migrate
 
 
 class CorrectionItem(Struct, frozen=True, gc=False):

@@ -34,7 +34,7 @@ from turnlog.ingest.push.pace import Pace
 from turnlog.ingest.push.status import PushPhase, StatusFile
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _TOKEN = "TURNLOG_TOKEN"
 

@@ -16,7 +16,7 @@ import click
 
 from turnlog.cli.program import COMMANDS, NAME, program
 from turnlog.transcripts.hooks.table import render_events, render_notifications
-from turnlog.transcripts.validation.table import render_table
+from turnlog.transcripts.validation.validator import render_table
 
 _WIDTH = 78
 _PART = re.compile(r"(<!-- help: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -23,7 +23,7 @@ from turnlog.store.accounts.copies import check_backup, restore_store
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):

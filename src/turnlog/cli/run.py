@@ -21,7 +21,7 @@ from turnlog.cli.output import Output
 from turnlog.cli.terminal import clean
 from turnlog.config import Settings
 from turnlog.ingest.capture.stream import StreamCapture
-from turnlog.transcripts.files.projects import project_folder_name
+from turnlog.transcripts.files.session_files import project_folder_name
 
 
 @click.command(

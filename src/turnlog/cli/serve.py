@@ -31,7 +31,7 @@ from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.server.sockets import DEFAULT_PORT
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _OnReady = Callable[[Ready], None]
 

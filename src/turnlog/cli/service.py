@@ -23,7 +23,7 @@ from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
 from turnlog.ingest.systemd import Systemd
 from turnlog.store.places import STORE_SETTING
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
 _PASSED_ON = (STORE_SETTING, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")

@@ -26,10 +26,10 @@ from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssi
 from turnlog.messages.sdk.assemble import AssembledMessage
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.records import LineSplitter
-from turnlog.transcripts.usage.fold import find_reported_cost
-from turnlog.transcripts.usage.ledger import money_text
+from turnlog.transcripts.files.reader import LineSplitter
+from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.usage.prices import money_text
+from turnlog.transcripts.usage.sightings import find_reported_cost
 
 _LONGEST = 200
 _SAID_ELSEWHERE = frozenset({"type", "subtype", "session_id", "uuid"})

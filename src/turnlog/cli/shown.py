@@ -23,13 +23,12 @@ from turnlog.store.marks import Marks
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.places import is_made
 from turnlog.transcripts.files.dumps import list_dumped
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.records import LineSplitter
+from turnlog.transcripts.files.reader import LineSplitter
+from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.sources import LineProblem
-from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.pricing import Prices
-from turnlog.transcripts.usage.quote_memory import QuoteMemory
+from turnlog.transcripts.summary import Summary
+from turnlog.transcripts.usage.prices import Prices, QuoteMemory
 
 if TYPE_CHECKING:
     from turnlog.transcripts.session import Session

@@ -28,7 +28,7 @@ from turnlog.config import Settings
 from turnlog.store.usage.building import build_blocks
 from turnlog.store.usage.cells import Days, UsageCell, find_zone
 from turnlog.store.usage.report import Tally
-from turnlog.transcripts.usage.charges import to_dollars
+from turnlog.transcripts.usage.prices import to_dollars
 
 _PATIENCE = 1.0
 """Seconds to wait for what is on standard input."""

@@ -21,7 +21,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import StorePlace, is_made
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):

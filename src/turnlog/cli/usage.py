@@ -24,10 +24,8 @@ from turnlog.store.places import is_made
 from turnlog.store.usage.building import Limit, UsageQuery, build_report
 from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.usage.price_list import Rates
-from turnlog.transcripts.usage.pricing import Prices
-from turnlog.transcripts.usage.quote_memory import QuoteMemory
+from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.usage.prices import Prices, QuoteMemory, Rates
 
 _PATH = "--path"
 _AGO = {"today": 0, "yesterday": 1}

@@ -12,12 +12,9 @@ from turnlog.cli.usage_scan import ScannedFile, Showing, scan_files, show_nothin
 from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.source import AnswerCell, CallUse
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.projects import project_name
-from turnlog.transcripts.usage.charges import Charger, to_dollars
+from turnlog.transcripts.files.session_files import path_text, project_name
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
-from turnlog.transcripts.usage.price_list import PriceTable
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan
 
 

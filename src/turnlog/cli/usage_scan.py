@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.cli.failures import explain
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.usage.scanning import Scan, scan_file
 
 _WORTH_PROCESSES = 24 << 20

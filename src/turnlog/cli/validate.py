@@ -24,8 +24,8 @@ from turnlog.cli.validation_report import (
     validate_stdin,
 )
 from turnlog.config import Settings
-from turnlog.transcripts.validation.rules import Severity
-from turnlog.transcripts.validation.table import RULES
+from turnlog.transcripts.validation.findings import Severity
+from turnlog.transcripts.validation.validator import RULES
 
 _STDIN = Path(STDIN)
 

@@ -10,13 +10,11 @@ from msgspec import Struct
 
 from turnlog.cli.files import STDIN_NAME, read_stdin
 from turnlog.messages import Dialect, Line
-from turnlog.transcripts.files.paths import path_text
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.files.records import LineSplitter, Tail
+from turnlog.transcripts.files.reader import LineSplitter, Tail, read_lines
+from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.queries.bodies import decode_all
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.validation.findings import Finding
-from turnlog.transcripts.validation.rules import Severity
+from turnlog.transcripts.validation.findings import Finding, Severity
 from turnlog.transcripts.validation.validator import Validator
 
 _SEVERITIES = tuple(Severity)

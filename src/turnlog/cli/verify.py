@@ -21,7 +21,7 @@ from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.store.accounts.opening import check_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 class DisagreementDocument(Struct, frozen=True, gc=False, kw_only=True):

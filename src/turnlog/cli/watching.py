@@ -34,7 +34,7 @@ from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watching import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _PATIENCE = 2.0
 """How long to wait for another process to stop writing: a service that is restarted needs a moment."""

@@ -11,8 +11,7 @@ from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.store.search.language import parse_query
-from turnlog.transcripts.authorship.edits import FileEdit, read_edit
-from turnlog.transcripts.authorship.lines import attribute
+from turnlog.transcripts.authorship import FileEdit, attribute, read_edit
 from turnlog.transcripts.queries.bodies import build_call, build_message, decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords

@@ -11,7 +11,7 @@ from turnlog.export.selection import EVERYTHING, Selection, select
 from turnlog.messages import Line
 from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock
-from turnlog.transcripts.actions.telling import report_of
+from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.topics import topic_of

@@ -40,8 +40,8 @@ from turnlog.messages.usage import Usage
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.links import find_parent
 from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
+from turnlog.transcripts.conversation.lineage import cut_circles, is_forward
 from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.order import cut_circles, is_forward
 from turnlog.transcripts.lines.blocks import (
     CallBlock,
     find_stored_type,
@@ -56,8 +56,8 @@ from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.texts import text_of
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main
-from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.summary import Summary
+from turnlog.transcripts.usage.prices import Prices
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Tokens
 

@@ -21,7 +21,7 @@ from turnlog.export.selection import EVERYTHING, Selection, select
 from turnlog.export.tables import render_csv
 from turnlog.transcripts.queries.bodies import read_json
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.summary import Summary
 
 _TOGETHER = 64
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from turnlog.export.plain import plural
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.ledger import cost_text
+from turnlog.transcripts.summary import Summary
+from turnlog.transcripts.usage.prices import cost_text
 
 
 class Heading(Struct, frozen=True, gc=False, kw_only=True):

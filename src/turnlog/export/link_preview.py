@@ -22,7 +22,7 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.queries.bodies import build_call, decode_lines
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.summary import Summary
 
 _MOST_FILES = 200
 _AT_ONCE = 64

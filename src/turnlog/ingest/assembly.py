@@ -16,11 +16,11 @@ from turnlog.store.model import SourceKind
 from turnlog.transcripts.agents.agent import AgentSource
 from turnlog.transcripts.agents.workflows import WorkflowSource
 from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.files.reader import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.files.session_files import AgentFiles, pair_agents
-from turnlog.transcripts.files.sidecar_files import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.session import Session
 from turnlog.transcripts.sources import LineProblem, Sources
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 T = TypeVar("T")
 _AGENT_FILES = frozenset({SourceKind.AGENT, SourceKind.AGENT_META})

@@ -11,9 +11,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from turnlog.transcripts.files.folders import Listing
 from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import SessionFiles, is_session_folder, pair_agents
+from turnlog.transcripts.files.session_files import Listing, SessionFiles, is_session_folder, pair_agents
 
 _SUFFIXES = (".jsonl", ".ndjson")
 _MEMORY = "memory"

@@ -31,8 +31,7 @@ from turnlog.store.frames import cut_frames, open_frame
 from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
-from turnlog.transcripts.files.records import LineSplitter
-from turnlog.transcripts.files.sidecar_files import META_LIMIT, RECORD_LIMIT
+from turnlog.transcripts.files.reader import META_LIMIT, RECORD_LIMIT, LineSplitter
 from turnlog.transcripts.lines.passages import list_passages
 from turnlog.transcripts.segment_builder import time_of
 

@@ -31,8 +31,8 @@ from turnlog.transcripts.segment_builder import SegmentBuilder, build_agent, bui
 from turnlog.transcripts.segments import AGENTS, PART, TURNS
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.sources import Sources
-from turnlog.transcripts.summary.fold import type_name
-from turnlog.transcripts.usage.fold import UsageFold
+from turnlog.transcripts.summary import type_name
+from turnlog.transcripts.usage.sightings import UsageFold
 from turnlog.transcripts.usage.tokens import Sighting
 
 BEGINNING = 64

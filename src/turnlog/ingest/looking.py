@@ -20,9 +20,8 @@ from turnlog.store.batch import Derived, SourceBatch
 from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
 from turnlog.store.model import Place, Scope, SourceKind, name_source
 from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
-from turnlog.transcripts.files.session_files import SessionFiles
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
+from turnlog.transcripts.usage.prices import Prices
 
 Report = Callable[[Obstacle], None]
 """Takes a file that could not be read."""

@@ -19,7 +19,7 @@ from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, KnownSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.files.session_files import SessionFiles
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 
 class Look(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from turnlog.store.model import SessionHead, SessionRow
 from turnlog.transcripts.segment_builder import bounded, microseconds, money
 from turnlog.transcripts.session import Session
-from turnlog.transcripts.summary.fold import Summary
+from turnlog.transcripts.summary import Summary
 
 _encode = msgspec.json.Encoder().encode
 _LONGEST_PROMPT = 1000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from turnlog.transcripts.conversation.turn_tally import Share, TurnTally
-from turnlog.transcripts.conversation.turns import find_last_time
+from turnlog.transcripts.conversation.turns import Share, TurnTally, find_last_time
 from turnlog.transcripts.records import TurnRecord
 from turnlog.transcripts.segment_builder import build_turn
 from turnlog.transcripts.session import Session

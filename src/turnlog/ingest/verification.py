@@ -25,7 +25,7 @@ from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices
 
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""

@@ -20,7 +20,7 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind, name_source
 from turnlog.testing.row_builders import TIME, FileLines, make_derived
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-from turnlog.transcripts.files.records import LineSplitter
+from turnlog.transcripts.files.reader import LineSplitter
 
 OWNER = "local"
 ORIGIN = "here"

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.actions.telling import report_of
+    from turnlog.transcripts.actions import report_of
     from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
     from turnlog.transcripts.agents.assembly import Agents, build_agents
     from turnlog.transcripts.agents.states import AgentState
@@ -27,18 +27,31 @@ if TYPE_CHECKING:
     from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
     from turnlog.transcripts.conversation.message import Lane, Message
     from turnlog.transcripts.conversation.placements import Fate, Placement, Rule
-    from turnlog.transcripts.conversation.sidechains import Panel, SidechainGroup, build_panel
     from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
-    from turnlog.transcripts.conversation.tree import Branch, Tree, build_tree
+    from turnlog.transcripts.conversation.tree import (
+        Branch,
+        Panel,
+        SidechainGroup,
+        Tree,
+        build_panel,
+        build_tree,
+    )
     from turnlog.transcripts.conversation.turns import Turn, build_turns
     from turnlog.transcripts.files.dumps import list_dumped
     from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-    from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
     from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
-    from turnlog.transcripts.files.projects import is_named_after, project_folder_name, project_name
-    from turnlog.transcripts.files.reader import LineReader, Reading, read_lines, read_new
-    from turnlog.transcripts.files.records import LineSplitter, Tail
-    from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
+    from turnlog.transcripts.files.reader import LineReader, LineSplitter, Reading, Tail, read_lines, read_new
+    from turnlog.transcripts.files.session_files import (
+        AgentFiles,
+        Obstacle,
+        ObstacleKind,
+        SessionFiles,
+        WorkflowFiles,
+        find_offloaded,
+        is_named_after,
+        project_folder_name,
+        project_name,
+    )
     from turnlog.transcripts.lines.authors import Author, author_of
     from turnlog.transcripts.lines.categories import (
         find_category,
@@ -49,30 +62,26 @@ if TYPE_CHECKING:
     )
     from turnlog.transcripts.lines.kinds import Category, MessageType, Role
     from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
-    from turnlog.transcripts.migration.migration import migrate, plan_migration
-    from turnlog.transcripts.migration.report import Migration
+    from turnlog.transcripts.migration import Migration, migrate, plan_migration
     from turnlog.transcripts.session import Session, read
     from turnlog.transcripts.sources import LineProblem, Sources
-    from turnlog.transcripts.summary.fold import Counts, Summary, SummaryFold, build_summary
-    from turnlog.transcripts.summary.titles import Title, TitleFold, TitleSource
+    from turnlog.transcripts.summary import Counts, Summary, SummaryFold, build_summary
+    from turnlog.transcripts.titles import Title, TitleFold, TitleSource
     from turnlog.transcripts.usage.book import ModelTotals
     from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
-    from turnlog.transcripts.usage.fold import (
+    from turnlog.transcripts.usage.prices import Bill, Price, Prices, PriceTable, Rates, find_table
+    from turnlog.transcripts.usage.sightings import (
         SessionUsage,
         UsageFold,
         find_reported_cost,
+        find_sighting,
         group_by_attribution,
         group_by_day,
         group_by_model,
         group_by_session,
     )
-    from turnlog.transcripts.usage.ledger import Bill
-    from turnlog.transcripts.usage.price_list import PriceTable, Rates, find_table
-    from turnlog.transcripts.usage.pricing import Price, Prices
-    from turnlog.transcripts.usage.sightings import find_sighting
     from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
-    from turnlog.transcripts.validation.findings import Finding
-    from turnlog.transcripts.validation.rules import Severity
+    from turnlog.transcripts.validation.findings import Finding, Severity
     from turnlog.transcripts.validation.validator import Validator, validate
 
 __all__ = [
@@ -200,7 +209,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "actions.telling": ("report_of",),
+    "actions": ("report_of",),
     "agents.agent": ("Agent", "AgentLink", "AgentSource"),
     "agents.assembly": ("Agents", "build_agents"),
     "agents.states": ("AgentState",),
@@ -217,46 +226,48 @@ _HOMES = {
     "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),
     "conversation.message": ("Lane", "Message"),
     "conversation.placements": ("Fate", "Placement", "Rule"),
-    "conversation.sidechains": ("Panel", "SidechainGroup", "build_panel"),
     "conversation.timeline": ("Timeline", "build_timeline"),
-    "conversation.tree": ("Branch", "Tree", "build_tree"),
+    "conversation.tree": ("Branch", "Panel", "SidechainGroup", "Tree", "build_panel", "build_tree"),
     "conversation.turns": ("Turn", "build_turns"),
     "files.dumps": ("list_dumped",),
     "files.fingerprints": ("Change", "Checkpoint"),
-    "files.folders": ("Obstacle", "ObstacleKind"),
     "files.locate": ("Located", "list_config_dirs", "locate_path", "locate_sessions"),
-    "files.projects": ("is_named_after", "project_folder_name", "project_name"),
-    "files.reader": ("LineReader", "Reading", "read_lines", "read_new"),
-    "files.records": ("LineSplitter", "Tail"),
-    "files.session_files": ("AgentFiles", "SessionFiles", "WorkflowFiles", "find_offloaded"),
+    "files.reader": ("LineReader", "LineSplitter", "Reading", "Tail", "read_lines", "read_new"),
+    "files.session_files": (
+        "AgentFiles",
+        "Obstacle",
+        "ObstacleKind",
+        "SessionFiles",
+        "WorkflowFiles",
+        "find_offloaded",
+        "is_named_after",
+        "project_folder_name",
+        "project_name",
+    ),
     "lines.authors": ("Author", "author_of"),
     "lines.categories": ("find_category", "is_known_tool", "list_message_types", "role_of", "tool_category"),
     "lines.kinds": ("Category", "MessageType", "Role"),
     "lines.prompts": ("Prompt", "PromptKind", "read_prompt"),
-    "migration.migration": ("migrate", "plan_migration"),
-    "migration.report": ("Migration",),
+    "migration": ("Migration", "migrate", "plan_migration"),
     "session": ("Session", "read"),
     "sources": ("LineProblem", "Sources"),
-    "summary.fold": ("Counts", "Summary", "SummaryFold", "build_summary"),
-    "summary.titles": ("Title", "TitleFold", "TitleSource"),
+    "summary": ("Counts", "Summary", "SummaryFold", "build_summary"),
+    "titles": ("Title", "TitleFold", "TitleSource"),
     "usage.book": ("ModelTotals",),
     "usage.election": ("MessageUsage", "Totals", "build_total"),
-    "usage.fold": (
+    "usage.prices": ("Bill", "Price", "PriceTable", "Prices", "Rates", "find_table"),
+    "usage.sightings": (
         "SessionUsage",
         "UsageFold",
         "find_reported_cost",
+        "find_sighting",
         "group_by_attribution",
         "group_by_day",
         "group_by_model",
         "group_by_session",
     ),
-    "usage.ledger": ("Bill",),
-    "usage.price_list": ("PriceTable", "Rates", "find_table"),
-    "usage.pricing": ("Price", "Prices"),
-    "usage.sightings": ("find_sighting",),
     "usage.tokens": ("Attribution", "Sighting", "Terms", "Tokens"),
-    "validation.findings": ("Finding",),
-    "validation.rules": ("Severity",),
+    "validation.findings": ("Finding", "Severity"),
     "validation.validator": ("Validator", "validate"),
 }
 """The names, by the module that each lives in."""

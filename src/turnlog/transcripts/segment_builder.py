@@ -20,7 +20,7 @@ from typing import TypeVar
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import Envelope, read_microseconds
-from turnlog.transcripts.actions.events import read_event
+from turnlog.transcripts.actions import read_event
 from turnlog.transcripts.agents.agent import Agent
 from turnlog.transcripts.calls.touched import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
@@ -43,8 +43,8 @@ from turnlog.transcripts.segments import (
     SegmentRecords,
     pack_segment,
 )
-from turnlog.transcripts.summary.fold import type_name
-from turnlog.transcripts.usage.ledger import Bill
+from turnlog.transcripts.summary import type_name
+from turnlog.transcripts.usage.prices import Bill
 from turnlog.transcripts.usage.sightings import name_answer
 from turnlog.transcripts.usage.tokens import Sighting
 

@@ -24,21 +24,17 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.division import Divided, Division
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement
-from turnlog.transcripts.conversation.sidechains import Panel, build_panel
-from turnlog.transcripts.conversation.tree import Tree
-from turnlog.transcripts.conversation.turns import AgentWork, Turn, list_turns
+from turnlog.transcripts.conversation.tree import Panel, Tree, build_panel
+from turnlog.transcripts.conversation.turns import AgentWork, Divided, Division, Turn, list_turns
 from turnlog.transcripts.files.dumps import list_dumped, list_offsets
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
-from turnlog.transcripts.summary.call_tally import CallTally
-from turnlog.transcripts.summary.fold import Summary, SummaryFold
+from turnlog.transcripts.summary import CallTally, Summary, SummaryFold
 from turnlog.transcripts.usage.book import UsageBook
-from turnlog.transcripts.usage.fold import UsageFold
-from turnlog.transcripts.usage.ledger import Bill
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Bill, Prices
+from turnlog.transcripts.usage.sightings import UsageFold
 
 
 class SessionGrowth(Struct, frozen=True, gc=False):

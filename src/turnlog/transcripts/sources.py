@@ -13,9 +13,8 @@ from turnlog.transcripts.agents.agent import AgentSource
 from turnlog.transcripts.agents.workflows import WorkflowSource
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.files.reader import read_agent_meta, read_lines, read_workflow_record
 from turnlog.transcripts.files.session_files import AgentFiles, WorkflowFiles
-from turnlog.transcripts.files.sidecar_files import read_agent_meta, read_workflow_record
 
 
 class LineProblem(Struct, frozen=True, gc=False):

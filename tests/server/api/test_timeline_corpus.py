@@ -13,7 +13,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
-from turnlog.transcripts.actions.telling import REPORTED
+from turnlog.transcripts.actions import REPORTED
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.records import EventRecord
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnlog
-from turnlog.transcripts.actions.events import read_event
-from turnlog.transcripts.actions.telling import tell_event
+from turnlog.transcripts.actions import read_event, tell_event
 from turnlog.transcripts.hooks.deliveries import NEAR, Told, match_lines
 from turnlog.transcripts.hooks.lines import HookLine, HookRun, merge_runs, read_hook_line
 from turnlog.transcripts.segment_builder import time_of

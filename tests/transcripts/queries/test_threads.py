@@ -16,9 +16,9 @@ from turnlog.messages.metadata import QueueOperation
 from turnlog.testing.builders import make_lines
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts import Conversation, Session, build_total, list_dumped
-from turnlog.transcripts.actions.telling import REPORTED, report_of
+from turnlog.transcripts.actions import REPORTED, report_of
+from turnlog.transcripts.conversation.gathering import PromptQueue
 from turnlog.transcripts.conversation.placements import Fate
-from turnlog.transcripts.conversation.prompt_queue import PromptQueue
 from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
@@ -35,7 +35,7 @@ from turnlog.transcripts.queries.threads import (
 )
 from turnlog.transcripts.segment_builder import SegmentBuilder
 from turnlog.transcripts.segments import SEGMENT
-from turnlog.transcripts.usage.fold import UsageFold
+from turnlog.transcripts.usage.sightings import UsageFold
 
 FILES = sorted(path for path in (DATA / "transcripts").rglob("*.jsonl") if not list_dumped(path))
 

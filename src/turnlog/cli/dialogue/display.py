@@ -21,8 +21,8 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.sdk.events import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
 from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.usage.fold import find_reported_cost
-from turnlog.transcripts.usage.ledger import money_text
+from turnlog.transcripts.usage.prices import money_text
+from turnlog.transcripts.usage.sightings import find_reported_cost
 
 _LONGEST = 160
 _LINES = 5

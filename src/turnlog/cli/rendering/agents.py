@@ -22,8 +22,7 @@ from turnlog.transcripts.queries.threads import (
 )
 from turnlog.transcripts.records import AgentRecord
 from turnlog.transcripts.usage.election import build_total
-from turnlog.transcripts.usage.ledger import bill_text
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices, bill_text
 
 _MARKS: Mapping[AgentState, tuple[str, str]] = MappingProxyType(
     {

@@ -19,7 +19,7 @@ from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.rendering.messages import Detail, Heading, heading_of, is_error, render_body, render_heading
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.messages import Line
-from turnlog.transcripts.actions.telling import join_reports, report_of
+from turnlog.transcripts.actions import join_reports, report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.compactions import Compaction, has_kept
 from turnlog.transcripts.conversation.message import Message

@@ -13,8 +13,8 @@ from rich.text import Text
 from turnlog.cli.terminal import clean_line
 from turnlog.cli.validation_report import FileReport, FindingItem, ValidationReport
 from turnlog.export.plain import plural
-from turnlog.transcripts.validation.rules import Rule, Severity
-from turnlog.transcripts.validation.table import RULES
+from turnlog.transcripts.validation.findings import Rule, Severity
+from turnlog.transcripts.validation.validator import RULES
 
 _STYLES: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}

@@ -11,8 +11,8 @@ from turnlog.cli.clock import duration_text, local_time
 from turnlog.cli.rendering.figures import count_text
 from turnlog.cli.terminal import clean_line
 from turnlog.export.plain import plural
-from turnlog.transcripts.summary.fold import Summary
-from turnlog.transcripts.usage.ledger import cost_text, money_text
+from turnlog.transcripts.summary import Summary
+from turnlog.transcripts.usage.prices import cost_text, money_text
 
 
 def render_header(summary: Summary, turns: int, agents: int, problems: int, argument: str) -> Iterator[Text]:

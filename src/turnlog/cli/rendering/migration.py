@@ -8,7 +8,7 @@ from rich.text import Text
 
 from turnlog.cli.terminal import clean_line
 from turnlog.export.plain import plural
-from turnlog.transcripts.migration.report import Leftover, Migration
+from turnlog.transcripts.migration import Leftover, Migration
 
 _LISTED = 20
 

@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 from turnlog.cli.listing import Column, render_csv, render_table
 from turnlog.cli.rendering.sessions import money_cell, place_text, time_cell, to_datetime
 from turnlog.store.lists import StoredProject
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _COLUMNS = (
     Column("project", least=16, tail=True),

@@ -14,8 +14,7 @@ from turnlog.cli.terminal import shorten
 from turnlog.instants import from_microseconds
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import TurnUse, list_turn_uses, read_prompts
-from turnlog.transcripts.usage.ledger import bill_text
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Prices, bill_text
 
 _LONGEST_PROMPT = 60
 

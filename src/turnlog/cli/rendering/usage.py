@@ -12,7 +12,7 @@ from turnlog.cli.rendering.tables import Column, cell_width, dim, render_table, 
 from turnlog.cli.terminal import clean_line
 from turnlog.export.plain import plural
 from turnlog.store.usage.report import Grouping, ReportedCost, UsageReport, UsageRow
-from turnlog.transcripts.usage.ledger import cost_text, money_text
+from turnlog.transcripts.usage.prices import cost_text, money_text
 
 _NAMELESS = {
     "model": "(no model)", "session": "", "daily": "(no time)", "weekly": "(no time)", "monthly": "(no time)",

@@ -22,9 +22,8 @@ from msgspec.structs import replace
 from turnlog.ingest.capture.sources import is_captured, list_mains
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.captures import CaptureKind
 from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles
+from turnlog.transcripts.files.session_files import AgentFiles, CaptureKind, SessionFiles
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _AHEAD = 2048

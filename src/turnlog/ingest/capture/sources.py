@@ -9,7 +9,7 @@ from pathlib import Path
 
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.captures import split_capture
+from turnlog.transcripts.files.session_files import split_capture
 
 NOTES = ("hidden", "summaries")
 """Folders beside the captured files with what is noted of sessions, as `<project folder>/<session>.json`."""

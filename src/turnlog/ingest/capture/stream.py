@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.ingest.capture.files import append_lines, is_file_name
-from turnlog.transcripts.files.captures import CaptureKind, name_capture
-from turnlog.transcripts.files.projects import project_folder_name
+from turnlog.transcripts.files.session_files import CaptureKind, name_capture, project_folder_name
 
 _PROJECTS = "projects"
 _UNCLAIMED = "unclaimed"

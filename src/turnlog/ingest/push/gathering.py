@@ -24,8 +24,7 @@ from turnlog.ingest.visits import Visit, visit
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import name_source
 from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.folders import Obstacle, ObstacleKind
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
 
 VisitFile = Callable[[Match, str, int], Visit]
 """Compares a file, by the name of its source, with what is known of it, to read so many bytes at once."""

@@ -12,7 +12,7 @@ of 2026 show it at 167,000 of 200,000 and 967,000 of a million. Settings may put
 
 from __future__ import annotations
 
-from turnlog.transcripts.usage.price_list import find_context_window
+from turnlog.transcripts.usage.prices import find_context_window
 
 _USUAL, _LARGE = 200_000, 1_000_000
 _MARK = "[1m]"

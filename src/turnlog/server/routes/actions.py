@@ -23,7 +23,7 @@ from turnlog.server.shapes.actions import ActionPage, ActionsOrder, ActionSpan
 from turnlog.server.views.actions import TALLIES, view_actions
 from turnlog.server.views.limits import sayable
 from turnlog.server.views.moments import moment
-from turnlog.transcripts.actions.states import ActionState
+from turnlog.transcripts.actions import ActionState
 from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionPoint, TimeSpan
 

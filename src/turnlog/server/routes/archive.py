@@ -34,7 +34,7 @@ from turnlog.server.views.limits import say
 from turnlog.store.interface import KnownSession, Store, find_known
 from turnlog.store.model import Scope
 from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 GivenVerifying = NamedDependency[SkipValidation[Verifying]]
 

@@ -17,7 +17,7 @@ from turnlog.server.sending import send_pieces
 from turnlog.server.shapes.captures import CapturedFile, CapturedFiles
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Scope, SourceKind
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 @get("/api/sessions/{id:str}/captures", sync_to_thread=True)

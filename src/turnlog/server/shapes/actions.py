@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from turnlog.transcripts.actions.states import ActionState
+from turnlog.transcripts.actions import ActionState
 from turnlog.transcripts.lines.kinds import Category
 
 

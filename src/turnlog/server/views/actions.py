@@ -13,8 +13,7 @@ from turnlog.server.views.lines import fit, read_each
 from turnlog.server.views.memos import Memo
 from turnlog.server.views.moments import moment
 from turnlog.server.views.timeline import list_runs
-from turnlog.transcripts.actions.states import ActionState
-from turnlog.transcripts.actions.telling import tell_event, tell_runs
+from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery

@@ -30,7 +30,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.store.opening import measure_store
 from turnlog.store.places import home_of
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 _MOST = 100
 _MOST_TOMBSTONES = 200

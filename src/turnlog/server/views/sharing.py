@@ -16,7 +16,7 @@ from turnlog.store.accounts.interface import Accounts, AuditEntry, Link
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Machine, PeopleStore, Scope, SessionAccess
 from turnlog.store.opening import find_in_backup
-from turnlog.transcripts.files.paths import path_text
+from turnlog.transcripts.files.session_files import path_text
 
 
 def map_machines(store: PeopleStore, scope: Scope) -> Mapping[str, Machine]:

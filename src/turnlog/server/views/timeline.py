@@ -23,7 +23,7 @@ from turnlog.server.shapes.timeline import (
 from turnlog.server.views.limits import LONGEST_SHOWN, cut, cut_json, head_of, say, sayable
 from turnlog.server.views.lines import fit, read_each, read_lines
 from turnlog.server.views.moments import moment
-from turnlog.transcripts.actions.telling import report_of
+from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
 from turnlog.transcripts.hooks.lines import HookRun, merge_runs, read_hook_line

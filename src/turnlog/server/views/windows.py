@@ -28,7 +28,7 @@ from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import CallRecord, MessageRecord
-from turnlog.transcripts.usage.charges import to_dollars
+from turnlog.transcripts.usage.prices import to_dollars
 from turnlog.transcripts.usage.sightings import name_answer
 
 _END = "end"

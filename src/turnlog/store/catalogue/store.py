@@ -52,7 +52,7 @@ from turnlog.store.search.surroundings import CatalogueTextRows
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.store.usage.source import StoredUsage
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
-from turnlog.transcripts.usage.charges import Charger
+from turnlog.transcripts.usage.prices import Charger
 
 if TYPE_CHECKING:
     from turnlog.transcripts.queries.actions import SessionActions

@@ -41,9 +41,8 @@ from turnlog.store.usage.source import (
     read_reported,
 )
 from turnlog.transcripts.records import SightingRecord
-from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
-from turnlog.transcripts.usage.price_list import PriceTable, find_table, identify_list
+from turnlog.transcripts.usage.prices import Charger, PriceTable, find_table, identify_list
 from turnlog.transcripts.usage.tokens import Terms, Tokens
 
 _GROUPS = """

@@ -25,7 +25,7 @@ from turnlog.store.usage.report import (
     time_text,
 )
 from turnlog.store.usage.source import UsageSource, build_tool_rows
-from turnlog.transcripts.usage.charges import to_dollars
+from turnlog.transcripts.usage.prices import to_dollars
 
 _HOUR = 3_600_000_000 // QUARTER
 _BLOCK = 5 * _HOUR

@@ -25,10 +25,8 @@ from turnlog.store.usage.source import (
     read_reported,
 )
 from turnlog.transcripts.records import SightingRecord
-from turnlog.transcripts.usage.charges import Charger
 from turnlog.transcripts.usage.election import SightingFold
-from turnlog.transcripts.usage.price_list import PriceTable
-from turnlog.transcripts.usage.pricing import Prices
+from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable
 
 
 class RecountedUsage:

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from turnlog.instants import find_moment
 from turnlog.store.usage.cells import Span, UsageCell
-from turnlog.transcripts.usage.charges import to_dollars
-from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.prices import PriceTable, to_dollars
 
 
 class Grouping(StrEnum):

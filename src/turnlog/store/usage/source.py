@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from turnlog.store.usage.cells import Home, UsageCell, slot_of
 from turnlog.store.usage.report import CallTally, ReportedCost, Tally, UsageRow
-from turnlog.transcripts.usage.price_list import PriceTable
+from turnlog.transcripts.usage.prices import PriceTable
 
 if TYPE_CHECKING:  # a report of files needs no records
     from turnlog.transcripts.records import CallRecord

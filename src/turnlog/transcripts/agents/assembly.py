@@ -26,7 +26,7 @@ from turnlog.transcripts.agents.workflows import Part, Workflow, WorkflowSource,
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.conversation.order import cut_circles
+from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.lines.kinds import Category
 
 

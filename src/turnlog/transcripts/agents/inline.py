@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from turnlog.messages import Line
 from turnlog.messages.entries import UserEntry
-from turnlog.transcripts.conversation.order import cut_circles
+from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 
 _Key = tuple[str, str | int]

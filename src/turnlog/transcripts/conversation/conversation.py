@@ -12,9 +12,8 @@ from turnlog.messages import Line
 from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.compactions import Compaction, build_compactions
-from turnlog.transcripts.conversation.line_index import LineIndex
+from turnlog.transcripts.conversation.line_index import CallPlaces, LineIndex
 from turnlog.transcripts.conversation.lineage import LineageBuilder
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement

@@ -1,10 +1,17 @@
-"""The lines of a conversation by name and by identity."""
+"""The lines of a conversation by name and by identity.
+
+Where calls are made, repeated and answered, by the position of lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 from turnlog.messages import Line
+from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.results import Place
 
 
 class LineIndex:
@@ -66,3 +73,75 @@ class LineIndex:
         if found is None:
             self.awaited.add(uuid)
         return found
+
+
+class CallPlaces:
+    """The places of the calls of some lines."""
+
+    def __init__(self, calls: Sequence[Call], index: LineIndex) -> None:
+        """Take the calls that there are; more may come behind them, and those may change."""
+        self.calls = calls
+        self._lines = array("i")
+        """The line that makes each call; none is before that of the call before."""
+        self.homes: dict[int, int] = {}
+        """The line of the call that a line answers, or repeats."""
+        self.by_id: dict[str, int] = {}
+        """The line that makes a call."""
+        self._awaited: set[str] = set()
+        self._index = index
+        self._known = 0
+        self._answers: dict[int, int] = {}  # the first call that a line answers or repeats
+        self.update(range(len(calls)), 0)
+
+    def update(self, touched: Iterable[int], first_line: int) -> bool:
+        """Take calls that are new or changed, in order; lines from `first_line` on were not asked about yet.
+
+        Tell whether that changes what was said of lines before them.
+        """
+        late = False
+        for position in touched:
+            call = self.calls[position]
+            at = self._index.find(call.place.line)
+            if at is None:
+                raise ValueError("a call is in none of the lines that it was found in")
+            if position >= self._known:
+                self._known = position + 1
+                self._lines.append(at)
+                if call.id is not None:
+                    self.by_id[call.id] = at
+                    late = late or call.id in self._awaited
+            for place in _list_places(call):
+                found = self._index.find(place.line)
+                if found is not None and position < self._answers.get(found, len(self.calls)):
+                    self._answers[found], self.homes[found] = position, at
+                    late = late or found < first_line
+        return late
+
+    def finish(self) -> None:
+        """Let go of all but which calls lines make: nothing comes any more."""
+        for found in (self.homes, self.by_id, self._answers):
+            found.clear()
+
+    def look_for(self, call: str) -> int | None:
+        """Return the line that makes a call; None if none does so far, which is noted."""
+        found = self.by_id.get(call)
+        if found is None:
+            self._awaited.add(call)
+        return found
+
+    def list_made(self, lines: Iterable[int]) -> list[Call]:
+        """Return the calls that some lines make."""
+        return [self.calls[position] for line in lines for position in self.find_made(line)]
+
+    def find_made(self, line: int) -> range:
+        """Return which calls a line makes."""
+        return range(bisect_left(self._lines, line), bisect_right(self._lines, line))
+
+
+def _list_places(call: Call) -> Iterator[Place]:
+    """Yield where a call is repeated, and where it is answered."""
+    yield from call.copies
+    if call.result is not None:
+        yield call.result.place
+    for result in call.other_results:
+        yield result.place

@@ -11,7 +11,7 @@ from turnlog.messages import Line
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock
 from turnlog.messages.envelope import instant
 from turnlog.messages.metadata import QueueOperation
-from turnlog.transcripts.actions.telling import report_of
+from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.authors import Author, author_of

@@ -17,13 +17,17 @@ from msgspec import Struct
 
 from turnlog.messages import Line
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.conversation.call_places import CallPlaces
-from turnlog.transcripts.conversation.drafts import Board, Draft
-from turnlog.transcripts.conversation.gathering import Gathering
-from turnlog.transcripts.conversation.line_index import LineIndex
+from turnlog.transcripts.conversation.gathering import (
+    Board,
+    Draft,
+    Gathering,
+    QueueSettler,
+    ThinkingSettler,
+    settle_superseded,
+)
+from turnlog.transcripts.conversation.line_index import CallPlaces, LineIndex
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
-from turnlog.transcripts.conversation.settling import QueueSettler, ThinkingSettler, settle_superseded
 
 _UNSHOWN = {rule: Placement(rule) for rule in Rule}
 

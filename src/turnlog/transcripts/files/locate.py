@@ -21,14 +21,17 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from turnlog.transcripts.files.captures import split_capture
-from turnlog.transcripts.files.folders import FolderLister, Listing, Obstacle, ObstacleKind
 from turnlog.transcripts.files.session_files import (
     AgentFiles,
+    FolderLister,
+    Listing,
+    Obstacle,
+    ObstacleKind,
     SessionFiles,
     is_session_folder,
     pair_agents,
     read_session_folder,
+    split_capture,
 )
 
 _ROOTS = ("projects", "conversations")

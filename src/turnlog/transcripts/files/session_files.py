@@ -7,20 +7,67 @@
 <session>/tool-results/                         results too large for a line
 <session>/custom-title.json                     and other facts about the session
 
-What turnlog captured of a session itself has names of its own (`captures`), and is laid out alike.
+What turnlog captured of a session itself has names of its own, and is laid out alike.
+
+Files that turnlog itself writes of a session, and how they are told from Claude Code's own: by their names.
+
+`<session>.mirror.jsonl` has the lines of a session file as the Agent SDK hands them on, with sub-agents in
+`<session>.mirror/subagents/` as on disk. `<session>.stream.jsonl` has what a program and its host said to each
+other. The name tells it wherever such a file is copied to.
+
+Which project a session belongs to.
+
+Claude Code keeps a project's sessions in a folder named after its path, with `-` for everything that is no
+ASCII letter or digit. That cannot be undone (`/a/b`, `/a-b` and `/a.b` share a folder), so a project is named
+after the `cwd` that its lines tell.
+
+Listing folders without being led out of them.
+
+What is found under a root may be a link, and a link may lead anywhere. One that leaves the root is an
+`Obstacle` and is not followed; one to a folder inside is left alone, since that is found where it is.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.transcripts.files.captures import CaptureKind
-from turnlog.transcripts.files.folders import FolderLister, Listing, is_inside
+
+def path_text(path: str | Path) -> str:
+    """Return a path as text that can be written, whatever bytes it is of."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+class CaptureKind(StrEnum):
+    """What was captured, the one that says the most first."""
+
+    MIRROR = "mirror"
+    """The lines of the session's file."""
+    STREAM = "stream"
+    """The messages of the program, and control traffic."""
+
+
+def name_capture(folder: Path, session_id: str, kind: CaptureKind) -> Path:
+    """Return where what is captured of a session lies in its project's folder."""
+    return folder / f"{session_id}.{kind}.jsonl"
+
+
+def split_capture(stem: str) -> tuple[str, CaptureKind | None]:
+    """Return the session that a file tells of, by its name without suffix, and what kind of capture it is."""
+    session_id, _, word = stem.rpartition(".")
+    kind = _KINDS.get(word) if session_id else None
+    return (stem, None) if kind is None else (session_id, kind)
+
+
+_KINDS = {kind.value: kind for kind in CaptureKind}
+
 
 _AGENT = re.compile(r"agent-(.+?)(\.jsonl|\.meta\.json)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -167,3 +214,138 @@ def _walk(lister: FolderLister, folder: str, listing: Listing) -> Iterator[tuple
         for name in reversed(found.folders):
             inner = (*steps, name)
             todo.append((inner, lister.list_folder(os.path.join(folder, *inner), folder)))
+
+
+_LONGEST = 200
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_OTHER = re.compile(r"[^A-Za-z0-9]")
+
+
+def project_name(cwds: Iterable[str], folder: str) -> str:
+    """Return the path of the project, given the `cwd`s of a session in order, and the name of its folder.
+
+    A session may change its directory: the `cwd` that the folder is named after counts, else the first. Without
+    any the folder's name stands as it is.
+    """
+    first = ""
+    for cwd in cwds:
+        if cwd and is_named_after(folder, cwd):
+            return cwd
+        first = first or cwd
+    return first or folder
+
+
+def project_folder_name(path: str) -> str:
+    """Return the name of the folder that Claude Code keeps the sessions of the directory `path` in.
+
+    `path` is absolute and without symlinks. A long one is cut, and told apart by a hash; native builds of the
+    program use another hash than this one, so that for long paths only the part before it can be relied on.
+    """
+    path = unicodedata.normalize("NFC", path)
+    name = _replace(path)
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[:_LONGEST]}-{_hash(path)}"
+
+
+@lru_cache(maxsize=1024)  # a project has many sessions
+def is_named_after(folder: str, path: str) -> bool:
+    """Tell whether `folder` is a name that Claude Code gives to the folder of `path`, with whichever hash."""
+    name = _replace(unicodedata.normalize("NFC", path))
+    if len(name) <= _LONGEST:
+        return folder == name
+    return folder.startswith(f"{name[:_LONGEST]}-")
+
+
+def _replace(path: str) -> str:
+    # JavaScript counts in UTF-16: a character beyond the basic plane is two.
+    return _OTHER.sub(lambda match: "-" * (1 + (match[0] > "\uffff")), path)
+
+
+def _hash(path: str) -> str:
+    """Return JavaScript's usual 32-bit string hash in base 36."""
+    units = memoryview(path.encode("utf-16-le", "surrogatepass")).cast("H")
+    value = 0
+    for unit in units:
+        value = (31 * value + unit) & 0xFFFFFFFF
+    return _base_36(min(value, (1 << 32) - value))
+
+
+def _base_36(value: int) -> str:
+    digits = ""
+    while value:
+        value, digit = divmod(value, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"
+
+
+class ObstacleKind(StrEnum):
+    """Why something on the way was not read."""
+
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+    OUTSIDE = "outside"
+    """A link out of the folder that it stands in."""
+
+
+class Obstacle(Struct, frozen=True, gc=False):
+    """Something on the way that was not read."""
+
+    path: Path
+    kind: ObstacleKind
+    reason: str = ""
+
+
+class Listing(Struct, frozen=True, gc=False):
+    """The names in one folder, sorted."""
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+class FolderLister:
+    """Lists folders and gathers what stood in the way."""
+
+    def __init__(self) -> None:
+        self.obstacles: list[Obstacle] = []
+
+    def list_folder(self, folder: str, root: str) -> Listing:
+        """List one folder; links must stay under `root`."""
+        files: list[str] = []
+        folders: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    self._sort(entry, root, files, folders)
+        except OSError as error:
+            self.report(folder, error)
+        return Listing(tuple(sorted(files)), tuple(sorted(folders)))
+
+    def report(self, path: str, error: OSError) -> None:
+        """Note that `path` could not be read."""
+        gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+        kind = ObstacleKind.MISSING if gone else ObstacleKind.UNREADABLE
+        self.obstacles.append(Obstacle(Path(path), kind, error.strerror or str(error)))
+
+    def _sort(self, entry: os.DirEntry[str], root: str, files: list[str], folders: list[str]) -> None:
+        if entry.is_symlink():
+            if not is_inside(entry.path, root):
+                self.obstacles.append(
+                    Obstacle(Path(entry.path), ObstacleKind.OUTSIDE, "a link out of its folder")
+                )
+                return
+            if entry.is_dir():
+                return
+        elif entry.is_dir():
+            folders.append(entry.name)
+            return
+        if entry.is_file():
+            files.append(entry.name)
+        else:
+            self.obstacles.append(Obstacle(Path(entry.path), ObstacleKind.UNREADABLE, "not a regular file"))
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Tell whether `path` is under `root` when all links are followed."""
+    real, real_root = os.path.realpath(path), os.path.realpath(root)
+    return real.startswith(real_root.rstrip(os.sep) + os.sep)

@@ -20,7 +20,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from turnlog.transcripts.actions.states import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
+from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, match_lines
 from turnlog.transcripts.lines.kinds import Category

@@ -15,17 +15,16 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from turnlog.messages import Line, Position
-from turnlog.transcripts.actions.telling import REPORTED, report_of
+from turnlog.transcripts.actions import REPORTED, report_of
 from turnlog.transcripts.agents.agent import FIRST_LINES, find_prompt
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.touched import NOT_DONE, Touched
-from turnlog.transcripts.conversation.branches import SPOKEN
 from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, build_compactions
+from turnlog.transcripts.conversation.gathering import PromptQueue
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.conversation.prompt_queue import PromptQueue
-from turnlog.transcripts.conversation.tree import Branch
+from turnlog.transcripts.conversation.tree import SPOKEN, Branch
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
 from turnlog.transcripts.queries.bodies import UNSAID, DecodedChapter, build_message, decode_lines
@@ -33,7 +32,7 @@ from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
 from turnlog.transcripts.sources import LineProblem
-from turnlog.transcripts.summary.fold import type_name
+from turnlog.transcripts.summary import type_name
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
 
 _WINDOW = 64

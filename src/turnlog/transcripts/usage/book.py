@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from turnlog.messages import Line
 from turnlog.transcripts.usage.election import MessageUsage, Totals, build_message
-from turnlog.transcripts.usage.fold import UsageFold
-from turnlog.transcripts.usage.ledger import Bill, Ledger, join_bills
-from turnlog.transcripts.usage.pricing import Prices
-from turnlog.transcripts.usage.sightings import name_answer
+from turnlog.transcripts.usage.prices import Bill, Ledger, Prices, join_bills
+from turnlog.transcripts.usage.sightings import UsageFold, name_answer
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 

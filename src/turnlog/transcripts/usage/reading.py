@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.usage.fold import SessionUsage, UsageFold, find_reported_cost
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, pack_sightings
+from turnlog.transcripts.usage.sightings import SessionUsage, UsageFold, find_reported_cost
 
 
 def read_usage(path: Path, source: str) -> Scan:

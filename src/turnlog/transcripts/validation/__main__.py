@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from turnlog.transcripts.validation.table import render_table
+from turnlog.transcripts.validation.validator import render_table
 
 __all__: list[str] = []
 

@@ -13,26 +13,85 @@ from turnlog.messages import Dialect, Line, Position
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy.extended_json import StoredDate
 from turnlog.messages.spans import Path
-from turnlog.transcripts.files.reader import LineReader
-from turnlog.transcripts.files.records import Tail
+from turnlog.transcripts.files.reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.validation import control, spec_000, spec_003, spec_004, stream
-from turnlog.transcripts.validation.blocks import check_blocks
-from turnlog.transcripts.validation.envelopes import check_envelope
-from turnlog.transcripts.validation.findings import Finding, Report, Spot
-from turnlog.transcripts.validation.line_rules import Claim, report_problems, report_tail
-from turnlog.transcripts.validation.nodes import Node, kind_of
-from turnlog.transcripts.validation.pairing import Pairs
-from turnlog.transcripts.validation.rules import STORED
-from turnlog.transcripts.validation.table import sort_findings
-from turnlog.transcripts.validation.threads import Threads
+from turnlog.transcripts.validation import control, specs, stream
+from turnlog.transcripts.validation.control import CONTROL_RULES
+from turnlog.transcripts.validation.findings import ALL, STORED, Finding, Report, Rule, Severity, Spot
+from turnlog.transcripts.validation.lines import (
+    LINE_RULES,
+    Claim,
+    Node,
+    check_blocks,
+    check_envelope,
+    kind_of,
+    report_problems,
+    report_tail,
+)
+from turnlog.transcripts.validation.specs import RULES_000, RULES_003, RULES_004
+from turnlog.transcripts.validation.stream import STREAM_RULES
+from turnlog.transcripts.validation.threads import Pairs, Threads
+
+
+def _position(rule: Rule) -> tuple[int, ...]:
+    """Return where a rule of spec 001 stands: by its section, and as declared within that."""
+    return tuple(int(part) for part in rule.id.split("-")[1].split("."))
+
+
+RULES: tuple[Rule, ...] = (
+    *LINE_RULES,
+    *RULES_000,
+    *sorted((*STREAM_RULES, *CONTROL_RULES), key=_position),
+    *RULES_003,
+    *RULES_004,
+)
+"""Every rule: those of any line first, then spec by spec."""
+
+_ORDER: Mapping[str, int] = MappingProxyType({rule.id: index for index, rule in enumerate(RULES)})
+_ROW = "| {} |"
+
+
+def sort_findings(findings: list[Finding]) -> list[Finding]:
+    """Return findings line by line, for each line in the order of the rules, and else as they came."""
+    return sorted(findings, key=lambda finding: (finding.index, _ORDER[finding.rule.id]))
+
+
+def render_table() -> str:
+    """Return the table of all rules in Markdown, with a line break at its end."""
+    heads = ("Rule", "Section of the spec", "Requirement", "Why", "Severity")
+    rows = [heads, tuple("---" for _ in heads), *map(_cells, RULES)]
+    return "".join(_ROW.format(" | ".join(cells)) + "\n" for cells in rows)
+
+
+def _cells(rule: Rule) -> tuple[str, ...]:
+    source = f"{rule.spec}: {rule.section}" if rule.spec else "any line"
+    return f"`{rule.id}`", source, rule.title, rule.why, _render_severities(rule)
+
+
+def _render_severities(rule: Rule) -> str:
+    parts = []
+    for severity in Severity:
+        dialects = [dialect for dialect, each in rule.severities if each is severity]
+        if dialects:
+            parts.append(f"{severity}: {_render_dialects(dialects)}")
+    return "; ".join(parts)
+
+
+def _render_dialects(dialects: list[Dialect]) -> str:
+    if len(dialects) == len(ALL):
+        return "all"
+    names = [dialect.value for dialect in dialects if dialect not in STORED]
+    if set(STORED) <= set(dialects):
+        names.append("spec-003")
+    return ", ".join(sorted(names))
+
 
 _CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
     {
-        Dialect.CLAUDE_CODE: spec_000.claim_today,
-        Dialect.SPEC_000: spec_000.claim,
-        **dict.fromkeys(STORED, spec_003.claim),
-        Dialect.SPEC_004: spec_004.claim,
+        Dialect.CLAUDE_CODE: specs.claim_today,
+        Dialect.SPEC_000: specs.claim_000,
+        **dict.fromkeys(STORED, specs.claim_003),
+        Dialect.SPEC_004: specs.claim_004,
         Dialect.STREAM: stream.claim,
         Dialect.CONTROL: control.claim,
         Dialect.HOOK: control.claim_hook,
@@ -107,8 +166,8 @@ class Validator:
             calls, answers = any(map(is_call, blocks)), any(map(is_result, blocks))
             check_blocks(line, blocks, faults, spot, self._report)
         if line.wire is not None:
-            spec_000.check_fields(line, faults, spot, self._report)
-            spec_004.check_message(line, faults, spot, self._report)
+            specs.check_fields(line, faults, spot, self._report)
+            specs.check_message(line, faults, spot, self._report)
         self._threads.add(Node(entry, kind_of(line, calls, answers), time, spot))
         if calls or answers or spot.dialect is Dialect.SPEC_000:
             self._pairs.add(line, blocks, spot)

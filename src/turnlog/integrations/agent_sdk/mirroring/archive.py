@@ -21,7 +21,7 @@ from turnlog.integrations.agent_sdk.mirroring.entries import (
 )
 from turnlog.store.interface import KnownSession, KnownSource, Store, find_known, find_sessions
 from turnlog.store.model import LOCAL, Place, SourceKind
-from turnlog.transcripts.files.captures import CaptureKind, split_capture
+from turnlog.transcripts.files.session_files import CaptureKind, split_capture
 
 _SUFFIX = ".jsonl"
 

@@ -41,8 +41,8 @@ from turnlog.store.interface import CaredStore, KnownSession
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.captures import CaptureKind, name_capture
 from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.files.session_files import CaptureKind, name_capture
 
 Fold = Callable[[dict[str, Any] | None, Sequence[Entry]], dict[str, Any]]
 """Takes what was made of earlier entries, and further ones."""

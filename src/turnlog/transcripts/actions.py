@@ -3,22 +3,29 @@
 `report_of` is the sentence that stands for such a line wherever people read it: in `show`, on the page, in
 exports and over MCP. The action log has columns, so `tell_event` tells apart what an event is about and what
 came of it.
+
+Events: lines that are neither said nor called, but happened (spec 002 §6).
+
+Which sort of event a line is, `lines.categories` says. What the program put in the user's mouth is none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from turnlog.messages import UnsetType
+from turnlog.messages import Line, UnsetType
 from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReached, TaskStatus
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.channels import AnyEntry
-from turnlog.messages.entries import AttachmentEntry, ProgressEntry, UnknownEntry
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import (
     FileHistoryDelta,
@@ -37,6 +44,7 @@ from turnlog.messages.progress import (
 )
 from turnlog.messages.sdk import (
     ApiRetryMessage,
+    AssistantMessage,
     AuthStatusMessage,
     HookStartedMessage,
     RateLimitEvent,
@@ -45,13 +53,139 @@ from turnlog.messages.sdk import (
     TaskStartedMessage,
     TaskUpdatedMessage,
     ToolProgressMessage,
+    UserMessage,
+    UserMessageReplay,
     has_failed,
 )
 from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
+from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
+from turnlog.transcripts.hooks.lines import FAILURES, HookLine, HookRun, read_hook_line
 from turnlog.transcripts.lines.blocks import is_answer, is_call, is_prompt, list_blocks
+from turnlog.transcripts.lines.categories import find_category
+from turnlog.transcripts.lines.kinds import Category
 from turnlog.transcripts.lines.texts import content_text, text_of
+
+
+class ActionState(StrEnum):
+    """What is known about an action's outcome."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    OK = "ok"
+    FAILED = "failed"
+    RUNNING = "running"
+    """It goes on in the background, or just now."""
+    WAITING = "waiting"
+    """For a permission or an answer of the person."""
+    REJECTED = "rejected"
+    """It was not allowed, or was stopped."""
+    UNRESOLVED = "unresolved"
+    """Nothing tells what came of it."""
+    NOTE = "note"
+    """It has no outcome."""
+
+
+CALL_STATES: Mapping[CallState, ActionState] = MappingProxyType(
+    {
+        CallState.RESOLVED: ActionState.OK,
+        CallState.FAILED: ActionState.FAILED,
+        CallState.PLACEHOLDER: ActionState.RUNNING,
+        CallState.REJECTED: ActionState.REJECTED,
+        CallState.INTERRUPTED: ActionState.REJECTED,
+        CallState.UNRESOLVED: ActionState.UNRESOLVED,
+    }
+)
+"""What the state of a call is among those of actions."""
+
+FAILED_HOOKS = frozenset({"StopFailure"})
+"""Hook events that are failures by themselves."""
+
+TOLD_FAILURES = frozenset({"PostToolUseFailure", "StopFailure"})
+"""Hook events that tell of failures: errors by category (spec 002 §5). That of a call is the call's own."""
+
+
+_PROMPTS = frozenset({UserEntry, UserMessage, UserMessageReplay})
+_STOPPED = frozenset({"cancelled", "stopped", "deny", "deferred"})
+_NOTED = frozenset({None, "context", "told"})
+_ERROR = "error"
+
+
+class Event(Struct, frozen=True, gc=False, kw_only=True):
+    """What a line tells that happened."""
+
+    category: Category
+    name: str
+    """The hook event, what was done to the queue, or the type of the line."""
+    state: ActionState
+    duration_ms: int | None = None
+    hook: str | None = None
+    """The hook event that it tells of."""
+    tool_use_id: str | None = None
+    """The call that this was about."""
+
+
+def read_event(line: Line) -> Event | None:
+    """Return what a line tells that happened; None if it is said, called, or repeated elsewhere."""
+    entry = line.entry
+    kind = type(entry)
+    if kind in _PROMPTS or (kind is AssistantEntry and not _may_be_error(entry)):
+        return None  # as nearly all lines
+    category = find_category(line)
+    if category is None:
+        return None
+    hook = read_hook_line(entry)
+    if hook is not None and hook.event:
+        return Event(
+            category=category,
+            name=hook.event,
+            state=_judge(hook),
+            duration_ms=hook.duration_ms,
+            hook=hook.event,
+            tool_use_id=hook.tool_use_id,
+        )
+    state = ActionState.FAILED if category is Category.ERROR else ActionState.NOTE
+    return Event(category=category, name=_name(entry), state=state, duration_ms=_find_duration(entry))
+
+
+def _may_be_error(entry: Any) -> bool:
+    return entry.is_api_error_message is True or entry.is_error is True or isinstance(entry.subtype, str)
+
+
+def _judge(hook: HookLine) -> ActionState:
+    outcome = hook.outcome
+    if outcome in FAILURES:
+        return ActionState.FAILED
+    if outcome in _STOPPED:
+        return ActionState.REJECTED
+    return ActionState.NOTE if outcome in _NOTED else ActionState.OK
+
+
+def _name(entry: AnyEntry) -> str:
+    if isinstance(entry, AssistantEntry | AssistantMessage):
+        return _ERROR
+    if isinstance(entry, UnknownEntry):
+        return entry.type or "unknown"
+    if isinstance(entry, QueueOperation):
+        return str(entry.operation)
+    if isinstance(entry, AttachmentEntry):
+        return _name_type(type(entry.attachment), getattr(entry.attachment, "type", None))
+    if isinstance(entry, ProgressEntry):
+        return _name_type(type(entry.data), getattr(entry.data, "type", None))
+    return _name_type(type(entry), getattr(entry, "type", None))
+
+
+def _name_type(kind: type, said: object) -> str:
+    config = getattr(kind, "__struct_config__", None)
+    tag = None if config is None else config.tag
+    return str(tag) if tag is not None else said if isinstance(said, str) and said else "unknown"
+
+
+def _find_duration(entry: AnyEntry) -> int | None:
+    value = getattr(entry, "duration_ms", None)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return int(value) if is_number else None  # type: ignore[arg-type]
+
 
 REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
 """What has no message of its own, but happened while the reader looks on: small rows between messages."""
@@ -82,7 +216,7 @@ def report_of(entry: AnyEntry) -> str:
             content_text(block.content) for block in list_blocks(entry) if type(block) is ToolResultBlock
         )
         return "\n\n".join(filter(None, results))
-    return _report_hook(entry) or _name(entry)
+    return _report_hook(entry) or _label(entry)
 
 
 def join_reports(entries: Iterable[AnyEntry]) -> str:
@@ -154,13 +288,13 @@ _TELLERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
 
 def _report_progress(entry: Any) -> str:
     report = _CARRIED.get(type(entry.data))
-    return _report_hook(entry) or _name(entry.data) if report is None else report(entry.data)
+    return _report_hook(entry) or _label(entry.data) if report is None else report(entry.data)
 
 
 def _report_attachment(entry: Any) -> str:
     report = _CARRIED.get(type(entry.attachment))
     said = text_of(entry) if report is None else report(entry.attachment)
-    return said if said.strip() else _report_hook(entry) or _name(entry.attachment)
+    return said if said.strip() else _report_hook(entry) or _label(entry.attachment)
 
 
 def _report_output(data: Any) -> str:
@@ -271,7 +405,7 @@ def _report_limit(entry: Any) -> str:
 
 
 def _report_retry(entry: Any) -> str:
-    return ", ".join(filter(None, _tell_failure(entry))) or _name(entry)
+    return ", ".join(filter(None, _tell_failure(entry))) or _label(entry)
 
 
 def _report_api_retry(entry: Any) -> str:
@@ -347,7 +481,7 @@ def _join(what: str, said: str) -> str:
     return f"{what}: {said}" if said else what
 
 
-def _name(value: object) -> str:
+def _label(value: object) -> str:
     """Return the name of a type as words: what is left where nothing else is said."""
     if isinstance(value, UnknownEntry | UnknownTagged):
         return _name_text(value.type)

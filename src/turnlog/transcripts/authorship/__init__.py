@@ -1,3 +1,0 @@
-"""Which edit wrote a line of a file."""
-
-__all__: list[str] = []
