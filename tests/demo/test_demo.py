@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import turnlog
-from turnlog.demo.installing import install, list_scenes
-from turnlog.demo.playing import play_live
-from turnlog.demo.plays.table import PLAYS
+from turnlog.demo.installing import install, list_scenes, play_live
+from turnlog.demo.plays import PLAYS
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import import_spool
 from turnlog.messages import Dialect

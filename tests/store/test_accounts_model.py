@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from turnlog.errors import AccountError
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
-from turnlog.testing.contracts.clocked import Clock
+from turnlog.testing.accounts_contract import Clock
 
 NAMES = st.sampled_from(["ada", "ben", "cleo"])
 ROLES = st.sampled_from([*UserRole])

@@ -23,8 +23,8 @@ from turnlog.ingest.derive import Deriver, derive
 from turnlog.messages import Line, Position
 from turnlog.store.batch import Derived
 from turnlog.testing.builders import make_lines
+from turnlog.testing.contracts.feed import merge_derived
 from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
-from turnlog.testing.merging import merge_derived
 from turnlog.testing.row_builders import make_message
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.records import (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnlog.demo.plays.table import PLAYS
+from turnlog.demo.plays import PLAYS
 from turnlog.demo.stage import Stage
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
@@ -65,3 +67,16 @@ def list_scenes(into: Path, now: datetime) -> list[Scene]:
             beside.mkdir(parents=True, exist_ok=True)
             (beside / f"agent-{agent.agent_id}.meta.json").write_text(json.dumps(meta))
     return scenes
+
+
+def play_live(scenes: Sequence[Scene], stopped: threading.Event) -> None:
+    """Write what is still to come, each line at its time, until all is written or it is stopped."""
+    coming = sorted((at, str(scene.path), data) for scene in scenes for at, data in scene.coming)
+    by_path = {str(scene.path): scene.path for scene in scenes}
+    for at, path, data in coming:
+        if stopped.wait(max(0.0, (at - datetime.now(UTC)).total_seconds())):
+            return
+        place = by_path[path]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("ab") as file:
+            file.write(data)

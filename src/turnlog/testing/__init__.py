@@ -6,8 +6,8 @@ turnlog imports this package.
 
 from turnlog.testing.answers import Answers, collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.contracts.feed import merge_derived
 from turnlog.testing.memory_session import FileRecords, MemorySession, pack_records, unpack_records
-from turnlog.testing.merging import merge_derived
 from turnlog.testing.row_builders import make_derived, make_message, make_session_row
 from turnlog.testing.store_contract import CaredStoreContract, StoreContract
 

@@ -18,23 +18,14 @@ pytest collects it; nothing here imports pytest. For telling messages, call
 
 from __future__ import annotations
 
-from turnlog.testing.contracts.archive import ArchiveContract
+from turnlog.testing.contracts.archive import ArchiveContract, ChapterContract, ValueContract
 from turnlog.testing.contracts.batches import BatchContract
-from turnlog.testing.contracts.chapters import ChapterContract
-from turnlog.testing.contracts.feed import FeedContract
-from turnlog.testing.contracts.forgetting import ForgetContract
+from turnlog.testing.contracts.feed import FeedContract, NewsContract
+from turnlog.testing.contracts.forgetting import ForgetContract, MendContract
 from turnlog.testing.contracts.hooks import HookContract
-from turnlog.testing.contracts.lists import ListContract
-from turnlog.testing.contracts.looks import LookContract
-from turnlog.testing.contracts.marks import MarkContract
-from turnlog.testing.contracts.mending import MendContract
-from turnlog.testing.contracts.news import NewsContract
-from turnlog.testing.contracts.people import PeopleContract
-from turnlog.testing.contracts.people_care import PeopledCareContract
-from turnlog.testing.contracts.queries import QueryContract
-from turnlog.testing.contracts.search import SearchContract
-from turnlog.testing.contracts.searched_care import SearchedCareContract
-from turnlog.testing.contracts.values import ValueContract
+from turnlog.testing.contracts.lists import ListContract, MarkContract
+from turnlog.testing.contracts.people import LookContract, PeopleContract, PeopledCareContract
+from turnlog.testing.contracts.search import QueryContract, SearchContract, SearchedCareContract
 
 
 class StoreContract(

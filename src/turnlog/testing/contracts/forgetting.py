@@ -1,5 +1,4 @@
-"""Forgetting: a session goes for good, alone, and does not come back."""
-# ruff: noqa: D102 - the names of the tests say it
+"""Forgetting for good, and mending what is damaged."""
 
 from __future__ import annotations
 
@@ -7,12 +6,28 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.store.interface import ChangeKind, Maintenance, find_known
+from turnlog.errors import ArchiveError
+from turnlog.store.batch import SessionBatch
+from turnlog.store.interface import ChangeKind, Maintenance, find_known, read_all
 from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.answers import collect_answers, read_bytes
-from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.care import CareBase
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
+from turnlog.testing.contracts.base import (
+    CareBase,
+    expect_derived,
+    find_source,
+    get_derived,
+    keep,
+    read_records,
+    refused,
+    replace_records,
+    unpack_files,
+)
+from turnlog.testing.memory_session import FileRecords
+from turnlog.testing.row_builders import make_outline, make_session_row
+
+# ruff: noqa: D102 - the names of the tests say it
+
 
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
@@ -148,3 +163,132 @@ class ForgetContract(CareBase):
             before = collect_answers(store, LOCAL)
             assert store.maintain(Maintenance.PURGE)
             assert collect_answers(store, LOCAL) == before
+
+
+# ruff: noqa: D102 - the names of the tests say it
+
+
+_MENDED_FILES = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}
+
+
+class MendContract(CareBase):
+    """Contracts of `rewrite`, `mend` and `list_flaws`."""
+
+    def test_what_is_written_again_is_the_same_under_a_new_revision(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            before = collect_answers(store, LOCAL)
+            lines = {source.source: source.lines for source in batch.sources}
+            assert store.rewrite(LOCAL, batch.key, 1, batch.derived, lines=lines) == 2
+            after = collect_answers(store, LOCAL)
+            for name in ("open_session", "find_answers", "read_usage", "search"):
+                assert after[name] == before[name] != [], name
+            known = find_known(store, LOCAL, batch.key)
+            assert known is not None
+            assert (known.revision, find_source(known, _TRANSCRIPT).lines) == (2, 6)
+            last = store.read_feed(LOCAL, 0).entries[-1]
+            assert (last.kind, last.session, last.revision) == (ChangeKind.SESSION_CHANGED, batch.key, 2)
+
+    def test_records_and_counts_are_replaced_by_those_that_are_given(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            derived = get_derived(batch)
+            [(one, of_one), (two, of_two)] = unpack_files(derived).items()
+            derived = replace_records(
+                replace(derived, session=make_session_row(title="better"), outline=make_outline((), ())),
+                {one: replace(of_one, messages=of_one.messages[:2]), two: replace(of_two, calls=())},
+            )
+            store.rewrite(LOCAL, batch.key, 1, derived, 7, lines={batch.key: 3})
+            expect_derived(store, batch.key, derived)
+            known = find_known(store, LOCAL, batch.key)
+            assert known is not None
+            assert (known.derivation, find_source(known, _TRANSCRIPT).lines) == (7, 3)
+
+    def test_chapters_that_are_not_written_again_are_gone(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            derived = replace(get_derived(batch), chapters=get_derived(batch).chapters[:1])
+            store.rewrite(LOCAL, batch.key, 1, derived)
+            expect_derived(store, batch.key, derived)
+            assert read_records(store, batch.key, batch.sources[1].source) == FileRecords()
+
+    def test_without_records_those_that_are_there_stay(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = make_batch(_MENDED_FILES)
+            store.apply([replace(batch, derivation=5)])
+            store.rewrite(LOCAL, batch.key, 1, None, lines={batch.key: batch.sources[0].lines})
+            expect_derived(store, batch.key, get_derived(batch))
+            known = find_known(store, LOCAL, batch.key)
+            assert known is not None
+            assert known.derivation == 5
+
+    def test_a_session_goes_on_after_it_was_rewritten(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            store.rewrite(LOCAL, batch.key, 1, batch.derived)
+            later = keep(store, {**_MENDED_FILES, _TRANSCRIPT: make_lines(8)})
+            expect_derived(store, batch.key, get_derived(later))
+            assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).lines == 8
+
+    def test_another_revision_is_refused_and_nothing_is_written(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            before = collect_answers(store, LOCAL)
+            for scope, key, revision in (
+                (LOCAL, batch.key, 2),
+                (LOCAL, "nobody", 1),
+                (_OTHER, batch.key, 1),
+            ):
+                with refused():
+                    store.rewrite(scope, key, revision, batch.derived, 3, lines={batch.key: 1})
+            assert collect_answers(store, LOCAL) == before
+
+    def test_a_sound_store_has_no_flaws(self, tmp_path: Path) -> None:
+        with self.cared(tmp_path) as store:
+            assert store.list_flaws(LOCAL) == []
+            batch = keep(store, _MENDED_FILES)
+            keep(store, {_TRANSCRIPT: make_lines(1100, first=3)})
+            keep(store, {"session-2.jsonl": make_lines(2)}, session_id="session-2", owner=_OTHER.owner)
+            keep(store, {})
+            store.forget(LOCAL, [keep(store, {"a.jsonl": make_lines(1)}, session_id="a").key])
+            assert store.list_flaws(LOCAL) == store.list_flaws(_OTHER) == []
+            assert find_known(store, LOCAL, batch.key) is not None
+
+    def test_records_that_contradict_the_rest_are_told_and_mended_by_writing_them_again(
+        self, tmp_path: Path
+    ) -> None:
+        with self.cared(tmp_path) as store:
+            batch = keep(store, _MENDED_FILES)
+            keep(store, {"session-2.jsonl": make_lines(2)}, session_id="session-2")
+        self.spoil_records(tmp_path, batch.key)
+        with self.cared_again(tmp_path) as store:
+            flaws = store.list_flaws(LOCAL)
+            assert {(flaw.session, flaw.follows) for flaw in flaws} == {(batch.key, True)}
+            assert all(flaw.message for flaw in flaws)
+            assert store.list_flaws(_OTHER) == []
+            store.rewrite(LOCAL, batch.key, 1, batch.derived)
+            assert store.list_flaws(LOCAL) == []
+            expect_derived(store, batch.key, get_derived(batch))
+
+    def test_bytes_are_mended_by_the_very_same_alone(self, tmp_path: Path) -> None:
+        data = make_line(text="x" * 1_000_000) + make_line(1)
+        with self.cared(tmp_path) as store:
+            batch: SessionBatch = keep(store, {_TRANSCRIPT: data})
+        self.spoil_bytes(tmp_path, batch.key)
+        with self.cared_again(tmp_path) as store:
+            try:
+                list(read_all(store.archive, LOCAL, batch.key, 0))
+            except ArchiveError:
+                pass
+            else:
+                raise AssertionError("damaged bytes were read")
+
+            def find(start: int, length: int) -> bytes:
+                return data[start : start + length]
+
+            assert store.repair_bytes(LOCAL, batch.key, 0, lambda start, length: None) == 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, lambda start, length: b"y" * length) == 0
+            assert store.repair_bytes(_OTHER, batch.key, 0, find) == 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, find) > 0
+            assert store.repair_bytes(LOCAL, batch.key, 0, find) == 0
+            assert b"".join(read_all(store.archive, LOCAL, batch.key, 0)) == data

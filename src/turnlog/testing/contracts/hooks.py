@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from turnlog.store.interface import CaredStore, ChangeKind
 from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep, read_file
-from turnlog.testing.contracts.care import CareBase
+from turnlog.testing.contracts.base import CareBase, keep, read_file
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import SessionActions
