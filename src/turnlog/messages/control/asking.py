@@ -17,8 +17,7 @@ from turnlog.messages.base import (
     UnsetType,
 )
 from turnlog.messages.control.base import SnakeRequest
-from turnlog.messages.hook_events.prompts import ElicitationAction, ElicitationMode
-from turnlog.messages.hook_events.tools import McpServerProvenance
+from turnlog.messages.hook_events import ElicitationAction, ElicitationMode, McpServerProvenance
 from turnlog.messages.permissions import PermissionUpdate
 
 

@@ -27,7 +27,7 @@ from turnlog.messages.control import (
     steering,
 )
 from turnlog.messages.control.replies import Reply, UnknownReply
-from turnlog.messages.hook_events.outputs import HookJSONOutput, view_output
+from turnlog.messages.hook_events import HookJSONOutput, view_output
 from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import View, view

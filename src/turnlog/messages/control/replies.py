@@ -21,7 +21,7 @@ from turnlog.messages.control.servers import (
 from turnlog.messages.control.settings import PermissionRulesReply
 from turnlog.messages.control.setup import InitializeReply
 from turnlog.messages.control.steering import InterruptReply, TaskOutputReply
-from turnlog.messages.hook_events.outputs import HookJSONOutput
+from turnlog.messages.hook_events import HookJSONOutput
 from turnlog.messages.permissions import PermissionResult
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.control.asking import CanUseToolRequest, HookCallbackRequest
-from turnlog.messages.hook_events.union import HookInput
+from turnlog.messages.hook_events import HookInput
 from turnlog.messages.salvage import View, view
 from turnlog.messages.tool_io import ToolInput, view_input
 

@@ -7,8 +7,8 @@ requests and responses of the control protocol.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
@@ -40,17 +40,17 @@ class AbortController(Protocol):
         """Tell whether the query is to end."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Callbacks:
     """The functions and live objects of a query; none of them is ever written."""
 
     abort_controller: AbortController | None = None
     can_use_tool: CanUseTool | None = None
-    hooks: Mapping[str, HookCallback] = field(default_factory=dict)
+    hooks: Mapping[str, HookCallback] = dataclasses.field(default_factory=dict)
     """By the ids that `HookCallbackMatcher.hook_callback_ids` names."""
     on_elicitation: OnElicitation | None = None
     on_user_dialog: OnUserDialog | None = None
-    mcp_instances: Mapping[str, object] = field(default_factory=dict)
+    mcp_instances: Mapping[str, object] = dataclasses.field(default_factory=dict)
     """The servers of transport `sdk`, by their keys in `QueryOptions.mcp_servers`."""
     session_store: SessionStore | None = None
     stderr: Callable[[str], None] | None = None

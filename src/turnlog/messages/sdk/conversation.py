@@ -11,7 +11,7 @@ from typing import Literal
 
 from turnlog.messages.base import UNSET, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.hook_events.agents import AssistantMessageError
+from turnlog.messages.hook_events import AssistantMessageError
 from turnlog.messages.message import Message
 from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.sdk.base import TypedMessage

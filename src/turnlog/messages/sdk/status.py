@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType, field
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.hook_events.agents import AssistantMessageError
+from turnlog.messages.hook_events import AssistantMessageError
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
 

@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
-from turnlog.messages.legacy import LegacyLine, ToolResult004
-from turnlog.messages.legacy.spec_004 import Assistant004, Human004, Line004, User004
+from turnlog.messages.legacy import Assistant004, Human004, LegacyLine, Line004, ToolResult004, User004
 from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.findings import Report, Spot, join
 from turnlog.transcripts.validation.rules import CODE, STORED, Rule, declare
