@@ -6,7 +6,7 @@ from turnlog.messages.base import UNSET, OpenEnum, Snake, UnsetType, field
 from turnlog.messages.control.base import SnakeRequest
 from turnlog.messages.control.servers import McpServerStatus
 from turnlog.messages.control.setup import AgentInfo, SlashCommand
-from turnlog.messages.options.plugins import PluginConfig
+from turnlog.messages.options import PluginConfig
 
 
 class ReloadPluginsRequest(SnakeRequest, tag="reload_plugins"):

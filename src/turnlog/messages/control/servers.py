@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.control.base import CamelRequest, SnakeRequest
-from turnlog.messages.options.mcp import McpServerConfig
+from turnlog.messages.options import McpServerConfig
 from turnlog.messages.tool_io.mcp import McpResourceContents
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType
 from turnlog.messages.control.base import CamelRequest
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.options.agents import AgentDefinition
-from turnlog.messages.options.enums import EffortLevel
-from turnlog.messages.options.hooks import HookCallbackMatcher
-from turnlog.messages.options.mcp import McpServerToolPolicy
-from turnlog.messages.options.plugins import PluginConfig
+from turnlog.messages.options import (
+    AgentDefinition,
+    EffortLevel,
+    HookCallbackMatcher,
+    McpServerToolPolicy,
+    PluginConfig,
+)
 
 
 class SdkMcpServerSettings(Camel):

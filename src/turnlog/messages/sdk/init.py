@@ -6,7 +6,7 @@ from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType, fie
 from turnlog.messages.control.reloading import LoadedPlugin
 from turnlog.messages.control.setup import FastModeDisabledReason, FastModeState
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.options.enums import EffortLevel
+from turnlog.messages.options import EffortLevel
 from turnlog.messages.sdk.base import SystemMessage
 
 
