@@ -55,7 +55,7 @@ from turnlog.messages.metadata import (
 from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.progress import Progress
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
-from turnlog.messages.tool_io.tasks import TodoItem
+from turnlog.messages.tool_io.planning import TodoItem
 from turnlog.messages.usage import Usage
 
 __all__ = [
