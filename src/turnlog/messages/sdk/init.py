@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType, field
-from turnlog.messages.control.reloading import LoadedPlugin
-from turnlog.messages.control.setup import FastModeDisabledReason, FastModeState
+from turnlog.messages.control.requests import FastModeDisabledReason, FastModeState, LoadedPlugin
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.options import EffortLevel
 from turnlog.messages.sdk.base import SystemMessage

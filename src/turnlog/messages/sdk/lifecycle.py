@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnlog.messages.base import UNSET, OpenEnum, Raw, Snake, UnsetType, field
-from turnlog.messages.control.setup import SlashCommand
+from turnlog.messages.control.requests import SlashCommand
 from turnlog.messages.options import SessionKey
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Number, OpenEnum, Snake, UnsetType
-from turnlog.messages.control.context_usage import ContextCategoryKind
-from turnlog.messages.control.costs import ExtraUsage, SessionTotals
+from turnlog.messages.control.requests import ContextCategoryKind, ExtraUsage, SessionTotals
 
 
 class ContextExcessKind(OpenEnum):

@@ -9,7 +9,7 @@ either: `subtype: success` with `is_error: true` is an answer that reports an AP
 from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Number, OpenEnum, Raw, Snake, TypeEnum, UnsetType, field
-from turnlog.messages.control.setup import FastModeDisabledReason, FastModeState
+from turnlog.messages.control.requests import FastModeDisabledReason, FastModeState
 from turnlog.messages.message import StopReason
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.origin import MessageOrigin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Number, Snake, UnsetType
-from turnlog.messages.control.asking import DecisionReasonType
+from turnlog.messages.control.requests import DecisionReasonType
 from turnlog.messages.sdk.base import SystemMessage, TypedMessage
 
 

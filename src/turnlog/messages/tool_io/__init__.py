@@ -1,8 +1,9 @@
 """Inputs and results of the built-in tools, as types.
 
 `view_input` and `view_result` give a call's input and a result their types; the types go by the tool's name
-(`BashInput`, `BashResult`), and the parts that they are made of stand in the modules, one for each subject.
-Models leave out what they should send, and older versions wrote less: a type demands only what identifies it.
+(`BashInput`, `BashResult`), and the parts that they are made of stand in the modules, one for each kind of
+tool. Models leave out what they should send, and older versions wrote less: a type demands only what
+identifies it.
 """
 
 from __future__ import annotations
