@@ -21,7 +21,7 @@ from turnlog.messages.sdk import (
     ToolProgressMessage,
     ToolUseSummaryMessage,
 )
-from turnlog.messages.sdk.compaction import CompactDetails
+from turnlog.messages.sdk.system_messages import CompactDetails
 from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.findings import Report, Spot, quote
 from turnlog.transcripts.validation.rules import Severity

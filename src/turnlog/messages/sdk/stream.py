@@ -1,54 +1,167 @@
-"""How the messages of a stream relate: what counts, what goes, what takes whose place, when a turn is over.
+"""Every message of the stream: how to tell them apart, and how they relate.
+
+The decoder cannot tell them apart: it knows one tag, and the stream has three (`type`, then `subtype` or
+`isReplay`). So a reader takes the `StreamHead` first and asks `find_class` what the whole is. The tables are
+the inventory.
 
 The stream is not a list of rows. An answer comes in parts that are one message; states replace states; tasks
-change bit by bit; some messages take others back. These rules are the protocol's, not a viewer's, so they stand
-here as functions over the typed messages, with no state of their own.
+change bit by bit; some messages take others back; a result ends a turn. These rules are the protocol's, not a
+viewer's, so they stand here as functions over the typed messages, with no state of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages.base import UNSET, Number, Raw, UnsetType, Value
+from turnlog.messages.base import UNSET, Number, Raw, Snake, UnsetType, Value, field
 from turnlog.messages.metadata import ModelUsage
-from turnlog.messages.sdk.conversation import (
+from turnlog.messages.sdk.messages import (
     AssistantMessage,
+    ElicitationCompleteMessage,
     PartialAssistantMessage,
+    PermissionDeniedMessage,
+    RateLimitEvent,
+    ResultMessage,
+    ResultSubtype,
+    StreamMessage,
+    SystemMessage,
+    ToolProgressMessage,
+    ToolUseSummaryMessage,
+    TypedMessage,
+    UnknownMessage,
     UserMessage,
     UserMessageReplay,
 )
-from turnlog.messages.sdk.hooks import HookProgressMessage, HookResponseMessage, HookStartedMessage
-from turnlog.messages.sdk.init import SystemInitMessage
-from turnlog.messages.sdk.lifecycle import CommandsChangedMessage, PluginInstallMessage
-from turnlog.messages.sdk.limits import RateLimitEvent
-from turnlog.messages.sdk.notices import ModelRefusalFallbackMessage, NotificationMessage
-from turnlog.messages.sdk.result import ResultMessage, ResultSubtype
-from turnlog.messages.sdk.status import (
+from turnlog.messages.sdk.system_messages import (
     ActiveGoalMessage,
     ApiRetryMessage,
     AuthStatusMessage,
+    BackgroundTasksChangedMessage,
+    CommandLifecycleMessage,
+    CommandsChangedMessage,
+    CompactBoundaryMessage,
     ControlRequestProgressMessage,
+    ConversationResetMessage,
+    FilesPersistedEvent,
+    HookProgressMessage,
+    HookResponseMessage,
+    HookStartedMessage,
+    InformationalMessage,
+    LocalCommandOutputMessage,
+    MemoryRecallMessage,
+    MirrorErrorMessage,
+    ModelRefusalFallbackMessage,
+    ModelRefusalNoFallbackMessage,
+    NotificationMessage,
+    PluginInstallMessage,
+    PostTurnSummaryMessage,
+    PromptSuggestionMessage,
     SessionState,
     SessionStateChangedMessage,
+    SessionWritesLostMessage,
     StatusMessage,
-    ThinkingTokensMessage,
-)
-from turnlog.messages.sdk.tasks import (
-    BackgroundTasksChangedMessage,
+    SystemInitMessage,
+    TaskEnd,
     TaskNotificationMessage,
     TaskProgressMessage,
     TaskStartedMessage,
+    TaskState,
     TaskSummaryMessage,
     TaskUpdatedMessage,
+    TaskUsage,
+    ThinkingTokensMessage,
+    TranscriptMirrorMessage,
+    WorkerShuttingDownMessage,
 )
-from turnlog.messages.sdk.tools import ToolProgressMessage
 from turnlog.messages.usage import Usage
+
+_TypeMessage = (
+    AssistantMessage
+    | UserMessage
+    | ResultMessage
+    | PartialAssistantMessage
+    | ToolProgressMessage
+    | AuthStatusMessage
+    | ToolUseSummaryMessage
+    | RateLimitEvent
+    | PromptSuggestionMessage
+    | ConversationResetMessage
+    | CommandLifecycleMessage
+    | ActiveGoalMessage
+    | TranscriptMirrorMessage
+)
+
+SystemSubtypeMessage = (
+    SystemInitMessage
+    | CompactBoundaryMessage
+    | StatusMessage
+    | ApiRetryMessage
+    | ControlRequestProgressMessage
+    | ModelRefusalFallbackMessage
+    | ModelRefusalNoFallbackMessage
+    | LocalCommandOutputMessage
+    | HookStartedMessage
+    | HookProgressMessage
+    | HookResponseMessage
+    | PluginInstallMessage
+    | TaskNotificationMessage
+    | TaskStartedMessage
+    | TaskUpdatedMessage
+    | TaskProgressMessage
+    | BackgroundTasksChangedMessage
+    | ThinkingTokensMessage
+    | SessionStateChangedMessage
+    | WorkerShuttingDownMessage
+    | CommandsChangedMessage
+    | NotificationMessage
+    | FilesPersistedEvent
+    | MemoryRecallMessage
+    | ElicitationCompleteMessage
+    | PermissionDeniedMessage
+    | MirrorErrorMessage
+    | InformationalMessage
+    | SessionWritesLostMessage
+    | PostTurnSummaryMessage
+    | TaskSummaryMessage
+)
+"""A message of `type: system`."""
+
+SdkMessage = _TypeMessage | UserMessageReplay | SystemSubtypeMessage | UnknownMessage
+"""Any message of the stream, without the control protocol."""
+
+STREAM_TYPES: Mapping[str, type[TypedMessage]] = MappingProxyType(
+    {str(cls.__struct_config__.tag): cls for cls in get_args(_TypeMessage)}
+)
+"""The classes by `type`; of the two for `user`, the one that is no echo."""
+
+SYSTEM_SUBTYPES: Mapping[str, type[SystemMessage]] = MappingProxyType(
+    {str(cls.__struct_config__.tag): cls for cls in get_args(SystemSubtypeMessage)}
+)
+"""The classes of `type: system` by `subtype`."""
+
+
+class StreamHead(Snake, forbid_unknown_fields=False):
+    """What tells messages of the stream apart."""
+
+    type: str | None | UnsetType = UNSET
+    subtype: str | None | UnsetType = UNSET
+    is_replay: bool | None | UnsetType = field(name="isReplay", default=UNSET)
+
+
+def find_class(head: StreamHead) -> type[StreamMessage] | None:
+    """Return the class of the message with this head, or None if nobody declared it."""
+    if head.type == "system":
+        return SYSTEM_SUBTYPES.get(head.subtype) if isinstance(head.subtype, str) else None
+    if head.type == "user" and head.is_replay is True:
+        return UserMessageReplay
+    return STREAM_TYPES.get(head.type) if isinstance(head.type, str) else None
 
 
 def has_failed(result: ResultMessage) -> bool:
@@ -220,3 +333,53 @@ def _keyed(role: Role, subject: str, key: str | UnsetType) -> Effect:
     if isinstance(key, UnsetType):
         return Effect(Role.ROW)
     return Effect(role, (subject, key) if key else (subject,))
+
+
+TaskMessage = TaskStartedMessage | TaskProgressMessage | TaskUpdatedMessage | TaskNotificationMessage
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What is known of a task so far: it starts, makes progress, changes by patches and ends."""
+
+    task_id: str
+    run_id: str | UnsetType = UNSET
+    status: TaskState | TaskEnd | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    task_type: str | UnsetType = UNSET
+    subagent_type: str | UnsetType = UNSET
+    tool_use_id: str | None | UnsetType = UNSET
+    parent_task_id: str | UnsetType = UNSET
+    is_backgrounded: bool | UnsetType = UNSET
+    usage: TaskUsage | UnsetType = UNSET
+    last_tool_name: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    output_file: str | UnsetType = UNSET
+    end_time: Number | UnsetType = UNSET
+    total_paused_ms: Number | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+    @property
+    def ended(self) -> bool:
+        """Whether the task is over."""
+        return isinstance(self.status, TaskEnd) or self.status in (
+            TaskState.COMPLETED,
+            TaskState.FAILED,
+            TaskState.KILLED,
+        )
+
+
+def merge_task(task: Task | None, message: TaskMessage) -> Task:
+    """Return what is known of a task after one more message; a patch changes only what it names.
+
+    A task that is resumed keeps its id and gets a new run, which starts afresh.
+    """
+    if task is None or (message.run_id is not UNSET and message.run_id != task.run_id):
+        task = Task(task_id=message.task_id, run_id=message.run_id)
+    told: Struct | UnsetType = message.patch if isinstance(message, TaskUpdatedMessage) else message
+    if not isinstance(told, Struct):
+        return task
+    news = {name: getattr(told, name) for name in told.__struct_fields__ if name in Task.__struct_fields__}
+    known = {name: value for name, value in news.items() if value is not UNSET}
+    if isinstance(message, TaskStartedMessage):
+        known.setdefault("status", TaskState.RUNNING)
+    return replace(task, **known)

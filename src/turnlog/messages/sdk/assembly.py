@@ -1,8 +1,15 @@
-"""One message in the making: its blocks grow, and at last it gets its stop reason and its usage."""
+"""Messages put together from their stream events, as far as they have come.
+
+`MessageAssembler` is a fold: events go in, in the order of the stream, and out comes the same `Message` that
+the complete answer carries. The stream of one session mixes the messages of the main thread with those of
+sub-agents, each of which writes one message at a time; so events are kept apart by session and
+`parent_tool_use_id`. What does not fit stays visible as a `Problem`, and nothing raises.
+"""
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import NamedTuple, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +22,7 @@ from turnlog.messages.message import Message, MessageError
 from turnlog.messages.patch import encode_value
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import REFUSALS, decoder
-from turnlog.messages.sdk.events import (
+from turnlog.messages.sdk.messages import (
     CitationsDelta,
     CompactionDelta,
     ContentBlockDelta,
@@ -27,6 +34,7 @@ from turnlog.messages.sdk.events import (
     MessageDelta,
     MessageStart,
     MessageStop,
+    PartialAssistantMessage,
     Ping,
     SignatureDelta,
     StreamEvent,
@@ -39,7 +47,7 @@ from turnlog.messages.usage import Usage
 _Call = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
 
 
-class BlockDraft:
+class _BlockDraft:
     """One content block in the making."""
 
     def __init__(self, start: ContentBlock) -> None:
@@ -97,7 +105,7 @@ class BlockDraft:
         return {"citations": (*(start.citations or ()), *self._citations)} if self._citations else {}
 
 
-class Draft:
+class _Draft:
     """One message in the making."""
 
     def __init__(self) -> None:
@@ -105,7 +113,7 @@ class Draft:
         self.error: MessageError | None = None
         self.is_complete = False
         self._start: Message | None = None
-        self._blocks: dict[int, BlockDraft] = {}
+        self._blocks: dict[int, _BlockDraft] = {}
         self._late: dict[str, object] = {}
         self._usage: Usage | None | UnsetType = UNSET
 
@@ -153,13 +161,13 @@ class Draft:
         self._start = message
         self._usage = message.usage
         if isinstance(message.content, tuple):
-            self._blocks = {index: BlockDraft(block) for index, block in enumerate(message.content)}
+            self._blocks = {index: _BlockDraft(block) for index, block in enumerate(message.content)}
 
     def _add_block(self, index: int, block: ContentBlock) -> None:
         if index in self._blocks:
             old = self._blocks[index].build()
             self._report(ProblemKind.WRONG_TYPE, "a new block", "another one", index, _keep(old))
-        self._blocks[index] = BlockDraft(block)
+        self._blocks[index] = _BlockDraft(block)
 
     def _grow(self, index: int, delta: Delta) -> None:
         if isinstance(delta, UnknownTagged):
@@ -221,3 +229,83 @@ def _encode(text: str) -> bytes:
 
 def _keep(value: Struct | Unknown) -> Unknown:
     return Unknown(encode_value(value))
+
+
+class Thread(NamedTuple):
+    """Where messages come one after the other: a session's main thread, or one of its sub-agents."""
+
+    session_id: str | None = None
+    parent_tool_use_id: str | None = None
+
+    @classmethod
+    def of(cls, part: PartialAssistantMessage) -> Thread:
+        """Return the thread that an event belongs to."""
+        return cls(part.session_id or None, part.parent_tool_use_id or None)
+
+
+_MAIN = Thread()
+
+
+class AssembledMessage(Struct, frozen=True):
+    """A message as far as its events tell."""
+
+    thread: Thread
+    message: Message
+    is_complete: bool
+    """Whether the stream said that nothing more comes."""
+    unfinished_inputs: Mapping[int, str]
+    """By the block's index, the text so far of each call's input that is not JSON yet; its block has none."""
+    problems: tuple[Problem, ...]
+    error: MessageError | None = None
+    """Why the API broke off."""
+
+
+class MessageAssembler:
+    """Builds messages from stream events, one at a time on each thread."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[Thread, _Draft] = {}
+
+    @property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads on which a message is being written."""
+        return tuple(self._drafts)
+
+    def add(self, part: PartialAssistantMessage) -> AssembledMessage | None:
+        """Take the next event; return the message that it ended, if it ended one.
+
+        A message ends with `message_stop`, or cut off where the next one starts on its thread.
+        """
+        return self.add_event(part.event, Thread.of(part))
+
+    def add_event(self, event: StreamEvent, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Take the next event of a thread; return the message that it ended, if it ended one."""
+        if isinstance(event, Ping):
+            return None
+        ended = None
+        if isinstance(event, MessageStart) and self._drafts.get(thread, _Draft()).is_begun:
+            ended = self.finish(thread)
+        draft = self._drafts.setdefault(thread, _Draft())
+        draft.add(event)
+        return self.finish(thread) if draft.is_complete else ended
+
+    def snapshot(self, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Return the message in the making on a thread, as far as it has come; None if there is none."""
+        draft = self._drafts.get(thread)
+        return None if draft is None else _assembled(thread, draft)
+
+    def finish(self, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Wait no longer: forget the message in the making on a thread, and return it as it is."""
+        draft = self._drafts.pop(thread, None)
+        return None if draft is None else _assembled(thread, draft)
+
+
+def _assembled(thread: Thread, draft: _Draft) -> AssembledMessage:
+    return AssembledMessage(
+        thread=thread,
+        message=draft.build(),
+        is_complete=draft.is_complete,
+        unfinished_inputs=draft.unfinished_inputs,
+        problems=tuple(draft.problems),
+        error=draft.error,
+    )

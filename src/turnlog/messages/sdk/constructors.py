@@ -18,10 +18,19 @@ from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.message import Message, StopReason
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import QueryOptions
-from turnlog.messages.sdk.compaction import CompactBoundaryMessage, CompactDetails
-from turnlog.messages.sdk.conversation import AssistantMessage, UserMessage
-from turnlog.messages.sdk.init import ApiKeySource, SystemInitMessage
-from turnlog.messages.sdk.result import PermissionDenial, ResultMessage, ResultSubtype
+from turnlog.messages.sdk.messages import (
+    AssistantMessage,
+    PermissionDenial,
+    ResultMessage,
+    ResultSubtype,
+    UserMessage,
+)
+from turnlog.messages.sdk.system_messages import (
+    ApiKeySource,
+    CompactBoundaryMessage,
+    CompactDetails,
+    SystemInitMessage,
+)
 from turnlog.messages.system import CompactTrigger
 from turnlog.messages.usage import Usage
 
