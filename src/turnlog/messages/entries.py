@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.api_requests import ApiRequest, ApiRequestBlob, ApiRequestShape
 from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.compaction import CompactionEntry
@@ -20,6 +19,9 @@ from turnlog.messages.metadata import (
     AgentName,
     AgentSetting,
     AiTitle,
+    ApiRequest,
+    ApiRequestBlob,
+    ApiRequestShape,
     ArtifactAutoreactLedger,
     ArtifactCommentMonitor,
     AtisLatch,

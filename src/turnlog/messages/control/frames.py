@@ -33,8 +33,7 @@ from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
 from turnlog.messages.patch import encode_value
 from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import View, split_object, text_of, view
-from turnlog.messages.text import repair_text
+from turnlog.messages.salvage import View, repair_text, split_object, text_of, view
 from turnlog.messages.tool_io import ToolInput, view_input
 
 

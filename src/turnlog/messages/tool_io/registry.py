@@ -30,8 +30,7 @@ from turnlog.messages.base import (
 )
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import REFUSALS, View, decoder, describe, split_object, view
-from turnlog.messages.text import repair_text
+from turnlog.messages.salvage import REFUSALS, View, decoder, describe, repair_text, split_object, view
 from turnlog.messages.tool_io import agents, artifacts, files, mcp, planning, services, shell
 from turnlog.messages.tool_io.mcp import McpInput, McpObject
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.sdk import AssistantMessage, UserMessage, UserMessageReplay

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.messages import attachments
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry, ProgressEntry
 from turnlog.messages.metadata import SavedHookContext
 from turnlog.messages.progress import HookProgress

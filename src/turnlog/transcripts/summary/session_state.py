@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from msgspec import Struct, UnsetType
 
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import UserEntry
 from turnlog.messages.metadata import (
     AgentColor,

@@ -11,7 +11,7 @@ from enum import IntEnum
 from operator import attrgetter
 
 from turnlog.messages import UNSET, UnsetType
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.sdk import SystemInitMessage
 
