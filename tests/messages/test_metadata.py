@@ -7,7 +7,7 @@ import pytest
 import golden
 import turnlog
 from turnlog import UNSET, ProblemKind, UnknownEntry, UnknownTypeError
-from turnlog.messages import api_requests, metadata
+from turnlog.messages import metadata
 from turnlog.messages.base import Raw
 from turnlog.messages.entries import MetadataEntry
 from turnlog.messages.envelope import PermissionMode
@@ -42,9 +42,9 @@ TYPES: dict[str, type] = {
     "artifact-autoreact-ledger": metadata.ArtifactAutoreactLedger,
     "artifact-comment-monitor": metadata.ArtifactCommentMonitor,
     "atis-latch": metadata.AtisLatch,
-    "api-request": api_requests.ApiRequest,
-    "api-request-shape": api_requests.ApiRequestShape,
-    "api-request-blob": api_requests.ApiRequestBlob,
+    "api-request": metadata.ApiRequest,
+    "api-request-shape": metadata.ApiRequestShape,
+    "api-request-blob": metadata.ApiRequestBlob,
     "tools-used": metadata.ToolsUsed,
     "telemetry-latch": metadata.TelemetryLatch,
     "history-suppression": metadata.HistorySuppression,
@@ -76,7 +76,7 @@ def test_every_type_is_reached_by_a_golden_line() -> None:
 
 
 def test_every_field_of_metadata_is_set_by_a_golden_line() -> None:
-    declared = golden.fields_declared(metadata) | golden.fields_declared(api_requests)
+    declared = golden.fields_declared(metadata)
     assert declared - golden.fields_set(golden.values()) == set()
 
 
@@ -105,9 +105,9 @@ def test_a_last_prompt_may_name_only_its_leaf() -> None:
 
 
 def test_a_kept_request_names_its_shape_and_its_messages() -> None:
-    first, next_ = golden.entries("meta-api-request", api_requests.ApiRequest)
-    shape = golden.entry("meta-api-request-shape", api_requests.ApiRequestShape)
-    message, _ = golden.entries("meta-api-request-blob", api_requests.ApiRequestBlob)
+    first, next_ = golden.entries("meta-api-request", metadata.ApiRequest)
+    shape = golden.entry("meta-api-request-shape", metadata.ApiRequestShape)
+    message, _ = golden.entries("meta-api-request-blob", metadata.ApiRequestBlob)
 
     assert first.shape_hash == shape.shape_hash
     assert first.tail == (message.hash,)

@@ -14,7 +14,7 @@ from turnlog.messages.base import UNSET, Raw, Value
 from turnlog.messages.message import StopReason
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import decoder, view
-from turnlog.messages.sdk import events
+from turnlog.messages.sdk.messages import UnknownDelta, UnknownEvent
 from turnlog.messages.usage import Usage
 
 # The fields of these are inherited by many classes; one line that sets such a field speaks for all.
@@ -243,7 +243,7 @@ def test_a_new_value_of_an_enum_stays_visible() -> None:
 def test_a_new_event_is_kept_as_it_came() -> None:
     message, _ = read(b'{"type":"stream_event","event":{"type":"message_sigh","depth":3},"session_id":"s-1"}')
 
-    assert message.event == events.UnknownEvent(b'{"type":"message_sigh","depth":3}', "message_sigh")
+    assert message.event == UnknownEvent(b'{"type":"message_sigh","depth":3}', "message_sigh")
     assert message.session_id == "s-1"
 
 
@@ -253,7 +253,7 @@ def test_a_new_delta_is_kept_as_it_came() -> None:
     message, _ = read(b'{"type":"stream_event","event":%b}' % event)
 
     assert message.event.index == 2
-    assert message.event.delta == events.UnknownDelta(b'{"type":"smell_delta","smell":"tea"}', "smell_delta")
+    assert message.event.delta == UnknownDelta(b'{"type":"smell_delta","smell":"tea"}', "smell_delta")
 
 
 def test_absent_and_null_are_told_apart() -> None:

@@ -9,20 +9,21 @@ from turnlog.messages.blocks import ThinkingBlock
 from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message, StopReason
 from turnlog.messages.metadata import ModelUsage
-from turnlog.messages.sdk.conversation import (
+from turnlog.messages.sdk.messages import (
     AssistantMessage,
+    MessageStop,
     PartialAssistantMessage,
+    ResultMessage,
+    ResultSubtype,
+    ToolProgressMessage,
     UserMessage,
     UserMessageReplay,
 )
-from turnlog.messages.sdk.events import MessageStop
-from turnlog.messages.sdk.hooks import HookProgressMessage, HookStartedMessage
-from turnlog.messages.sdk.notices import InformationalMessage, ModelRefusalFallbackMessage
-from turnlog.messages.sdk.result import ResultMessage, ResultSubtype
-from turnlog.messages.sdk.rules import (
+from turnlog.messages.sdk.stream import (
     Effect,
     Role,
     RunTotals,
+    Task,
     drop_retracted,
     effect_of,
     ends_turn,
@@ -31,11 +32,18 @@ from turnlog.messages.sdk.rules import (
     is_idle,
     list_retracted,
     merge_answers,
+    merge_task,
     total,
 )
-from turnlog.messages.sdk.status import SessionState, SessionStateChangedMessage, Status, StatusMessage
-from turnlog.messages.sdk.task_state import Task, merge_task
-from turnlog.messages.sdk.tasks import (
+from turnlog.messages.sdk.system_messages import (
+    HookProgressMessage,
+    HookStartedMessage,
+    InformationalMessage,
+    ModelRefusalFallbackMessage,
+    SessionState,
+    SessionStateChangedMessage,
+    Status,
+    StatusMessage,
     TaskEnd,
     TaskNotificationMessage,
     TaskPatch,
@@ -45,7 +53,6 @@ from turnlog.messages.sdk.tasks import (
     TaskUpdatedMessage,
     TaskUsage,
 )
-from turnlog.messages.sdk.tools import ToolProgressMessage
 from turnlog.messages.usage import Usage
 
 

@@ -20,8 +20,7 @@ from turnlog.messages.hook_events import ExitReason, HookEventName
 from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import ModelUsage
-from turnlog.messages.options import Callbacks, PresetSystemPrompt, QueryOptions
-from turnlog.messages.options.enums import Preset
+from turnlog.messages.options import Callbacks, Preset, PresetSystemPrompt, QueryOptions
 from turnlog.messages.system import CompactTrigger
 from turnlog.messages.usage import Usage
 

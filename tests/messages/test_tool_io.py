@@ -37,9 +37,9 @@ from turnlog.messages.tool_io import (
     view_input,
     view_result,
 )
-from turnlog.messages.tool_io.background import RetrievalStatus
-from turnlog.messages.tool_io.searching import GrepMode
-from turnlog.messages.tool_io.teams import SendMessageInput, ShutdownRequest
+from turnlog.messages.tool_io.agents import SendMessageInput, ShutdownRequest
+from turnlog.messages.tool_io.files import GrepMode
+from turnlog.messages.tool_io.shell import RetrievalStatus
 
 DATA = Path(__file__).parents[1] / "data/tools"
 CALLS = [json.loads(line) for line in (DATA / "calls.jsonl").read_text("utf-8").splitlines()]

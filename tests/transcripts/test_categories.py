@@ -11,7 +11,7 @@ import golden
 import strategies
 import turnlog
 from turnlog import Line
-from turnlog.messages.attachments import hooks
+from turnlog.messages.attachments import HOOK_ATTACHMENTS
 from turnlog.messages.tool_io import INPUTS
 from turnlog.transcripts.lines.authors import Author, author_of, is_program_text
 from turnlog.transcripts.lines.categories import (
@@ -118,7 +118,7 @@ def test_the_tools_of_specs_000_002_and_004_are_known() -> None:
 def test_all_that_hooks_leave_behind_is_of_hooks() -> None:
     attached = {cls for cls, category in CATEGORIES.items() if category is Category.HOOK}
 
-    assert set(hooks.HOOK_ATTACHMENTS) <= attached
+    assert set(HOOK_ATTACHMENTS) <= attached
 
 
 LEGACY_ROLES = {

@@ -14,7 +14,7 @@ import turnlog
 from turnlog import UNSET, Line
 from turnlog.messages.legacy import Document003
 from turnlog.messages.system import SystemNotice
-from turnlog.messages.tool_io.searching import GlobResult
+from turnlog.messages.tool_io.files import GlobResult
 from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
 from turnlog.transcripts.calls.call import Call, Pairing
 from turnlog.transcripts.calls.extraction import extract, map_parents

@@ -23,7 +23,7 @@ from turnlog.export.plain import plural
 from turnlog.ingest.capture.sources import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
-from turnlog.messages.sdk.assemble import AssembledMessage
+from turnlog.messages.sdk.assembly import AssembledMessage
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.reader import LineSplitter

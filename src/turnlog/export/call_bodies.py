@@ -22,8 +22,8 @@ from turnlog.messages.tool_io import (
     ToolInput,
     WriteInput,
 )
+from turnlog.messages.tool_io.planning import TodoItem
 from turnlog.messages.tool_io.shell import CommandInput
-from turnlog.messages.tool_io.tasks import TodoItem
 from turnlog.transcripts.calls.call import Call
 
 _LANGUAGES: Mapping[str, str] = MappingProxyType(

@@ -30,9 +30,7 @@ from turnlog.export.selection import EVERYTHING, Selection, select
 from turnlog.messages import Line, Raw
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant
-from turnlog.messages.legacy import Api003, Document003, StoredType
-from turnlog.messages.legacy.extended_json import StoredNumber, plain
-from turnlog.messages.legacy.spec_003 import StoredUsage
+from turnlog.messages.legacy import Api003, Document003, StoredNumber, StoredType, StoredUsage, plain
 from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.salvage import REFUSALS

@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from turnlog.messages import Dialect, Line, Position, Problem, decode
 from turnlog.messages.base import Value
-from turnlog.messages.channels import AnyEntry
 from turnlog.messages.codec import END, LONGEST, decode_long
+from turnlog.messages.dialects import AnyEntry
 from turnlog.store.batch import Frame, Generated, TextFact
 from turnlog.store.frames import cut_frames, open_frame
 from turnlog.store.interface import KnownSource

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from turnlog.errors import ChangeError
 from turnlog.messages.base import UNSET, Unknown, UnsetType, Value
-from turnlog.messages.channels import AnyEntry
-from turnlog.messages.dialects import Dialect
+from turnlog.messages.dialects import AnyEntry, Dialect
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,

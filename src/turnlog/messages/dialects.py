@@ -1,7 +1,10 @@
-"""Which dialect a line is written in, told from the line alone.
+"""Which dialect a line is written in, told from the line alone, and which type reads a line of the other
+channels.
 
-Today's files are the rule and are tried first; this is asked only about lines that do not fit them. The specs'
-older dialects share type names with today's, so the evidence is in the keys and in the form of two values. A
+Today's session files are the rule and are tried first; this is asked only about lines that do not fit them.
+The SDK's stream, its control protocol and what hooks are told share type names with session files (`user`,
+`assistant`, `system`, `result`), and so do the specs' older dialects. So the evidence is in the keys and in
+the form of two values: the stream names its session in snake_case alone, a hook's payload names its event. A
 line that is broken is of the dialect that it is nearest to.
 """
 
@@ -13,11 +16,26 @@ from typing import get_args
 
 from msgspec import Raw
 
-from turnlog.messages.channels import is_control, is_hook, is_stream
+from turnlog.messages.base import Value
+from turnlog.messages.control import CONTROL_TYPES, ControlMessage, FlatControlResponse, is_flat
+from turnlog.messages.entries import Entry
+from turnlog.messages.hook_events import HOOK_EVENTS, BaseHookInput
 from turnlog.messages.salvage import text_of
+from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES, StreamHead, StreamMessage, find_class
 from turnlog.messages.system import SystemSubtype
 
-__all__ = ["Dialect", "detect"]
+__all__ = [
+    "AnyEntry",
+    "Dialect",
+    "detect",
+    "find_control_type",
+    "find_hook_type",
+    "find_stream_type",
+]
+
+
+AnyEntry = Entry | StreamMessage | ControlMessage | BaseHookInput
+"""What a line can be: an entry of a session file, or a message of one of the other channels."""
 
 
 class Dialect(StrEnum):
@@ -45,6 +63,9 @@ class Dialect(StrEnum):
     """Nothing that could be read."""
 
 
+_SHARED_TYPES = frozenset({"user", "assistant", "system", "result"})
+"""The stream's and the disk's."""
+_HOOK_KEY = "hook_event_name"
 _STORED_TYPES = frozenset({"user", "assistant", "tool_use", "tool_result", "summary"})
 _DOCUMENT_KEYS = frozenset({"_id", "messageData", "costUsd", "createdAt"})
 _API_KEYS = frozenset(
@@ -61,22 +82,39 @@ _ABSENT, _TEXT, _OBJECT = b"", b'"', b"{"
 
 def detect(members: Mapping[str, Raw], type_: str | None) -> Dialect:
     """Return the dialect of an object, given its members and the value of `type`."""
-    if is_hook(members):
+    if _HOOK_KEY in members:
         return Dialect.HOOK
-    if is_control(type_):
+    if type_ in CONTROL_TYPES:
         return Dialect.CONTROL
     message = _form(members.get("message"))
     if type_ in _STORED_TYPES or (type_ == "system" and _is_exported(members)):
         stored = _detect_stored(members, type_, message)
         if stored is not None:
             return stored
-    if is_stream(members, type_):
+    if _is_stream(members, type_):
         return Dialect.STREAM
     if type_ in _TYPES_004 or _is_spec_004(members, type_, message):
         return Dialect.SPEC_004
     if type_ == "compact_system" or _is_spec_000(members, type_, message):
         return Dialect.SPEC_000
     return Dialect.CLAUDE_CODE
+
+
+def find_stream_type(members: Mapping[str, Raw], type_: str | None) -> tuple[type[Value] | None, str]:
+    """Return the class of a message of the stream, or None, and the key that tells it."""
+    echo = bytes(members.get("isReplay", b"")).strip() == b"true"
+    cls = find_class(StreamHead(type=type_, subtype=text_of(members.get("subtype")), is_replay=echo))
+    return cls, "subtype" if type_ == "system" else "type"
+
+
+def find_control_type(members: Mapping[str, Raw], type_: str | None) -> tuple[type[Value] | None, str]:
+    """Return the class of a frame, and the key that tells it; a reply without a subtype is spec 001's."""
+    return FlatControlResponse if is_flat(members) else CONTROL_TYPES[type_ or ""][0], "type"
+
+
+def find_hook_type(members: Mapping[str, Raw]) -> tuple[type[Value] | None, str]:
+    """Return the class of a hook's payload, or None, and the key that tells it."""
+    return HOOK_EVENTS.get(text_of(members[_HOOK_KEY]) or ""), _HOOK_KEY
 
 
 def _detect_stored(members: Mapping[str, Raw], type_: str | None, message: bytes) -> Dialect | None:
@@ -96,6 +134,19 @@ def _is_exported(members: Mapping[str, Raw]) -> bool:
     """Tell whether an object is named as `turnlog export` names documents; those of the spec are no notices."""
     identity, uuid = text_of(members.get("_id")), text_of(members.get("uuid"))
     return bool(identity and uuid) and f":{identity}".endswith(f":{uuid}") and "subtype" not in members
+
+
+def _is_stream(members: Mapping[str, Raw], type_: str | None) -> bool:
+    if type_ in STREAM_TYPES and type_ not in _SHARED_TYPES:
+        return True
+    if type_ == "system":
+        subtype = text_of(members.get("subtype"))
+        if subtype in SYSTEM_SUBTYPES and subtype not in _SUBTYPES_TODAY:
+            return "sessionId" not in members
+    if type_ == "result" and "subtype" in members:
+        return True
+    snake = "session_id" in members or "parent_tool_use_id" in members
+    return snake and "sessionId" not in members and type_ is not None
 
 
 def _is_spec_004(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.api_requests import ApiRequest, ApiRequestBlob, ApiRequestShape
 from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.compaction import CompactionEntry
@@ -20,6 +19,9 @@ from turnlog.messages.metadata import (
     AgentName,
     AgentSetting,
     AiTitle,
+    ApiRequest,
+    ApiRequestBlob,
+    ApiRequestShape,
     ArtifactAutoreactLedger,
     ArtifactCommentMonitor,
     AtisLatch,
@@ -55,7 +57,7 @@ from turnlog.messages.metadata import (
 from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.progress import Progress
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
-from turnlog.messages.tool_io.tasks import TodoItem
+from turnlog.messages.tool_io.planning import TodoItem
 from turnlog.messages.usage import Usage
 
 __all__ = [

@@ -11,7 +11,6 @@ from typing import Any
 from turnlog.messages.attachments import HookDeferredTool
 from turnlog.messages.base import Raw, UnsetType
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
-from turnlog.messages.channels import AnyEntry
 from turnlog.messages.control import (
     CanUseToolRequest,
     ControlRequest,
@@ -19,6 +18,7 @@ from turnlog.messages.control import (
     view_call,
     view_hook_input,
 )
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.hook_events import (
     PostToolBatchHookInput,

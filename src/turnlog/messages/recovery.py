@@ -13,8 +13,14 @@ from typing import Any, get_args
 from msgspec import Raw, Struct
 
 from turnlog.messages.base import Unknown, Value
-from turnlog.messages.channels import AnyEntry, find_control_type, find_hook_type, find_stream_type
-from turnlog.messages.dialects import Dialect, detect
+from turnlog.messages.dialects import (
+    AnyEntry,
+    Dialect,
+    detect,
+    find_control_type,
+    find_hook_type,
+    find_stream_type,
+)
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -26,10 +32,19 @@ from turnlog.messages.entries import (
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import LegacyLine, find_line_type
 from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import REFUSALS, Salvage, decoder, describe, is_failed, split_object, text_of
+from turnlog.messages.salvage import (
+    REFUSALS,
+    Salvage,
+    decoder,
+    describe,
+    is_failed,
+    original_offset,
+    repair_text,
+    split_object,
+    text_of,
+)
 from turnlog.messages.spans import list_values
 from turnlog.messages.system import SystemNotice, SystemSubtype
-from turnlog.messages.text import original_offset, repair_text
 
 __all__ = ["Recovered", "close_line", "recover"]
 

@@ -24,7 +24,7 @@ from turnlog.messages import Line, UnsetType
 from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReached, TaskStatus
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import (

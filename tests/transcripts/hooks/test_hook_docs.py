@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.messages.hook_events.base import HookEventName
-from turnlog.messages.hook_events.union import HOOK_EVENTS
+from turnlog.messages.hook_events import HOOK_EVENTS, HookEventName
 from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS, render_events, render_notifications
 
 PAGE = Path(__file__).parents[3] / "docs" / "hooks.md"

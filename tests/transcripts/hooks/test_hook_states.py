@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.messages.hook_events.base import HookEventName
+from turnlog.messages.hook_events import HookEventName
 from turnlog.transcripts.hooks.deliveries import build_delivery
 from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why, advance
 from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS

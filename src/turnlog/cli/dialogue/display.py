@@ -19,7 +19,7 @@ from turnlog.messages.sdk import (
     UserMessage,
     has_failed,
 )
-from turnlog.messages.sdk.events import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
+from turnlog.messages.sdk.messages import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost

@@ -1,8 +1,8 @@
 """One side of the control conversation, without any I/O.
 
-Both sides send requests, answer those of the other, and withdraw their own. A `ControlPeer` knows what is under
-way in both directions, who may send what, and when a request has waited too long. It writes nothing: it gives
-back the frames to write, and turns the frames that came in into events.
+Both sides send requests, answer those of the other, and withdraw their own. A `ControlPeer` knows what is
+under way in both directions, who may send what, and when a request has waited too long. It writes nothing: it
+gives back the frames to write, and turns the frames that came in into events, which are values.
 
 What the other side does wrong is an event (`Fault`), with the answer that it deserves where there is one, and
 changes nothing. What our own side does wrong raises `ProtocolError`, and changes nothing either. Time is the
@@ -14,11 +14,16 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
 
 from turnlog.errors import ProtocolError
 from turnlog.messages.base import UNSET, Raw, UnknownTagged, Value
-from turnlog.messages.control.envelopes import (
+from turnlog.messages.control.frames import (
+    REQUESTS,
     ControlCancelRequest,
     ControlMessage,
     ControlRequest,
@@ -26,22 +31,100 @@ from turnlog.messages.control.envelopes import (
     ErrorBody,
     FlatControlResponse,
     KeepAlive,
+    Sender,
     SuccessBody,
+    subtype_of,
+    view_reply,
 )
-from turnlog.messages.control.events import (
-    Cancelled,
-    Event,
-    Fault,
-    FaultKind,
-    Ignored,
-    Lost,
-    Pending,
-    Replied,
-    Requested,
-    TimedOut,
-)
-from turnlog.messages.control.registry import REQUESTS, Sender, subtype_of
 from turnlog.messages.control.requests import RequestBody
+from turnlog.messages.salvage import View
+
+
+class Pending(Struct, frozen=True):
+    """A request that waits for its reply."""
+
+    request_id: str
+    request: Value | UnknownTagged
+    deadline: float | None = None
+
+
+class Requested(Struct, frozen=True):
+    """The other side asks for something, and waits for `reply` or `fail`."""
+
+    request_id: str
+    request: Value | UnknownTagged
+
+
+class Replied(Struct, frozen=True):
+    """The other side answered our request."""
+
+    request_id: str
+    request: Value | UnknownTagged
+    body: SuccessBody | ErrorBody
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong on the other side, or None."""
+        return self.body.error if isinstance(self.body, ErrorBody) else None
+
+    def view(self) -> View[Any] | None:
+        """Look at the payload as the type that this request is answered with; None if there is no payload."""
+        if isinstance(self.body, SuccessBody) and isinstance(self.body.response, Raw):
+            return view_reply(subtype_of(self.request) or "", self.body.response)
+        return None
+
+
+class Cancelled(Struct, frozen=True):
+    """The other side withdrew its request: stop, and do not answer."""
+
+    request_id: str
+    request: Value | UnknownTagged
+
+
+class TimedOut(Struct, frozen=True):
+    """Our request got no reply in time."""
+
+    request_id: str
+    request: Value | UnknownTagged
+
+
+class Lost(Struct, frozen=True):
+    """Our request got no reply before the conversation ended."""
+
+    request_id: str
+    request: Value | UnknownTagged
+
+
+class Ignored(Struct, frozen=True):
+    """Nothing happened."""
+
+
+class FaultKind(StrEnum):
+    """What the other side did wrong."""
+
+    DUPLICATE = "duplicate"
+    """An id that is already in use, or a second reply."""
+    LATE = "late"
+    """A reply or cancel for a request that was cancelled, timed out or answered."""
+    UNKNOWN = "unknown"
+    """A reply or cancel for a request that never was."""
+    MISDIRECTED = "misdirected"
+    """A request that this side may not send, or a reply or cancel for the wrong side's request."""
+    UNKNOWN_SUBTYPE = "unknown-subtype"
+
+
+class Fault(Struct, frozen=True):
+    """The other side broke the protocol; nothing changed."""
+
+    kind: FaultKind
+    request_id: str | None
+    reason: str
+    answer: ControlResponse | None = None
+    """What to send back, where the other side waits for it."""
+
+
+Event = Requested | Replied | Cancelled | TimedOut | Lost | Ignored | Fault
+
 
 _REMEMBERED = 1024
 """How many ended requests are remembered, to tell a late reply from one that nobody asked for."""

@@ -1,8 +1,9 @@
 """Inputs and results of the built-in tools, as types.
 
 `view_input` and `view_result` give a call's input and a result their types; the types go by the tool's name
-(`BashInput`, `BashResult`), and the parts that they are made of stand in the modules, one for each subject.
-Models leave out what they should send, and older versions wrote less: a type demands only what identifies it.
+(`BashInput`, `BashResult`), and the parts that they are made of stand in the modules, one for each kind of
+tool. Models leave out what they should send, and older versions wrote less: a type demands only what
+identifies it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,23 @@ from turnlog.messages.tool_io.agents import (
     AgentRemoteResult,
     AgentResult,
     AgentUntaggedResult,
+    ListAgentsInput,
+    ProposeSkillsInput,
+    ProposeSkillsResult,
+    SendMessageInput,
+    SendMessageResult,
+    SkillInput,
+    SkillResult,
+    SlashCommandInput,
+    SubagentHandbackInput,
+    SubagentHandbackResult,
+    TeamCreateInput,
+    TeamCreateResult,
+    TeamDeleteInput,
+    TeamDeleteResult,
     TeammateSpawnedResult,
+    ToolSearchInput,
+    ToolSearchResult,
     WorkflowInput,
     WorkflowResult,
 )
@@ -29,39 +46,37 @@ from turnlog.messages.tool_io.artifacts import (
     ArtifactUnwatchResult,
     ArtifactWatchesResult,
     ArtifactWatchResult,
-)
-from turnlog.messages.tool_io.assets import (
     AssetDeleteResult,
     AssetListResult,
     AssetReadResult,
     AssetUploadResult,
     AssetUploadsResult,
 )
-from turnlog.messages.tool_io.background import (
-    AgentOutputInput,
-    BashOutputInput,
-    BashOutputResult,
-    KillShellInput,
-    KillShellResult,
-    MonitorInput,
-    MonitorResult,
-    TaskOutputInput,
-    TaskOutputResult,
-    TaskStopInput,
-    TaskStopResult,
-)
 from turnlog.messages.tool_io.files import (
     EditInput,
     EditResult,
+    GlobInput,
+    GlobResult,
+    GrepInput,
+    GrepResult,
+    LSInput,
+    LSPInput,
+    LSPResult,
     MultiEditInput,
     MultiEditResult,
     NotebookEditInput,
     NotebookEditResult,
+    NotebookReadInput,
+    ReadImageResult,
+    ReadInput,
+    ReadNotebookResult,
+    ReadPartsResult,
+    ReadPdfResult,
+    ReadResult,
+    ReadTextResult,
+    ReadUnchangedResult,
     WriteInput,
     WriteResult,
-)
-from turnlog.messages.tool_io.free_form import (
-    FREE_FORM,
 )
 from turnlog.messages.tool_io.mcp import (
     ListMcpResourcesInput,
@@ -79,17 +94,15 @@ from turnlog.messages.tool_io.mcp import (
     RefreshMcpToolsResult,
     WaitForMcpServersInput,
 )
-from turnlog.messages.tool_io.notices import (
-    PushNotificationInput,
-    PushNotificationResult,
-    ReadNotificationsInput,
-    ReadNotificationsResult,
-    SendUserFileInput,
-    SendUserFileResult,
-    SendUserMessageInput,
-    SendUserMessageResult,
-)
 from turnlog.messages.tool_io.planning import (
+    AskUserQuestionInput,
+    AskUserQuestionResult,
+    CronCreateInput,
+    CronCreateResult,
+    CronDeleteInput,
+    CronDeleteResult,
+    CronListInput,
+    CronListResult,
     EnterPlanModeInput,
     EnterPlanModeResult,
     EnterWorktreeInput,
@@ -100,90 +113,18 @@ from turnlog.messages.tool_io.planning import (
     ExitWorktreeResult,
     ProposeGoalInput,
     ProposeGoalResult,
-)
-from turnlog.messages.tool_io.projects import (
-    ProjectDeleteResult,
-    ProjectInfoResult,
-    ProjectMemoryListResult,
-    ProjectMemoryReadResult,
-    ProjectReadResult,
-    ProjectSearchResult,
-    ProjectsInput,
-    ProjectsResult,
-    ProjectWriteResult,
-)
-from turnlog.messages.tool_io.questions import (
-    AskUserQuestionInput,
-    AskUserQuestionResult,
-)
-from turnlog.messages.tool_io.reading import (
-    NotebookReadInput,
-    ReadImageResult,
-    ReadInput,
-    ReadNotebookResult,
-    ReadPartsResult,
-    ReadPdfResult,
-    ReadResult,
-    ReadTextResult,
-    ReadUnchangedResult,
-)
-from turnlog.messages.tool_io.registry import (
-    INPUTS,
-    RESULTS,
-)
-from turnlog.messages.tool_io.schedule import (
-    CronCreateInput,
-    CronCreateResult,
-    CronDeleteInput,
-    CronDeleteResult,
-    CronListInput,
-    CronListResult,
+    PushNotificationInput,
+    PushNotificationResult,
+    ReadNotificationsInput,
+    ReadNotificationsResult,
     RemoteTriggerInput,
     RemoteTriggerResult,
     ScheduleWakeupInput,
     ScheduleWakeupResult,
-)
-from turnlog.messages.tool_io.searching import (
-    GlobInput,
-    GlobResult,
-    GrepInput,
-    GrepResult,
-    LSInput,
-    LSPInput,
-    LSPResult,
-)
-from turnlog.messages.tool_io.services import (
-    ClaudeDesignInput,
-    ClaudeDesignResult,
-    ConfigInput,
-    ConfigResult,
-    EndConversationInput,
-    OfferChromeSetupInput,
-    OfferChromeSetupResult,
-    ReportFindingsInput,
-    ReportFindingsResult,
-    SendFeedbackInput,
-    SendFeedbackResult,
-    ShareOnboardingGuideInput,
-    ShowOnboardingRolePickerInput,
-    ShowOnboardingRolePickerResult,
-    StructuredOutputInput,
-)
-from turnlog.messages.tool_io.shell import (
-    BashInput,
-    BashResult,
-    PowerShellInput,
-)
-from turnlog.messages.tool_io.skills import (
-    ProposeSkillsInput,
-    ProposeSkillsResult,
-    SkillInput,
-    SkillResult,
-    SlashCommandInput,
-    ToolSearchInput,
-    ToolSearchResult,
-)
-from turnlog.messages.tool_io.tasks import (
+    SendUserFileInput,
+    SendUserFileResult,
+    SendUserMessageInput,
+    SendUserMessageResult,
     TaskCreateInput,
     TaskCreateResult,
     TaskGetInput,
@@ -196,34 +137,64 @@ from turnlog.messages.tool_io.tasks import (
     TodoWriteInput,
     TodoWriteResult,
 )
-from turnlog.messages.tool_io.teams import (
-    ListAgentsInput,
-    SendMessageInput,
-    SendMessageResult,
-    SubagentHandbackInput,
-    SubagentHandbackResult,
-    TeamCreateInput,
-    TeamCreateResult,
-    TeamDeleteInput,
-    TeamDeleteResult,
-)
-from turnlog.messages.tool_io.unknown import (
+from turnlog.messages.tool_io.registry import (
+    FREE_FORM,
+    INPUTS,
+    RESULTS,
+    ToolInput,
+    ToolResult,
     UnknownToolInput,
     UnknownToolResult,
     UnparsedInput,
     UnparsedText,
-)
-from turnlog.messages.tool_io.views import (
-    ToolInput,
-    ToolResult,
     view_input,
     view_result,
 )
-from turnlog.messages.tool_io.web import (
+from turnlog.messages.tool_io.services import (
+    ClaudeDesignInput,
+    ClaudeDesignResult,
+    ConfigInput,
+    ConfigResult,
+    EndConversationInput,
+    OfferChromeSetupInput,
+    OfferChromeSetupResult,
+    ProjectDeleteResult,
+    ProjectInfoResult,
+    ProjectMemoryListResult,
+    ProjectMemoryReadResult,
+    ProjectReadResult,
+    ProjectSearchResult,
+    ProjectsInput,
+    ProjectsResult,
+    ProjectWriteResult,
+    ReportFindingsInput,
+    ReportFindingsResult,
+    SendFeedbackInput,
+    SendFeedbackResult,
+    ShareOnboardingGuideInput,
+    ShowOnboardingRolePickerInput,
+    ShowOnboardingRolePickerResult,
+    StructuredOutputInput,
     WebFetchInput,
     WebFetchResult,
     WebSearchInput,
     WebSearchResult,
+)
+from turnlog.messages.tool_io.shell import (
+    AgentOutputInput,
+    BashInput,
+    BashOutputInput,
+    BashOutputResult,
+    BashResult,
+    KillShellInput,
+    KillShellResult,
+    MonitorInput,
+    MonitorResult,
+    PowerShellInput,
+    TaskOutputInput,
+    TaskOutputResult,
+    TaskStopInput,
+    TaskStopResult,
 )
 
 __all__ = [

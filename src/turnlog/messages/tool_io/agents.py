@@ -1,13 +1,25 @@
-"""Tools that start other agents: Agent, which was called Task, and Workflow.
+"""Tools that start other agents, by which agents work together, and that load skills and tools.
 
-A finished agent's `usage` is that of its last response alone; its total is `total_tokens`.
+Agent was called Task once. A finished agent's `usage` is that of its last response alone; its total is
+`total_tokens`.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, Snake, UnknownBlock, UnsetType
+from turnlog.messages.base import (
+    UNSET,
+    Camel,
+    Number,
+    Open,
+    OpenEnum,
+    Raw,
+    Snake,
+    UnknownBlock,
+    UnsetType,
+    field,
+)
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.usage import Usage
 
@@ -189,3 +201,202 @@ class WorkflowResult(Camel):
     session_url: str | UnsetType = UNSET
     warning: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
+
+
+class ProtocolMessageBase(Snake, tag_field="type"):
+    """What every message that is not plain text has: a type."""
+
+    type: ClassVar[str]
+
+
+class ShutdownRequest(ProtocolMessageBase, tag="shutdown_request"):
+    """A request that an agent end its work."""
+
+    request_id: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class ShutdownResponse(ProtocolMessageBase, tag="shutdown_response"):
+    """An agent's answer to a request that it end its work."""
+
+    request_id: str | UnsetType = UNSET
+    approve: bool | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class PlanApprovalResponse(ProtocolMessageBase, tag="plan_approval_response"):
+    """A leader's answer to an agent's plan."""
+
+    request_id: str | UnsetType = UNSET
+    approve: bool | UnsetType = UNSET
+    feedback: str | UnsetType = UNSET
+
+
+ProtocolMessage = Open[ShutdownRequest | ShutdownResponse | PlanApprovalResponse, UnknownBlock]
+
+
+class SendMessageInput(Snake):
+    """A message for another agent.
+
+    The first versions named the addressee `recipient`, the text `content`, and put a protocol message's
+    fields beside them; some models still send both spellings.
+    """
+
+    to: str | UnsetType = UNSET
+    message: str | ProtocolMessage | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    notify_when_idle: bool | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    """`message`, `broadcast`, or a protocol message's type."""
+    recipient: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    request_id: str | UnsetType = UNSET
+    approve: bool | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class MessageRouting(Camel):
+    """The way that a message took."""
+
+    sender: str | UnsetType = UNSET
+    sender_color: str | UnsetType = UNSET
+    target: str | UnsetType = UNSET
+    target_color: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+
+
+class MessagePin(Camel):
+    """The agent that the addressee's name stands for from now on."""
+
+    id: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    ref: str | UnsetType = UNSET
+
+
+class SendMessageResult(Camel):
+    """A message that was delivered, or woke an agent up."""
+
+    success: bool
+    message: str
+    routing: MessageRouting | UnsetType = UNSET
+    resumed_agent_id: str | UnsetType = UNSET
+    msg_id: str | UnsetType = field(name="msg_id", default=UNSET)
+    request_id: str | UnsetType = field(name="request_id", default=UNSET)
+    target: str | UnsetType = UNSET
+    recipients: tuple[str, ...] | UnsetType = UNSET
+    pin: MessagePin | UnsetType = UNSET
+
+
+class TeamCreateInput(Snake):
+    """A team to form."""
+
+    team_name: str
+    description: str | UnsetType = UNSET
+    agent_type: str | UnsetType = UNSET
+    """The role of the team's leader."""
+
+
+class TeamCreateResult(Snake):
+    """A team that was formed."""
+
+    team_name: str
+    team_file_path: str
+    lead_agent_id: str | UnsetType = UNSET
+
+
+class TeamDeleteInput(Snake):
+    """The end of the current team; it has no parameters."""
+
+
+class TeamDeleteResult(Snake):
+    """A team that was dissolved, or why it was not."""
+
+    success: bool
+    message: str
+    team_name: str | UnsetType = UNSET
+
+
+class ListAgentsInput(Snake):
+    """A question for the agents that can be written to; it has no parameters."""
+
+
+class SubagentHandbackInput(Snake):
+    """An agent's report to whoever started it."""
+
+    message: str
+
+
+class SubagentHandbackResult(Camel):
+    """Whether the report was delivered."""
+
+    success: bool
+    message: str
+
+
+class SkillInput(Snake):
+    """A skill to load."""
+
+    skill: str | UnsetType = UNSET
+    args: str | UnsetType = UNSET
+    command: str | UnsetType = UNSET
+    """How early versions spelled `skill`."""
+
+
+class SlashCommandInput(Snake):
+    """A slash command to run; Skill replaced this tool, and its result is a `SkillResult`."""
+
+    command: str
+
+
+class SkillResult(Camel):
+    """A skill that was loaded into the conversation, or ran in an agent of its own."""
+
+    success: bool
+    command_name: str
+    allowed_tools: tuple[str, ...] | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    """`inline` or `forked`."""
+    agent_id: str | UnsetType = UNSET
+    result: str | UnsetType = UNSET
+
+
+class ToolSearchInput(Snake):
+    """Words, or `select:` and names, to find tools that are not loaded yet."""
+
+    query: str
+    max_results: int | UnsetType = UNSET
+
+
+class ToolSearchResult(Snake):
+    """The names of the tools that were found."""
+
+    matches: tuple[str, ...]
+    query: str
+    total_deferred_tools: int | UnsetType = UNSET
+    pending_mcp_servers: tuple[str, ...] | UnsetType = UNSET
+
+
+class SkillProposal(Camel):
+    """A skill that the agent would write or improve."""
+
+    name: str
+    kind: str | UnsetType = UNSET
+    """`new` or `improvement`."""
+    target: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    evidence: tuple[str, ...] | UnsetType = UNSET
+    skill_md: str | UnsetType = UNSET
+
+
+class ProposeSkillsInput(Snake):
+    """Skills to propose to the user."""
+
+    proposals: tuple[SkillProposal, ...]
+
+
+class ProposeSkillsResult(Camel):
+    """How many skills were proposed."""
+
+    proposal_count: int

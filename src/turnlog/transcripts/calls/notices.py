@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from turnlog.messages import Line
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.metadata import QueueAction, QueueOperation
 from turnlog.messages.sdk import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay

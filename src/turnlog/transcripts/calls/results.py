@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from turnlog.messages import UNSET, Line, Raw, UnsetType
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import UserEntry
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.media import ImageBlock, TextBlock

@@ -22,7 +22,7 @@ from typing import Any
 
 from turnlog.messages import Line
 from turnlog.messages.attachments import HookSuccess, QueuedCommand
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation, Summary

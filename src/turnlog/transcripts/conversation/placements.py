@@ -19,7 +19,7 @@ from typing import get_args
 from msgspec import Struct
 
 from turnlog.messages import attachments, entries, metadata, sdk, system
-from turnlog.messages.attachments import UnknownAttachment, hooks
+from turnlog.messages.attachments import UnknownAttachment
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.control import CONTROL_TYPES
 
@@ -179,7 +179,7 @@ ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
 """The rule of entries whose type decides it; what is not listed is shown as the system's."""
 
 ATTACHMENT_RULES: Mapping[type, Rule] = MappingProxyType(
-    dict.fromkeys(hooks.HOOK_ATTACHMENTS, Rule.HOOK)
+    dict.fromkeys(attachments.HOOK_ATTACHMENTS, Rule.HOOK)
     | dict.fromkeys(
         (
             attachments.FileAttachment,

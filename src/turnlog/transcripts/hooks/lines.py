@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages.attachments import hooks
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages import attachments
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry, ProgressEntry
 from turnlog.messages.metadata import SavedHookContext
 from turnlog.messages.progress import HookProgress
@@ -176,17 +176,17 @@ def _answer(carried: Any) -> str:
 
 
 _OUTCOMES: Mapping[type, Callable[[Any], str | None]] = {
-    hooks.HookSuccess: _always("ok"),
-    hooks.HookNonBlockingError: _always("failed"),
-    hooks.HookBlockingError: _always("blocked"),
-    hooks.HookCancelled: _always("cancelled"),
-    hooks.HookErrorDuringExecution: _always("failed"),
-    hooks.HookStoppedContinuation: _always("stopped"),
-    hooks.HookPermissionDecision: lambda carried: _text(carried.decision) or "decided",
-    hooks.HookDeferredTool: _always("deferred"),
-    hooks.HookAdditionalContext: _always("context"),
-    hooks.HookSystemMessage: _always("told"),
-    hooks.AsyncHookResponse: _answer,
+    attachments.HookSuccess: _always("ok"),
+    attachments.HookNonBlockingError: _always("failed"),
+    attachments.HookBlockingError: _always("blocked"),
+    attachments.HookCancelled: _always("cancelled"),
+    attachments.HookErrorDuringExecution: _always("failed"),
+    attachments.HookStoppedContinuation: _always("stopped"),
+    attachments.HookPermissionDecision: lambda carried: _text(carried.decision) or "decided",
+    attachments.HookDeferredTool: _always("deferred"),
+    attachments.HookAdditionalContext: _always("context"),
+    attachments.HookSystemMessage: _always("told"),
+    attachments.AsyncHookResponse: _answer,
 }
 """What came of a hook, by the attachment that tells of it."""
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from turnlog.messages import Dialect, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, PromptSource, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.origin import MessageOrigin, OriginKind

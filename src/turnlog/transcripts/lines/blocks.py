@@ -14,7 +14,7 @@ from typing import TypeGuard, cast, get_args
 
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.media import TextBlock

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from turnlog.messages import Line
-from turnlog.messages.attachments import QueuedCommand, hooks
+from turnlog.messages.attachments import HOOK_ATTACHMENTS, QueuedCommand
 from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.channels import AnyEntry
 from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
 from turnlog.messages.legacy import AssistantAction, StoredType
@@ -84,7 +84,7 @@ CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
         AgentProgress: Category.AGENT,
         # `attachment` of attachment lines; a queued command is a prompt, and no action
         QueuedCommand: None,
-        **dict.fromkeys(hooks.HOOK_ATTACHMENTS, Category.HOOK),
+        **dict.fromkeys(HOOK_ATTACHMENTS, Category.HOOK),
         # the stream
         HookStartedMessage: Category.HOOK,
         HookResponseMessage: Category.HOOK,

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from turnlog.messages import Line
 from turnlog.messages.attachments import (
+    HOOK_ATTACHMENTS,
     AgentMention,
     DirectoryAttachment,
     FileAttachment,
@@ -29,7 +30,6 @@ from turnlog.messages.attachments import (
     StructuredOutput,
     TaskStatus,
     UnknownAttachment,
-    hooks,
 )
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.control import CONTROL_TYPES
@@ -90,7 +90,7 @@ _SEEN = frozenset(
     }
 )
 """The attachments that people see; all others are for the model alone."""
-_HOOKS = frozenset(hooks.HOOK_ATTACHMENTS)
+_HOOKS = frozenset(HOOK_ATTACHMENTS)
 _FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
 _SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})

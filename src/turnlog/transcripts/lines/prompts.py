@@ -21,7 +21,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.channels import AnyEntry
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import QueueOperation

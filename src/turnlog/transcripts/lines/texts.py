@@ -11,8 +11,8 @@ from typing import Any
 
 from turnlog.messages import UNSET
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.channels import AnyEntry
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase
+from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
 from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message as ApiMessage

@@ -34,16 +34,19 @@ from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
 from turnlog.messages.compaction import CompactionPhase
 from turnlog.messages.legacy import (
     Assistant000,
+    Assistant004,
     AssistantAction,
     CompactSystem000,
+    Human004,
     LegacyLine,
+    Line004,
     StoredType,
     System000,
     SystemNote,
     ToolResult004,
     User000,
+    User004,
 )
-from turnlog.messages.legacy.spec_004 import Assistant004, Human004, Line004, User004
 from turnlog.messages.salvage import describe
 from turnlog.messages.spans import Path
 from turnlog.transcripts.lines.blocks import find_stored_type

@@ -37,7 +37,7 @@ from turnlog.messages.sdk import (
     UserMessageReplay,
     find_class,
 )
-from turnlog.messages.sdk.compaction import CompactDetails
+from turnlog.messages.sdk.system_messages import CompactDetails
 from turnlog.messages.spans import Path
 from turnlog.messages.usage import Usage
 from turnlog.transcripts.validation.findings import Report, Rule, Severity, Spot, join, quote

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from turnlog.messages import Dialect, Line, Position
 from turnlog.messages.envelope import Envelope
-from turnlog.messages.legacy.extended_json import StoredDate
+from turnlog.messages.legacy import StoredDate
 from turnlog.messages.spans import Path
 from turnlog.transcripts.files.reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
