@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from turnlog.transcripts.files.reader import LineReader, Reading, read_lines, read_new
     from turnlog.transcripts.files.records import LineSplitter, Tail
     from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles, find_offloaded
-    from turnlog.transcripts.lines.authors import Author, author_of
     from turnlog.transcripts.lines.categories import (
+        Author,
+        author_of,
         find_category,
         is_known_tool,
         list_message_types,
@@ -316,11 +317,9 @@ _HOMES = {
         "WorkflowFiles",
         "find_offloaded",
     ),
-    "lines.authors": (
+    "lines.categories": (
         "Author",
         "author_of",
-    ),
-    "lines.categories": (
         "find_category",
         "is_known_tool",
         "list_message_types",

@@ -50,8 +50,7 @@ from turnlog.messages.sdk import (
 from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import HookRun, read_hook_line
-from turnlog.transcripts.lines.blocks import is_answer, is_call, is_prompt, list_blocks
-from turnlog.transcripts.lines.texts import content_text, text_of
+from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 
 REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
 """What has no message of its own, but happened while the reader looks on: small rows between messages."""

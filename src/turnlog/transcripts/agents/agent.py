@@ -20,11 +20,10 @@ from turnlog.transcripts.agents.workflows import Part
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.transcripts.lines.blocks import content_text, list_texts
 from turnlog.transcripts.lines.categories import role_of
 from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.lines.prompts import read_prompt
-from turnlog.transcripts.lines.texts import content_text
 
 _WARMUP = "Warmup"
 _FRAMED = "[Subagent hand-back]"

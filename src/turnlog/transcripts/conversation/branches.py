@@ -9,7 +9,7 @@ from turnlog.messages import Line
 from turnlog.transcripts.conversation.edges import Edges
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Placement, Rule
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Role
 
 _PROMPT, _COMMAND, _MAIN = Rule.PROMPT, Rule.COMMAND, Lane.MAIN

@@ -10,8 +10,7 @@ from turnlog.messages.metadata import QueueOperation
 from turnlog.transcripts.conversation.call_places import CallPlaces
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import FATES, Fate, Rule
-from turnlog.transcripts.lines.authors import is_sidechain
-from turnlog.transcripts.lines.categories import list_message_types, role_of
+from turnlog.transcripts.lines.categories import is_sidechain, list_message_types, role_of
 from turnlog.transcripts.lines.kinds import MessageType, Role
 from turnlog.transcripts.lines.prompts import Prompt
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 
 from turnlog.messages.metadata import QueueAction, QueueOperation
-from turnlog.transcripts.lines.texts import content_text
+from turnlog.transcripts.lines.blocks import content_text
 
 
 class PromptQueue:

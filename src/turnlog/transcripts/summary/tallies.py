@@ -21,8 +21,8 @@ from turnlog.messages.sdk import (
     UserMessageReplay,
 )
 from turnlog.messages.system import ApiErrorNotice, CompactBoundary
-from turnlog.transcripts.lines.authors import Author, author_of
 from turnlog.transcripts.lines.blocks import is_result
+from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
 from turnlog.transcripts.summary.titles import shorten_title
 
