@@ -13,11 +13,13 @@ import turnlog
 from turnlog import Line
 from turnlog.messages.attachments import HOOK_ATTACHMENTS
 from turnlog.messages.tool_io import INPUTS
-from turnlog.transcripts.lines.authors import Author, author_of, is_program_text
 from turnlog.transcripts.lines.categories import (
     CATEGORIES,
+    Author,
+    author_of,
     find_category,
     is_known_tool,
+    is_program_text,
     list_message_types,
     role_of,
     tool_category,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import golden
 import turnlog
 from turnlog.messages.entries import AttachmentEntry, UserEntry
-from turnlog.transcripts.lines.authors import is_program_text
+from turnlog.transcripts.lines.categories import is_program_text
 from turnlog.transcripts.lines.prompts import (
     PROGRAM_KINDS,
     Prompt,

@@ -26,7 +26,7 @@ from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.files.session_files import path_text
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (

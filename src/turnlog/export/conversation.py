@@ -19,7 +19,7 @@ from turnlog.transcripts.conversation.compactions import Compaction, has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.lines.kinds import Category, Role
-from turnlog.transcripts.lines.leaves import value_text
+from turnlog.transcripts.lines.passage import value_text
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import AgentPlaces, Thread, open_agent, open_main
 from turnlog.transcripts.records import AgentRecord, MessageRecord

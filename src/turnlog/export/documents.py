@@ -49,9 +49,9 @@ from turnlog.transcripts.lines.blocks import (
     is_call,
     is_result,
     list_blocks,
+    text_of,
 )
 from turnlog.transcripts.lines.kinds import Role
-from turnlog.transcripts.lines.texts import text_of
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main
 from turnlog.transcripts.summary import Summary

@@ -23,7 +23,7 @@ from turnlog.export.pieces import (
 )
 from turnlog.export.plain import show_controls, strip_colors
 from turnlog.export.words import SPEAKERS, STATES, shorten_topic
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"`+")

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Category
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from turnlog.export.plain import strip_colors
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 
 SPEAKERS: Mapping[Author, str] = MappingProxyType(
     {Author.HUMAN: "You", Author.CLAUDE: "Claude", Author.AGENT: "Agent", Author.SYSTEM: "System"}

@@ -52,8 +52,9 @@ if TYPE_CHECKING:
         project_folder_name,
         project_name,
     )
-    from turnlog.transcripts.lines.authors import Author, author_of
     from turnlog.transcripts.lines.categories import (
+        Author,
+        author_of,
         find_category,
         is_known_tool,
         list_message_types,

@@ -61,10 +61,9 @@ from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import FAILURES, HookLine, HookRun, read_hook_line
-from turnlog.transcripts.lines.blocks import is_answer, is_call, is_prompt, list_blocks
+from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 from turnlog.transcripts.lines.categories import find_category
 from turnlog.transcripts.lines.kinds import Category
-from turnlog.transcripts.lines.texts import content_text, text_of
 
 
 class ActionState(StrEnum):

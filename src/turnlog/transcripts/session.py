@@ -15,10 +15,8 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.messages import Line
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.agents.concerns import concerns_agents
-from turnlog.transcripts.agents.work import WorkList
+from turnlog.transcripts.agents.agent import Agent, WorkList
+from turnlog.transcripts.agents.assembly import Agents, build_agents, concerns_agents
 from turnlog.transcripts.agents.workflows import Workflow
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result

@@ -89,8 +89,8 @@ from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.files.session_files import project_name
-from turnlog.transcripts.lines.authors import Author, author_of
 from turnlog.transcripts.lines.blocks import is_result
+from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
 from turnlog.transcripts.titles import TITLE_TYPES, Title, TitleFold, shorten_title
 from turnlog.transcripts.usage.book import ModelTotals, UsageBook

@@ -18,8 +18,8 @@ from turnlog.messages.media import TextBlock
 from turnlog.transcripts.conversation.compactions import has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Category, Role
 
 

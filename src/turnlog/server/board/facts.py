@@ -19,8 +19,8 @@ from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import decode_object
-from turnlog.transcripts.lines.authors import Author
 from turnlog.transcripts.lines.blocks import list_blocks
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.queries.bodies import build_message, decode_lines
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFilter
 from turnlog.transcripts.records import CallRecord, MessageRecord

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 
 from turnlog.server.shapes.calls import Call, Image
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
 

@@ -36,8 +36,8 @@ from turnlog.transcripts.conversation.compactions import build_compactions, has_
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.lines.authors import Author, author_of
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
+from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.records import CallRecord, MessageRecord

@@ -1,8 +1,11 @@
-"""A sub-agent: its own conversation, the call that started it, and what came of it."""
+"""A sub-agent: its own conversation, the call that started it, and what came of it.
+
+`WorkList` has what the agents did that each message of the main conversation started.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -20,11 +23,11 @@ from turnlog.transcripts.agents.workflows import Part
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.transcripts.conversation.turns import AgentWork
+from turnlog.transcripts.lines.blocks import content_text, list_texts
 from turnlog.transcripts.lines.categories import role_of
 from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.lines.prompts import read_prompt
-from turnlog.transcripts.lines.texts import content_text
 
 _WARMUP = "Warmup"
 _FRAMED = "[Subagent hand-back]"
@@ -220,3 +223,46 @@ def find_prompt(lines: Sequence[Line]) -> str | None:
 
 def _first(*values: object) -> str | None:
     return next((value for value in values if isinstance(value, str) and value), None)
+
+
+class WorkList:
+    """Lists the work of agents again and again; what was read of lines that stay is read once."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[str, Path | None], tuple[tuple[Line, ...], int, list[str]]] = {}
+
+    def build(self, agents: Iterable[Agent], find_caller: Callable[[Call], int | None]) -> dict[int, AgentWork]:
+        """Return what agents did, by the message that made the call that started them."""
+        children: dict[str | None, list[Agent]] = {}
+        for agent in agents:
+            children.setdefault(agent.parent_id, []).append(agent)
+        work: dict[int, tuple[list[str], list[str]]] = {}
+        for agent in children.get(None, ()):
+            at = None if agent.call is None else find_caller(agent.call)
+            if at is not None:
+                names, answers = work.setdefault(at, ([], []))
+                for one in _list_below(agent, children):
+                    names.append(one.id)
+                    answers += self._list_answers(one)
+        return {at: AgentWork(tuple(names), tuple(answers)) for at, (names, answers) in work.items()}
+
+    def _list_answers(self, agent: Agent) -> list[str]:
+        """Return the ids of the answers that an agent got from the model."""
+        lines, inherited = agent.lines, agent.inherited
+        known = self._answers.get((agent.id, agent.path))
+        if known is None or known[0] is not lines or known[1] != inherited:
+            ids = (getattr(getattr(line.entry, "message", None), "id", None) for line in lines[inherited:])
+            known = lines, inherited, list(dict.fromkeys(each for each in ids if isinstance(each, str)))
+            self._answers[agent.id, agent.path] = known
+        return known[2]
+
+
+def _list_below(agent: Agent, children: Mapping[str | None, list[Agent]]) -> list[Agent]:
+    """Return an agent and all that it started, at any depth."""
+    found = [agent]
+    seen = {agent.id}
+    for one in found:
+        below = [child for child in children.get(one.id, ()) if child.id not in seen]
+        seen |= {child.id for child in below}
+        found += below
+    return found

@@ -4,23 +4,24 @@ An agent's lines stand in a file of their own, wherever it lies, or among those 
 agent has at most one call; a call may have several agents, where a try failed and another followed. Agents
 without a call are kept: warm-ups of old, side questions, and those whose session lost the call.
 
-Files are not read here, and every step is one look at each agent and each call.
+Files are not read here, and every step is one look at each agent and each call. `concerns_agents` tells
+whether what is new of a conversation has to do with agents: only then they have to be put together anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.messages import Line
+from turnlog.messages.entries import ProgressEntry
+from turnlog.messages.progress import AgentProgress
 from turnlog.messages.sidecars import AgentTaskKind, RequestShape
 from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource, list_tries
-from turnlog.transcripts.agents.call_index import MAIN, CallIndex, Holder, key_of
-from turnlog.transcripts.agents.inline import Chain, list_chains
-from turnlog.transcripts.agents.linking import Candidate, Linker
-from turnlog.transcripts.agents.sources import gather_agents
+from turnlog.transcripts.agents.call_index import MAIN, TELLING_TOOLS, CallIndex, Holder, key_of
+from turnlog.transcripts.agents.linking import Candidate, Chain, Linker, list_chains
 from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_end
 from turnlog.transcripts.agents.workflows import Part, Workflow, WorkflowSource, build_workflow, list_parts
 from turnlog.transcripts.calls.call import Call
@@ -68,7 +69,7 @@ class _Assembly:
                 self._runs.setdefault(source.run_id, WorkflowSource(source.run_id))
         self._parts = {run_id: list_parts(source) for run_id, source in self._runs.items()}
         self._run_of = {agent_id: run_id for run_id, parts in self._parts.items() for agent_id in parts}
-        own, gathered = gather_agents(main, calls, chains, sources)
+        own, gathered = _gather_agents(main, calls, chains, sources)
         self._agents = [
             Candidate(index, source, chain, self._list_run(source))
             for index, (source, chain) in enumerate(gathered)
@@ -261,3 +262,74 @@ def _count_inherited(source: AgentSource, position: int) -> int:
     call = source.calls[position]
     held = {id(place.line) for place in (call.place, *call.copies)}
     return max((index + 1 for index, line in enumerate(source.lines) if id(line) in held), default=0)
+
+
+def _gather_agents(
+    main: Sequence[Line], calls: Sequence[Call], chains: Sequence[Chain], sources: Sequence[AgentSource]
+) -> tuple[Sequence[Call], list[tuple[AgentSource, Chain | None]]]:
+    """Return the calls of the main conversation alone, and the agents, each with its own lines and calls.
+
+    Lines of an agent that has a file of its own go there, unless it has them already.
+    """
+    if not chains:
+        return calls, [(source, None) for source in sources]
+    owner = {id(main[position]): i for i, chain in enumerate(chains) for position in chain.positions}
+    shares: dict[int | None, list[Call]] = {}
+    for call in calls:
+        shares.setdefault(owner.get(id(call.place.line)), []).append(call)
+    filed: dict[str | None, int] = {}
+    for index, source in enumerate(sources):
+        filed.setdefault(source.agent_id, index)
+    files = list(sources)
+    alone: list[tuple[AgentSource, Chain | None]] = []
+    for i, chain in enumerate(chains):
+        lines = [main[position] for position in chain.positions]
+        target = filed.get(chain.agent_id)
+        if target is None:
+            alone.append((AgentSource(chain.id, tuple(lines), tuple(shares.get(i, ()))), chain))
+        else:
+            files[target] = _extend(files[target], lines, shares.get(i, ()))
+    return shares.get(None, ()), [*alone, *((source, None) for source in files)]
+
+
+def _extend(source: AgentSource, lines: Sequence[Line], calls: Sequence[Call]) -> AgentSource:
+    uuids = {uuid for line in source.lines if isinstance(uuid := getattr(line.entry, "uuid", None), str)}
+    keys = {key_of(call) for call in source.calls}
+    return replace(
+        source,
+        lines=(*source.lines, *(line for line in lines if getattr(line.entry, "uuid", None) not in uuids)),
+        calls=(*source.calls, *(call for call in calls if key_of(call) not in keys)),
+    )
+
+
+def concerns_agents(lines: Iterable[Line], calls: Iterable[Call], agents: Agents) -> bool:
+    """Tell whether agents may be others than they were, now that these lines and calls came.
+
+    Calls that have changed are among them. In doubt they may.
+    """
+    if any(map(_is_telling, lines)) or any(agent.inline for agent in agents.agents):
+        return True
+    if not agents.agents and not agents.workflows:
+        return False  # no files of any, and no lines either
+    # What tells of an agent may name any call, and one that has not come yet.
+    searching = any(agent.call is None for agent in agents.agents)
+    started = {agent.call.id for agent in agents.agents if agent.call is not None}
+    return any(searching or _tells(call) or call.id in started for call in calls)
+
+
+def _is_telling(line: Line) -> bool:
+    entry = line.entry
+    flag = getattr(entry, "is_sidechain", line)
+    if flag is True or (flag is line and isinstance(getattr(entry, "parent_tool_use_id", None), str)):
+        return True
+    return type(entry) is ProgressEntry and isinstance(entry.data, AgentProgress)
+
+
+def _tells(call: Call) -> bool:
+    results = () if call.result is None else (call.result, *call.other_results)
+    return (
+        call.category is Category.AGENT
+        or call.name in TELLING_TOOLS
+        or call.notice is not None
+        or any(result.agent_id is not None for result in results)
+    )

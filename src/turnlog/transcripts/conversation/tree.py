@@ -30,7 +30,7 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
-from turnlog.transcripts.lines.authors import Author
+from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.lines.kinds import Role
 
 _OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})

@@ -1,7 +1,9 @@
-"""The blocks that call tools and the blocks that answer, wherever they stand.
+"""The blocks of a line that call tools and those that answer, and what a line says to a reader, as text.
 
 Most calls are `tool_use` blocks, answered by `tool_result` blocks in a later line. The API's own tools have
 block types of their own, and answer within the same message. Both kinds are calls, and read alike here.
+Prompts and answers say what their text blocks say (`prompts` knows what tags in a prompt mean). All else has
+its text where its type puts it. A line of an unknown type says what stands in it.
 
 All of this is asked of every line. So types are looked up in sets, which is much faster than asking for an
 instance of a union.
@@ -9,15 +11,18 @@ instance of a union.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeGuard, cast, get_args
+from collections.abc import Callable, Iterable
+from typing import Any, TypeGuard, cast, get_args
 
 from turnlog.messages import UNSET, Line, UnsetType
+from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, UserEntry
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.media import TextBlock
+from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.sdk import AssistantMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.server_tools import (
     AdvisorToolResultBlock,
@@ -120,3 +125,66 @@ def find_stored_type(line: Line) -> StoredType | None:
     """Return what a stored message calls itself (spec 003); None for lines of other dialects."""
     wire = line.wire
     return None if wire is None or not isinstance(wire, Document003 | Api003) else wire.type
+
+
+_FIELDS = ("content", "summary", "message", "stdout", "stderr", "prompt", "text", "result", "filename", "path")
+"""Where types keep their text, the most telling first."""
+_PHASES = {
+    CompactionPhase.COMPACTING: "Compacting the conversation",
+    CompactionPhase.COMPACTED: "Conversation compacted",
+    CompactionPhase.RESTORING: "Restoring the conversation",
+    CompactionPhase.RESTORED: "Conversation restored",
+}
+
+
+def text_of(entry: AnyEntry) -> str:
+    """Return what an entry says; empty if it says nothing to a reader."""
+    if _is_spoken(entry):
+        return "\n\n".join(list_texts(entry))
+    read = _READERS.get(type(entry))
+    return _field_text(entry) if read is None else read(entry)
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message's content: a string, or blocks, or lines."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, ApiMessage):
+        return content_text(content.content)
+    if not isinstance(content, tuple):
+        return ""
+    return "\n\n".join(_pieces(content))
+
+
+def _pieces(content: Iterable[object]) -> list[str]:
+    texts = (piece.text if isinstance(piece, TextBlock) else piece for piece in content)
+    return [text for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _field_text(value: object) -> str:
+    for name in _FIELDS:
+        text = content_text(getattr(value, name, UNSET))
+        if text.strip():
+            return text
+    return ""
+
+
+def _attachment_text(entry: Any) -> str:
+    carried = entry.attachment
+    return content_text(carried.prompt) if type(carried) is QueuedCommand else _field_text(carried)
+
+
+def _compaction_text(entry: Any) -> str:
+    said = (content_text(part) for part in (entry.recap, entry.prelude))
+    return next((text for text in said if text), _PHASES[entry.phase])
+
+
+def _unknown_text(entry: Any) -> str:
+    return str(entry.raw.decode("utf-8", "replace"))
+
+
+_READERS: dict[type, Callable[[Any], str]] = {
+    AttachmentEntry: _attachment_text,
+    CompactionEntry: _compaction_text,
+    UnknownEntry: _unknown_text,
+}

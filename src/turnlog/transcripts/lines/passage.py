@@ -1,4 +1,4 @@
-"""A piece of a line's text that is searched, and what it is.
+"""A piece of a line's text that is searched, and what it is; and the text in JSON, without names of members.
 
 Whoever keeps passages knows which block of its line each is, and of which kind. With that, the text of nearly
 any is found by six small types. All others, and what a line has in the first place, `passages` says, which
@@ -7,19 +7,84 @@ needs the types of all lines: loading them takes longer than a search.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from turnlog.messages.base import REFUSALS
+from turnlog.messages.base import REFUSALS, encode_value
 from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.lines.leaves import PLUMBING, json_text, list_leaves
+
+PLUMBING = frozenset(
+    {
+        "type",
+        "toolUseID",
+        "tool_use_id",
+        "session_id",
+        "sessionId",
+        "transcript_path",
+        "agent_transcript_path",
+        "permission_mode",
+        "cwd",
+        "signature",
+        "encrypted_content",
+        "encrypted_stdout",
+        "citations",
+        "cache_control",
+        "media_type",
+        "base64",
+    }
+)
+"""Members that say nothing to anybody."""
+
+_LONG = 512
+_BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]+").fullmatch
+_decode = msgspec.json.Decoder(float_hook=str).decode  # numbers as they are written
+
+
+def json_text(data: bytes | Raw, skipped: frozenset[str] = frozenset()) -> str:
+    """Return the text in JSON, a line for each leaf; what cannot be decoded is text as a whole."""
+    try:
+        found = _decode(data)
+    except REFUSALS:  # a number that is too large, or what is nested too deeply
+        return bytes(data).decode("utf-8", "replace")
+    return "\n".join(list_leaves(found, skipped))
+
+
+def value_text(value: object) -> str:
+    """Return the text of a typed value, each leaf once: many say the same in several places."""
+    if value is None or value is UNSET:
+        return ""
+    return "\n".join(dict.fromkeys(list_leaves(_decode(encode_value(value)), PLUMBING)))
+
+
+def list_leaves(value: Any, skipped: frozenset[str] = frozenset()) -> list[str]:
+    """Return the strings and numbers in a decoded value, in order; base64 is neither."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is str:
+            if len(value) < _LONG or not _BASE64(value):
+                found.append(value)
+        elif kind is dict:
+            if skipped and value.get("type") == "base64":  # an image, or a document
+                continue
+            names = [name for name in value if name not in skipped] if skipped else [*value]
+            waiting += [value[name] for name in reversed(names)]
+        elif kind is list:
+            waiting += reversed(value)
+        elif kind is int:
+            found.append(str(value))
+    return found
+
 
 _FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
-_LONG = 1 << 20
+_LONG_LINE = 1 << 20
 """Of lines that are much longer, not all is read."""
 
 
@@ -57,15 +122,12 @@ def build_passages(kind: PassageKind, text: object, is_error: bool = False) -> l
     return [Passage(kind, 0, text, is_error)] if isinstance(text, str) and text.strip() else []
 
 
-_decode_leaves = msgspec.json.Decoder(float_hook=str).decode
-
-
 def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
     """Return what of a hook's payload is searched; whatever is in it, this does not raise."""
     fields = None
     if delivery.is_readable:
         with suppress(*REFUSALS):
-            fields = {name: _decode_leaves(raw) for name, raw in delivery.fields.items()}
+            fields = {name: _decode(raw) for name, raw in delivery.fields.items()}
     if fields is None:
         return build_passages(PassageKind.HOOK, delivery.payload.decode("utf-8", "replace"))
     failed = fields.get("hook_event_name") in _FAILED_EVENTS
@@ -169,7 +231,7 @@ _decode_output = msgspec.json.Decoder(str | list[_Part]).decode
 def read_plainly(raw: bytes) -> PlainLine | None:
     """Return a line as today's program writes them; None for any other."""
     try:
-        line = _decode_line(raw) if len(raw) <= _LONG else None
+        line = _decode_line(raw) if len(raw) <= _LONG_LINE else None
     except REFUSALS:
         return None
     # Older dialects and the stream name their session in another way, if at all.

@@ -26,8 +26,7 @@ from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.system import LocalCommand
-from turnlog.transcripts.lines.blocks import is_prompt, list_texts
-from turnlog.transcripts.lines.texts import content_text
+from turnlog.transcripts.lines.blocks import content_text, is_prompt, list_texts
 
 
 class PromptKind(StrEnum):
