@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.cli.failures import MisuseError
-from turnlog.cli.push_report import parse_rate
+from turnlog.cli.push import parse_rate
+from turnlog.cli.terminal import MisuseError
 from turnlog.errors import PushError
 from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.push.pace import Backoff, Pace

@@ -12,11 +12,9 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.push_report import parse_rate
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.push import parse_rate
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings
 from turnlog.ingest.launchd import Launchd
 from turnlog.ingest.push.client import parse_server
@@ -52,7 +50,7 @@ Examples:
   turnlog service uninstall
 """,
 )
-def command() -> None:
+def service_command() -> None:
     """Keep `turnlog sync --watch` running, so that nothing is deleted before it is archived.
 
     On Linux that is a systemd user unit, on macOS a launchd agent. It runs with low
@@ -60,7 +58,7 @@ def command() -> None:
     """
 
 
-@command.command("install")
+@service_command.command("install")
 @click.option(
     "--push", "url", metavar="URL", help="Keep `turnlog push --to URL` running, as a separate service."
 )
@@ -103,7 +101,7 @@ def _install(
     _finish(output, as_json, service, *service.install(job))
 
 
-@command.command("uninstall")
+@service_command.command("uninstall")
 @_push_option
 @json_option
 @color_option
@@ -114,7 +112,7 @@ def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
     _finish(output, as_json, service, *service.uninstall())
 
 
-@command.command("status")
+@service_command.command("status")
 @_push_option
 @json_option
 @color_option

@@ -1,6 +1,6 @@
-"""Bringing the archive up to date before it is asked, if anything is new outside.
+"""Bringing the archive up to date before a command asks it, and what a sync did in words.
 
-Whether that is so is told at a glance; what a sync takes is loaded only if there is something to do. Where
+Whether anything is new is seen at a glance; what a sync takes is loaded only if there is something to do. Where
 another process keeps the archive up to date, it is trusted.
 """
 
@@ -10,10 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from turnlog.cli.files import warn
+from turnlog.cli.output import waiting
+from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.export.plain import plural
 from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import report_unchanged
+from turnlog.ingest.glance import SyncReport, report_unchanged
 from turnlog.ingest.origin import find_origin
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
@@ -70,7 +73,6 @@ def _excludes(settings: Settings, files: SessionFiles) -> bool:
 
 
 def _sync(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> None:
-    from turnlog.cli.progress import waiting
     from turnlog.ingest.pipeline import sync
     from turnlog.ingest.tenure import hold_lease
 
@@ -85,3 +87,16 @@ def _sync(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, .
             forgotten=list_forgotten(store),
             on_progress=progress,
         )
+
+
+def describe_sync(report: SyncReport) -> str:
+    """Return what a sync did, in words."""
+    parts = [f"{plural(report.sessions, 'session')}: {report.added:,} new, {report.changed:,} changed"]
+    if report.rederived:
+        parts.append(f"{report.rederived:,} derived again by newer rules")
+    if report.gone:
+        parts.append(f"{report.gone:,} deleted from disk and kept here")
+    parts.append(
+        f"{size_text(report.bytes)} and {plural(report.lines, 'line')} archived in {report.seconds:.1f} s"
+    )
+    return "; ".join(parts)

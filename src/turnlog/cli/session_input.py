@@ -1,4 +1,7 @@
-"""What `turnlog show` is to show: a file, standard input, or a session of the archive."""
+"""The session that a command reads: from a file, from standard input, or from the archive.
+
+A command handles all three alike, as a `Shown`. A file is read when something is asked about it, and once.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import STDIN, STDIN_NAME, read_stdin, require_file
-from turnlog.cli.raw_lines import read_bytes
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.config import Settings
 from turnlog.ingest.archived import find_transcript, list_problems, read_summary
 from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
@@ -33,6 +34,33 @@ from turnlog.transcripts.usage.quote_memory import QuoteMemory
 
 if TYPE_CHECKING:
     from turnlog.transcripts.session import Session
+
+_CHUNK = 1 << 18
+
+
+def read_bytes(path: Path) -> Iterator[bytes]:
+    """Yield all bytes of a file."""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def escape_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines in some bytes as text that is safe to print; what is no UTF-8 is escaped as well."""
+    begun: list[bytes] = []
+    for piece in pieces:
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for other in others:
+            yield _escape_line(b"".join(begun))
+            begun = [other]
+    if any(begun):
+        yield _escape_line(b"".join(begun))
+
+
+def _escape_line(line: bytes) -> str:
+    return clean(line.decode("utf-8", "backslashreplace"))
+
 
 _MOST_NAMED = 10
 

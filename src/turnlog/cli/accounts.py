@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import click
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.rendering.sessions import time_cell
+from turnlog.cli.session_lists import time_cell
+from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.instants import find_moment
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, User

@@ -1,7 +1,4 @@
-"""`turnlog sync --watch`: going on with what is written.
-
-On a terminal there is a line for each change; in a pipe nothing is said but what fails, unless as JSON lines.
-"""
+"""`turnlog sync --watch`: following what is written, until interrupted."""
 
 from __future__ import annotations
 
@@ -15,13 +12,11 @@ from types import FrameType
 
 from msgspec import Struct
 
-from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output
-from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.syncs import describe_sync
+from turnlog.cli.output import Output, waiting
+from turnlog.cli.refresh import describe_sync
 from turnlog.cli.stores import open_for
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.terminal import MisuseError, clean_line
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.exclusion import Exclusion
