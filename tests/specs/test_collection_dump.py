@@ -16,7 +16,7 @@ from command_line import invoke
 from golden import DATA
 from turnlog.errors import SelectionError
 from turnlog.export.raw import export_raw, restore_session
-from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, find_known, find_sessions

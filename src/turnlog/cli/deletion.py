@@ -28,8 +28,8 @@ from turnlog.cli.terminal import (
 )
 from turnlog.config import Settings
 from turnlog.export.plain import plural
-from turnlog.ingest.capture.sources import list_own_files, remove_captures
-from turnlog.ingest.forgotten import find_tombstones, list_holding
+from turnlog.ingest.captured_files import list_own_files, remove_captures
+from turnlog.ingest.exclusions import find_tombstones, list_holding
 from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL

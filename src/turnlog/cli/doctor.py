@@ -24,7 +24,7 @@ from turnlog.cli.service import find_service
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.server.notifications.notifier import list_targets, send_test

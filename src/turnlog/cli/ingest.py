@@ -29,8 +29,7 @@ from turnlog.cli.terminal import FOUND_PROBLEMS, INTERRUPTED, MisuseError, clean
 from turnlog.config import Settings
 from turnlog.errors import TurnlogError
 from turnlog.export.plain import plural
-from turnlog.ingest.capture.archiving import archive_paths
-from turnlog.ingest.capture.stream import Captured, StreamCapture
+from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.files.projects import project_folder_name

@@ -20,10 +20,9 @@ from turnlog.cli.terminal import FOUND_PROBLEMS, NothingFoundError, clean_line
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.plain import plural
-from turnlog.ingest.checks import check_archive
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
-from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.ingest.verification import Disagreement, Subject, check_archive
 from turnlog.store.accounts.opening import check_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL

@@ -21,15 +21,21 @@ from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.errors import PushError
 from turnlog.export.plain import plural
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.push.assembly import Collector, open_collector
-from turnlog.ingest.push.client import PushClient, parse_server
-from turnlog.ingest.push.following import Pushing, push_once
-from turnlog.ingest.push.pace import Pace
+from turnlog.ingest.push.client import Pace, PushClient, parse_server
+from turnlog.ingest.push.collector import (
+    Collector,
+    PushLoop,
+    PushPhase,
+    PushStatus,
+    StatusFile,
+    open_collector,
+    push_once,
+    read_status,
+)
 from turnlog.ingest.push.pusher import PushCounts, Pusher
-from turnlog.ingest.push.status import PushPhase, PushStatus, StatusFile, read_status
-from turnlog.ingest.watching import choose_watcher
+from turnlog.ingest.watchers import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 
@@ -319,7 +325,7 @@ def _follow(collector: Collector, settings: Settings, output: Output, as_json: b
     watcher = choose_watcher(list_roots(settings.session_dirs), env=os.environ)
     status = StatusFile(settings.home, collector.pusher.client.name)
     with stopped_by_signals(watcher.stop):
-        Pushing(
+        PushLoop(
             collector.pusher,
             watcher,
             collector.hooks,

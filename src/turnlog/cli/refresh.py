@@ -15,8 +15,8 @@ from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.export.plain import plural
-from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import SyncReport, report_unchanged
+from turnlog.ingest.change_check import SyncReport, report_unchanged
+from turnlog.ingest.exclusions import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
@@ -67,14 +67,14 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
 def _excludes(settings: Settings, files: SessionFiles) -> bool:
     if not settings.exclude:
         return False
-    from turnlog.ingest.exclusion import Exclusion
+    from turnlog.ingest.exclusions import Exclusion
 
     return Exclusion(settings.exclude).excludes(files)
 
 
 def _sync(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> None:
+    from turnlog.ingest.lease import hold_lease
     from turnlog.ingest.pipeline import sync
-    from turnlog.ingest.tenure import hold_lease
 
     place = settings.place
     with closing(open_store(place)) as store, hold_lease(place, lambda: None), waiting("Archiving") as progress:

@@ -30,7 +30,7 @@ from turnlog.cli.output import Output, color_option, json_option
 from turnlog.cli.run_dialogue import Dialogue, Display
 from turnlog.cli.terminal import MisuseError, clean
 from turnlog.config import Settings
-from turnlog.ingest.capture.stream import StreamCapture
+from turnlog.ingest.capture import StreamCapture
 from turnlog.messages import decode
 from turnlog.transcripts.files.projects import project_folder_name
 

@@ -16,10 +16,8 @@ from turnlog.cli.output import Output, color_option, json_option
 from turnlog.cli.push import parse_rate
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings
-from turnlog.ingest.launchd import Launchd
 from turnlog.ingest.push.client import parse_server
-from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
-from turnlog.ingest.systemd import Systemd
+from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.store.places import STORE_SETTING
 from turnlog.transcripts.files.paths import path_text
 

@@ -14,7 +14,7 @@ from turnlog.cli.terminal import clean_line
 from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.interface import KnownSession, count_known

@@ -19,11 +19,9 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.export.plain import plural
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import SyncReport, report_unchanged
-from turnlog.ingest.introducing import introduce
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.change_check import SyncReport, report_unchanged
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
+from turnlog.ingest.origin import find_origin, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
@@ -77,7 +75,7 @@ def sync_command(
         report = report_unchanged(sessions, store.list_known(LOCAL), origin, within, list_forgotten(store))
         if report is None:
             report = _sync(settings, store, paths, sessions, within, workers)
-        introduce(store, origin)
+        save_machine_name(store, origin)
         imported = _import_spool(settings, store)
     if as_json:
         output.print_json(report)
@@ -96,9 +94,8 @@ def _sync(
     workers: int | None,
 ) -> SyncReport:
     """Archive what is new, for which alone it is worth loading all that this takes."""
-    from turnlog.ingest.handover import Request, hand_over
+    from turnlog.ingest.lease import Request, hand_over, hold_lease
     from turnlog.ingest.pipeline import sync
-    from turnlog.ingest.tenure import hold_lease
 
     place = settings.place
     with waiting("Archiving") as progress:

@@ -19,15 +19,14 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import MisuseError, clean_line
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.change_check import SyncReport
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
 from turnlog.ingest.following import Followed, Occasion, follow
-from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
-from turnlog.ingest.tenure import hold_lease
-from turnlog.ingest.watching import choose_watcher
+from turnlog.ingest.watchers import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
 

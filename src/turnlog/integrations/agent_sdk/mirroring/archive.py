@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from turnlog.ingest.capture.sources import list_mains
+from turnlog.ingest.captured_files import list_mains
 from turnlog.integrations.agent_sdk.mirroring.entries import (
     METADATA,
     REMARKS,

@@ -19,14 +19,12 @@ from msgspec.structs import replace
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
-from turnlog.ingest.capture.archiving import archive_paths
-from turnlog.ingest.capture.files import append_lines, is_file_name, lock_file, write_lines
-from turnlog.ingest.capture.joining import is_unique
-from turnlog.ingest.capture.sources import list_mains, remove_captures
-from turnlog.ingest.durable_files import write_safely
-from turnlog.ingest.handover import Request, hand_over
-from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.capture import archive_paths
+from turnlog.ingest.captured_files import is_unique, list_mains, remove_captures
+from turnlog.ingest.durable_files import append_lines, is_file_name, lock_file, write_lines, write_safely
+from turnlog.ingest.lease import Request, hand_over
 from turnlog.ingest.origin import find_origin
+from turnlog.ingest.session_cache import SessionCache
 from turnlog.integrations.agent_sdk.mirroring.archive import ArchivedSessions
 from turnlog.integrations.agent_sdk.mirroring.entries import (
     REMARKS,
@@ -59,7 +57,7 @@ class Mirror:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._notes = Notes(settings.captured_dir)
-        self._hot = HotSessions()
+        self._cache = SessionCache()
         self._seen: dict[Path, Seen] = {}
 
     def append(self, name: Name, entries: Sequence[Entry]) -> None:
@@ -174,7 +172,7 @@ class Mirror:
 
     def _archive(self, paths: Sequence[Path]) -> bool:
         """Archive what is new; False if another process is about to."""
-        done = archive_paths(self._settings.place, paths, exclude=self._settings.exclude, hot=self._hot)
+        done = archive_paths(self._settings.place, paths, exclude=self._settings.exclude, cache=self._cache)
         return done is not None
 
     def _refresh(self, project: str, session_id: str | None = None) -> None:

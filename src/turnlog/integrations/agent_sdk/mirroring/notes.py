@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from turnlog.ingest.capture.sources import NOTES
+from turnlog.ingest.captured_files import NOTES
 from turnlog.ingest.durable_files import write_safely
 
 Name = tuple[str, str, str | None]
