@@ -13,8 +13,8 @@ from turnlog.cli.output import Output, color_option, json_option, waiting
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import MisuseError, clean_line, confirm, yes_option
 from turnlog.config import Settings
+from turnlog.export.files import restore_session
 from turnlog.export.plain import plural
-from turnlog.export.raw import restore_session
 from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_copy, restore_store
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL

@@ -22,12 +22,10 @@ from turnlog.cli.output import Output, color_option, json_option, track
 from turnlog.cli.session_input import Shown, is_file_name, open_shown
 from turnlog.cli.terminal import MisuseError, clean_line
 from turnlog.config import Settings
+from turnlog.export.conversation import Selection
+from turnlog.export.files import Exported, Outcome, export_raw, name_files, refuse_existing, write_file
 from turnlog.export.formats import Format, render_session
-from turnlog.export.naming import name_files
-from turnlog.export.raw import Exported, Outcome, export_raw
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
-from turnlog.export.selection import Selection
-from turnlog.export.writing import refuse_existing, write_file
 from turnlog.ingest.archived import find_transcript
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession

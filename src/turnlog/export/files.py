@@ -1,26 +1,91 @@
-"""Giving files back byte for byte.
+"""Exported files: names, writing them whole or not at all, and a session's own files byte for byte.
 
-A session's files lie under a folder as they lay under their project's: the transcript, and in the session's
-own folder sub-agents, metadata, workflows and tool results. Of a file that was rewritten, earlier generations
-lie in `earlier/`. Paths come from the archive, which had them from a file system: none may lead out of the
-folder. The file of a session that came out of a dump is the dump, put together from all of its sessions; if one
-of these was forgotten, it is what the session itself had of it.
+A session's files lie under a folder as they lay under their project's: the transcript, and in the session's own
+folder sub-agents, metadata, workflows and tool results. Of a file that was rewritten, earlier generations lie
+in `earlier/`. Paths come from the archive, which had them from a file system: none may lead out of the folder.
+The file of a session that came out of a dump is the dump, put together from all of its sessions; if one of
+these was forgotten, it is what the session itself had of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from turnlog.errors import RestoreError
+from turnlog.errors import ExportError, RestoreError
 from turnlog.store.interface import KnownSession, KnownSource, Store, read_all
 from turnlog.store.model import Place, Scope
 from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
+
+_LONGEST = 80
+
+
+def name_file(name: str, ending: str) -> str:
+    """Return a name that any file system takes, for what a session is called."""
+    last = re.split(r"[/\\]", name)[-1].removesuffix(".jsonl")
+    kept = re.sub(r"[^\w.-]+", "-", last).strip("-.")
+    return f"{kept[:_LONGEST] or 'session'}.{ending}"
+
+
+def name_files(names: Iterable[str], ending: str) -> list[str]:
+    """Return a file name for each of some sessions; those that share a name are numbered from 2 on."""
+    found: list[str] = []
+    used: set[str] = set()
+    for name in names:
+        first = name_file(name, ending).removesuffix(f".{ending}")
+        file, number = f"{first}.{ending}", 1
+        while file.casefold() in used:  # some file systems take `A.md` and `a.md` for the same
+            number += 1
+            file = f"{first}-{number}.{ending}"
+        used.add(file.casefold())
+        found.append(file)
+    return found
+
+
+def write_file(path: Path, pieces: Iterable[bytes], *, overwrite: bool = False) -> int:
+    """Write a file that only its owner may read, and return its size.
+
+    Raises `ExportError` if it is there, unless it may be overwritten, and if it cannot be written.
+    """
+    if not overwrite:
+        refuse_existing(path)
+    _make_folder(path.parent)
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    size = 0
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except OSError as error:
+        raise ExportError(error.strerror or str(error), os.fspath(path)) from error
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+    return size
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise `ExportError` if a file is there."""
+    if path.exists():
+        raise ExportError("it already exists; --force overwrites it", os.fspath(path))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"the folder cannot be created ({error.strerror})", os.fspath(folder)) from error
+
 
 _EARLIER = "earlier"
 

@@ -1,7 +1,11 @@
 """A session as one HTML file that reads like the page, and needs neither network nor server.
 
 The file may go anywhere, and what it tells is untrusted. So it carries a policy that lets nothing load and only
-our own script run, by its digest, and all that comes from the transcript is escaped text.
+our own script run, by its digest, and all that comes from the transcript is escaped text. Terminal output keeps
+its colours; all else that such output can do is shown and does nothing.
+
+pyromark reads the Markdown, many times as fast as a parser in Python, and reports what it found; every element
+is written here. So there is no HTML in the output that is not ours, and no link hides where it leads.
 """
 
 from __future__ import annotations
@@ -13,24 +17,168 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from typing import Any
 
-from turnlog.export.heading import Heading
-from turnlog.export.html.colors import render_terminal
-from turnlog.export.html.prose import render_prose
-from turnlog.export.pieces import (
+from pyromark import Options, events
+
+from turnlog.export.conversation import (
+    SPEAKERS,
+    STATES,
     AgentBegins,
     AgentEnds,
     Body,
     BodyKind,
     Done,
+    Heading,
     Noted,
     Picture,
     Piece,
     Said,
     TurnBegins,
+    shorten_topic,
 )
-from turnlog.export.plain import show_controls
-from turnlog.export.words import SPEAKERS, STATES, shorten_topic
+from turnlog.export.plain import show_controls, strip_colors
+
+_COLOR = re.compile(r"\x1b\[([0-9;:]*)m")
+_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+
+
+def render_terminal(text: str) -> str:
+    """Return what a terminal would show, as HTML."""
+    if "\x1b" not in text:
+        return escape(strip_colors(text), quote=False)
+    return "".join(_render_parts(text))
+
+
+def _render_parts(text: str) -> Iterator[str]:
+    styles: dict[str, str] = {}
+    at = 0
+    for match in _COLOR.finditer(text):
+        yield _wrap(text[at : match.start()], styles)
+        _apply(match[1], styles)
+        at = match.end()
+    yield _wrap(text[at:], styles)
+
+
+def _wrap(text: str, styles: dict[str, str]) -> str:
+    shown = escape(strip_colors(text), quote=False)
+    return f'<span class="{" ".join(styles.values())}">{shown}</span>' if shown and styles else shown
+
+
+def _apply(codes: str, styles: dict[str, str]) -> None:
+    numbers = iter([int(code) if code else 0 for code in re.split("[;:]", codes)] or [0])
+    for number in numbers:
+        if number == 0:
+            styles.clear()
+        elif number == 1:
+            styles["weight"] = "bold"
+        elif number == 2:
+            styles["weight"] = "dim"
+        elif number in (3, 4):
+            styles[f"form{number}"] = "italic" if number == 3 else "underlined"
+        elif number == 22:
+            styles.pop("weight", None)
+        elif number in (23, 24):
+            styles.pop(f"form{number - 20}", None)
+        elif 30 <= number <= 37 or 90 <= number <= 97:
+            styles["color"] = f"c-{_NAMES[number % 10]}"
+        elif number == 39:
+            styles.pop("color", None)
+        elif number in (38, 48):
+            _skip(numbers)  # one of many colours: those of the page are few, and must stay readable
+
+
+def _skip(numbers: Iterator[int]) -> None:
+    for _ in range({5: 1, 2: 3}.get(next(numbers, 0), 0)):
+        next(numbers, None)
+
+
+_OPTIONS = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS
+_LONGEST = 500_000
+"""How many characters are still read as Markdown; more is data."""
+_ELEMENTS = {
+    "Paragraph": "p",
+    "Strong": "strong",
+    "Emphasis": "em",
+    "Strikethrough": "del",
+    "Item": "li",
+    "BlockQuote": "blockquote",
+    "Table": "table",
+    "TableRow": "tr",
+    "TableCell": "td",
+}
+_LONE = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
+_BLOCKS = frozenset({"Paragraph", "Item", "BlockQuote", "Table", "TableRow"})
+
+
+def render_prose(text: str) -> str:
+    """Return Markdown as HTML."""
+    shown = show_controls(text)
+    if len(shown) > _LONGEST:
+        return f"<pre>{escape(shown, quote=False)}</pre>"
+    return "".join(_render(events(shown, options=_OPTIONS)))
+
+
+def _render(found: Iterable[Any]) -> Iterator[str]:
+    addresses: list[str] = []
+    said: list[str] = []
+    for event in found:
+        if isinstance(event, str):
+            yield _LONE.get(event, "")
+            continue
+        ((kind, value),) = event.items()
+        if kind == "Start":
+            yield _begin(value, addresses, said)
+        elif kind == "End":
+            yield _end(value, addresses, said)
+        elif kind == "Code":
+            yield f"<code>{escape(value, quote=False)}</code>"
+        elif kind == "TaskListMarker":
+            yield "☑ " if value else "☐ "
+        else:  # text, and HTML, which is text here
+            if addresses:
+                said.append(str(value))
+            yield escape(str(value), quote=False)
+
+
+def _begin(tag: Any, addresses: list[str], said: list[str]) -> str:
+    name, data = _read(tag)
+    if name in ("Link", "Image"):
+        addresses.append(data["dest_url"])
+        said.clear()
+        return '<span class="link">'
+    if name == "Heading":
+        return f"<{data['level'].lower()}>"
+    if name == "List":
+        return "<ul>\n" if data is None else f'<ol start="{int(data)}">\n'
+    if name == "CodeBlock":
+        return "<pre><code>"
+    if name == "TableHead":
+        return "<thead><tr>"
+    return f"<{_ELEMENTS[name]}>" if name in _ELEMENTS else ""
+
+
+def _end(tag: Any, addresses: list[str], said: list[str]) -> str:
+    name, data = _read(tag)
+    if name in ("Link", "Image"):
+        address = addresses.pop()
+        told = "" if "".join(said) == address else f' <span class="address">{escape(address)}</span>'
+        return f"</span>{told}"
+    if name == "Heading":
+        return f"</{data.lower()}>\n"
+    if name == "List":
+        return "</ol>\n" if data else "</ul>\n"
+    if name == "CodeBlock":
+        return "</code></pre>\n"
+    if name == "TableHead":
+        return "</tr></thead>\n"
+    end = "\n" if name in _BLOCKS else ""
+    return f"</{_ELEMENTS[name]}>{end}" if name in _ELEMENTS else ""
+
+
+def _read(tag: Any) -> tuple[str, Any]:
+    return (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
+
 
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")

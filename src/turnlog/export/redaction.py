@@ -1,4 +1,4 @@
-"""Taking out what was found, in one text after another.
+"""Taking secrets and names out of one text after another, and out of JSON: every string, names of fields too.
 
 Each distinct value gets a number, so that a reader still sees which ones are the same. A secret that was found
 once is taken out wherever it stands, also where nothing around it would tell: `learn` reads all texts first.
@@ -15,20 +15,29 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct
 
-from turnlog.export.redaction.assignments import find_assigned, is_secret_name
-from turnlog.export.redaction.findings import Finding, Kind, match_words, settle
-from turnlog.export.redaction.identities import (
+from turnlog.export.secret_patterns import (
+    PRIVATE_KEYS,
+    TOKENS,
+    Finding,
+    Kind,
+    Sign,
     find_accounts,
+    find_assigned,
     find_emails,
     find_homes,
     is_account_name,
+    is_secret_name,
+    list_homes,
+    list_runs,
     list_users,
+    match_words,
+    settle,
+    sift,
+    sift_text,
 )
-from turnlog.export.redaction.sieve import list_homes, list_runs, sift, sift_text
-from turnlog.export.redaction.signs import Sign
-from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
 
 _SHORTEST = 8
 """How long a secret is at least that is looked for everywhere; shorter ones stand in too many other words."""
@@ -206,7 +215,7 @@ class Redactor:
             match = _BASE64.match(text, at)
             if match is None or len(match[0]) > _LONGEST_DECODED:
                 continue
-            decoded = _decode(match[0])
+            decoded = _decode_base64(match[0])
             if decoded is not None and (TOKENS.search(decoded) or next(find_assigned(decoded), None)):
                 yield Finding(*match.span(), Kind.ENCODED)
 
@@ -251,8 +260,80 @@ def _join(values: Iterable[str], *, whole: bool, flags: int = 0) -> re.Pattern[s
     return re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])" if whole else pattern, flags)
 
 
-def _decode(text: str) -> str | None:
+def _decode_base64(text: str) -> str | None:
     try:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
+
+
+_LONGEST_NAMED = 200
+_encode = msgspec.json.Encoder().encode
+
+
+def redact_json(data: bytes, redactor: Redactor) -> bytes:
+    """Return a JSON text without what is to be taken out; what is no JSON is treated as text."""
+    value = _decode_json(data)
+    if value is None:
+        return redactor.redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return _write(_redact_value(value, redactor))
+
+
+def list_strings(data: bytes) -> Iterator[str]:
+    """Yield the strings of a JSON text, those that are names of fields too; what is no JSON is one string."""
+    value = _decode_json(data)
+    if value is None:
+        yield data.decode("utf-8", "replace")
+        return
+    waiting: list[object] = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            for name, inner in each.items():
+                if isinstance(inner, str):
+                    # A name tells of a short value what it would tell in a text.
+                    yield inner if len(inner) > _LONGEST_NAMED else f'{name}: "{inner}"'
+                else:
+                    yield str(name)
+                    waiting.append(inner)
+        elif isinstance(each, list):
+            waiting += each
+
+
+def _redact_value(value: object, redactor: Redactor) -> object:
+    """Return a value without what is to be taken out; by a stack of its own, since data may be deep."""
+    root: list[object] = [value]
+    waiting: list[tuple[list[object] | dict[str, object], int | str]] = [(root, 0)]
+    while waiting:
+        holder, key = waiting.pop()
+        each = holder[key]  # type: ignore[index]
+        if isinstance(each, str):
+            named = isinstance(key, str)
+            new: object = redactor.redact_field(str(key), each) if named else redactor.redact(each)
+            holder[key] = new  # type: ignore[index]
+        elif isinstance(each, list):
+            copied = list(each)
+            holder[key] = copied  # type: ignore[index]
+            waiting += [(copied, index) for index in range(len(copied))]
+        elif isinstance(each, dict):
+            renamed = {redactor.redact(name): inner for name, inner in each.items()}
+            holder[key] = renamed  # type: ignore[index]
+            waiting += [(renamed, name) for name in renamed]
+    return root[0]
+
+
+def _decode_json(data: bytes) -> object | None:
+    try:
+        value: object = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return value
+
+
+def _write(value: object) -> bytes:
+    try:
+        return _encode(value)
+    except (UnicodeEncodeError, RecursionError):  # halves of characters, which JSON may escape
+        return json.dumps(value).encode()
