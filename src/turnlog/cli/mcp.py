@@ -30,7 +30,7 @@ def mcp_command(over_http: bool, host: str, port: int) -> None:
     HTTP, requests need the token from `server-token` in turnlog's directory.
     """
     try:
-        from turnlog.integrations.mcp.serving import serve_http, serve_stdio
+        from turnlog.integrations.mcp.server import serve_http, serve_stdio
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "mcp_types", "starlette"):
             raise
