@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from turnlog.cli.listing import Column, cell_width, cut_cell, render_csv, render_table
-from turnlog.cli.moments import age_text, length_text, parse_moment
+from turnlog.cli.tables import Column, cell_width, cut_cell, render_csv, render_table
+from turnlog.cli.units import age_text, length_text, parse_moment
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 COLUMNS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib import import_module
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import click
 import pytest
 
 from command_line import TURNLOG, environment, invoke, run, show_in_terminal
-from turnlog.cli.program import COMMANDS
+from turnlog.cli.program import COMMANDS, program
 
 NAMES = list(COMMANDS)
 HEAVY = ("msgspec", "rich", "genai_prices", "turnlog.messages", "turnlog.transcripts", "turnlog.config")
@@ -44,7 +43,7 @@ def test_completing_a_command_imports_nothing_that_it_does_not_need() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_says_of_itself_what_the_list_says(name: str) -> None:
-    command = import_module(f"turnlog.cli.{name}").command
+    command = program.get_command(click.Context(program), name)
     assert isinstance(command, click.Command)
     assert command.name == name
     assert command.get_short_help_str(limit=200) == COMMANDS[name]
@@ -60,7 +59,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("completion", "mcp", "schema")])
 def test_every_command_that_prints_data_can_print_json(name: str) -> None:
-    command = import_module(f"turnlog.cli.{name}").command
+    command = program.get_command(click.Context(program), name)
     inner = command.commands if isinstance(command, click.Group) else {}
     for words in [[name, each] for each in inner] or [[name]]:
         assert "--json" in invoke(*words, "--help").output

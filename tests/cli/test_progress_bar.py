@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from command_line import environment, show_in_terminal
-from turnlog.cli.progress import PATIENCE
+from turnlog.cli.output import PATIENCE
 
 SLOW = f"""
 import time
-from turnlog.cli.progress import track, waiting
+from turnlog.cli.output import track, waiting
 for item in track([1, 2, 3, 4], "Counting \\x1b]0;owned\\x07 [bold]teas", 4):
     time.sleep({PATIENCE} / 3)
 with waiting("Steeping") as report:
@@ -22,7 +22,7 @@ with waiting("Steeping") as report:
 """
 QUICK = f"""
 import time
-from turnlog.cli.progress import track, waiting
+from turnlog.cli.output import track, waiting
 list(track([1, 2], "Counting", 2))
 with waiting("Steeping"):
     time.sleep({PATIENCE} / 10)

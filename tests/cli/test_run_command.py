@@ -14,8 +14,8 @@ import pytest
 from command_line import TURNLOG, environment, invoke
 from conversing import Terminal, open_terminal
 from stand_in_program import SESSION
-from turnlog.cli.dialogue.arguments import plan_start
-from turnlog.cli.failures import MisuseError
+from turnlog.cli.run import plan_start
+from turnlog.cli.terminal import MisuseError
 
 STAND_IN = Path(__file__).parents[1] / "stand_in_program.py"
 PROGRAM = ("--", sys.executable, str(STAND_IN))

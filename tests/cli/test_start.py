@@ -17,9 +17,9 @@ HEAVY = (
     "asyncio", "concurrent", "ctypes", "email", "genai_prices", "http", "litestar", "logging",
     "multiprocessing", "psycopg", "pydantic", "random", "rich", "secrets", "ssl", "subprocess", "tempfile",
     "tomllib", "urllib.request", "watchfiles", "xml", "zoneinfo", "turnlog.export.documents",
-    "turnlog.ingest.derive", "turnlog.ingest.pipeline", "turnlog.ingest.spool_import", "turnlog.integrations",
-    "turnlog.messages.codec", "turnlog.messages.entries", "turnlog.messages.recovery", "turnlog.server",
-    "turnlog.transcripts.lines.passages", "turnlog.transcripts.session",
+    "turnlog.ingest.derivation", "turnlog.ingest.pipeline", "turnlog.ingest.spool_import",
+    "turnlog.integrations", "turnlog.messages.codec", "turnlog.messages.entries", "turnlog.messages.recovery",
+    "turnlog.server", "turnlog.transcripts.lines.passages", "turnlog.transcripts.session",
 )  # fmt: skip
 """What none of them needs when there is nothing to derive, to price or to draw."""
 OWN = 98

@@ -165,8 +165,8 @@ import sys
 import time
 from pathlib import Path
 from msgspec.structs import replace
-from turnlog.cli import usage_scan
-from turnlog.cli.usage_scan import scan_files
+from turnlog.cli import usage_files
+from turnlog.cli.usage_files import scan_files
 def slowly(scanned):
     for number, each in enumerate(scanned):
         if number == 0:
@@ -180,12 +180,12 @@ assert one == three
 assert len(paths) > 3
 
 # Nothing is lost if much is told while the reader is busy, or if a process ends early.
-assert dict(slowly(usage_scan.scan_files(paths * 400, sizes * 400, 2))) == {
+assert dict(slowly(usage_files.scan_files(paths * 400, sizes * 400, 2))) == {
     at + each * len(paths): replace(one[at], number=at + each * len(paths)) for at in one for each in range(400)
 }
-parent, scan = os.getpid(), usage_scan.scan_file
-usage_scan.scan_file = lambda *args: scan(*args) if os.getpid() == parent else os._exit(1)
-assert {each.number: each for each in usage_scan.scan_files(paths, sizes, 3)} == one
+parent, scan = os.getpid(), usage_files.scan_file
+usage_files.scan_file = lambda *args: scan(*args) if os.getpid() == parent else os._exit(1)
+assert {each.number: each for each in usage_files.scan_files(paths, sizes, 3)} == one
 """
     subprocess.run(
         [sys.executable, "-c", probe, str(machine.project.parent)], env=environment(machine.env), check=True

@@ -14,9 +14,9 @@ import pytest
 from planted import EMAIL, HOME, USER, list_secrets, write_planted
 from turnlog import read
 from turnlog.errors import SelectionError
+from turnlog.export.conversation import Selection
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import Redactor
-from turnlog.export.selection import Selection
 from turnlog.transcripts.queries.memory import query
 
 SECRETS = list_secrets()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
-from turnlog.export.raw import Outcome, export_raw, restore_session
+from turnlog.export.files import Outcome, export_raw, restore_session
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import LOCAL

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ingest.push_processes import ServerProcess
 from turnlog.errors import PushError
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.push.client import PushClient, parse_server
 from turnlog.ingest.push.pusher import Pusher
 from turnlog.ingest.uploads.protocol import PROTOCOL, Delivered, HookUpload, Machine

@@ -8,12 +8,19 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from session_records import list_records
-from turnlog.ingest.kinds import match_known
+from turnlog.ingest.change_check import match_known
 from turnlog.ingest.planning import build_plan
-from turnlog.ingest.push.gathering import describe, gather, tell_gone
-from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, SessionUpload, Upload, encode_upload
-from turnlog.ingest.uploads.state import learn_session, tell_session
-from turnlog.ingest.uploads.taking import Given, Outcome, SessionAnswer, UploadTaker
+from turnlog.ingest.push.pusher import describe, gather, tell_gone
+from turnlog.ingest.uploads.protocol import (
+    PROTOCOL,
+    STRETCH,
+    SessionUpload,
+    Upload,
+    encode_upload,
+    learn_session,
+    tell_session,
+)
+from turnlog.ingest.uploads.receiver import Given, Outcome, SessionAnswer, UploadTaker
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, KnownSession, find_sessions
 from turnlog.store.model import LOCAL

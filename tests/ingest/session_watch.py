@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.memory_store import MemoryStore, small_pieces
-from turnlog.ingest.hot import HotSessions
-from turnlog.ingest.kinds import key_of
-from turnlog.ingest.looks import look_on
+from turnlog.ingest.change_check import key_of
+from turnlog.ingest.session_cache import SessionCache
+from turnlog.ingest.session_scan import resume_scan
 from turnlog.store.batch import SessionBatch
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import Obstacle
@@ -19,9 +19,9 @@ ORIGIN = "a machine"
 class Watch:
     """The sessions below a folder, and what is known of each."""
 
-    def __init__(self, folder: Path, hot: HotSessions | None = None) -> None:
+    def __init__(self, folder: Path, cache: SessionCache | None = None) -> None:
         self.folder = folder
-        self.hot = hot
+        self.cache = cache
         self.stores: dict[str, MemoryStore] = {}
         self.obstacles: list[Obstacle] = []
 
@@ -37,19 +37,19 @@ class Watch:
         for files in locate_path(self.folder).sessions:
             store = self.stores.setdefault(key_of(files, ORIGIN), MemoryStore())
             with small_pieces():
-                look = look_on(
+                look = resume_scan(
                     files,
                     store.known,
                     store,
-                    None if self.hot is None else self.hot.take(store.known),
+                    None if self.cache is None else self.cache.take(store.known),
                     owner="local",
                     origin=ORIGIN,
                     now_ns=1,
                     report=self.obstacles.append,
                 )
             store.apply(look.batch)
-            if self.hot is not None:
-                self.hot.put(look.hot)
+            if self.cache is not None:
+                self.cache.put(look.cached)
             if look.batch is not None:
                 batches.append(look.batch)
         return batches

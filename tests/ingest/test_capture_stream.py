@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from turnlog.ingest.capture.files import append_lines
-from turnlog.ingest.capture.stream import StreamCapture, find_stream_file
+from turnlog.ingest.capture import StreamCapture, find_stream_file
+from turnlog.ingest.durable_files import append_lines
 
 A, B = "aaaaaaaa-0000-4000-8000-000000000000", "bbbbbbbb-0000-4000-8000-000000000000"
 

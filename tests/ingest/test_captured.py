@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from session_records import list_messages
-from turnlog.ingest.catching_up import CatchingUp
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.change_check import SyncReport
+from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.following import Syncer
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.repair import check_session
+from turnlog.ingest.verification import check_session
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, SourceKind
@@ -270,7 +270,7 @@ def test_ids_that_anybody_may_have_belong_together_only_in_one_folder(place: Pla
 
 
 def test_who_follows_finds_both_whichever_comes_first(place: Place) -> None:
-    catching_up = CatchingUp(
+    catching_up = Syncer(
         place.store,
         place.file,
         (place.config, place.captured),

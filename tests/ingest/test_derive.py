@@ -12,8 +12,8 @@ import turnlog
 from golden import DATA
 from ingest.memory_store import MemoryStore
 from ingest.session_watch import ORIGIN, look_once
-from turnlog.ingest.looks import look
 from turnlog.ingest.pipeline import sync
+from turnlog.ingest.session_scan import scan_session
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_store
 from turnlog.transcripts.conversation.conversation import Conversation
@@ -48,7 +48,7 @@ def test_records_say_what_the_session_says(golden: Path) -> None:
             continue
         [files] = locate_path(path).sessions
         store = MemoryStore()
-        store.apply(look(files, None, None, owner="local", origin=ORIGIN, now_ns=1))
+        store.apply(scan_session(files, None, None, owner="local", origin=ORIGIN, now_ns=1))
         records, session = store.open(), turnlog.read(path)
         assert store.derived is not None
         row = store.derived.session

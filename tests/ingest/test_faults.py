@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from turnlog.ingest.following import follow
-from turnlog.ingest.native_watcher import NativeWatcher
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
+from turnlog.ingest.watchers import NativeWatcher
 from turnlog.store.interface import read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

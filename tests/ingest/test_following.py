@@ -16,16 +16,10 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.agenda import GAP, LATER, Agenda
-from turnlog.ingest.concerns import find_concern, locate_concern
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.following import Followed, Occasion, follow
-from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.handover import Request, hand_over
-from turnlog.ingest.native_watcher import NativeWatcher
-from turnlog.ingest.polling_watcher import PollingWatcher
-from turnlog.ingest.tenure import hold_lease
-from turnlog.ingest.watcher import Watcher
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
+from turnlog.ingest.following import GAP, LATER, Followed, Occasion, Schedule, follow
+from turnlog.ingest.lease import Request, hand_over, hold_lease
+from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find_target, locate_target
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_lease, open_store
@@ -506,37 +500,37 @@ ROOT = Path("/c/projects")
 )
 def test_a_change_concerns_a_session_or_a_folder(path: str, concern: str | None) -> None:
     expected = None if concern is None else ROOT / concern
-    assert find_concern(ROOT / path, [Path("/c/conversations"), ROOT], {}) == expected
+    assert find_target(ROOT / path, [Path("/c/conversations"), ROOT], {}) == expected
 
 
 def test_what_is_outside_and_files_that_are_no_sessions_concern_nobody(tmp_path: Path) -> None:
-    assert find_concern(Path("/elsewhere/x.jsonl"), [ROOT], {}) is None
+    assert find_target(Path("/elsewhere/x.jsonl"), [ROOT], {}) is None
     (tmp_path / "-p").mkdir()
     (tmp_path / "-p" / "sessions-index.json").touch()
-    assert find_concern(tmp_path / "-p" / "sessions-index.json", [tmp_path], {}) is None
+    assert find_target(tmp_path / "-p" / "sessions-index.json", [tmp_path], {}) is None
 
 
 def test_a_known_file_concerns_its_session() -> None:
     home = ROOT / "-p" / "s.jsonl"
-    assert find_concern(ROOT / "-p" / "agent-1.jsonl", [ROOT], {"/c/projects/-p/agent-1.jsonl": home}) == home
+    assert find_target(ROOT / "-p" / "agent-1.jsonl", [ROOT], {"/c/projects/-p/agent-1.jsonl": home}) == home
 
 
 def test_a_folder_beside_a_transcript_is_its_session_s(tmp_path: Path) -> None:
     (tmp_path / "-p" / "named").mkdir(parents=True)
     (tmp_path / "-p" / "named.jsonl").touch()
     named = tmp_path / "-p" / "named.jsonl"
-    assert find_concern(tmp_path / "-p" / "named" / "x.txt", [tmp_path], {}) == named
-    assert find_concern(tmp_path / "-p" / "named", [tmp_path], {}) == named
-    assert [files.path for files in locate_concern(named)] == [named]
-    assert locate_concern(tmp_path / "-p" / "other.jsonl") == ()
-    assert locate_concern(tmp_path / "-q") == ()
+    assert find_target(tmp_path / "-p" / "named" / "x.txt", [tmp_path], {}) == named
+    assert find_target(tmp_path / "-p" / "named", [tmp_path], {}) == named
+    assert [files.path for files in locate_target(named)] == [named]
+    assert locate_target(tmp_path / "-p" / "other.jsonl") == ()
+    assert locate_target(tmp_path / "-q") == ()
 
 
 A, B = Path("/a"), Path("/b")
 
 
 def test_what_changes_again_at_once_waits_and_is_not_missed() -> None:
-    agenda = Agenda()
+    agenda = Schedule()
     agenda.add(A, 100.0)
     assert agenda.take(100.0) == [A]
     agenda.add(A, 100.001)
@@ -548,7 +542,7 @@ def test_what_changes_again_at_once_waits_and_is_not_missed() -> None:
 
 
 def test_what_fails_waits_longer_each_time_even_if_it_changes() -> None:
-    agenda = Agenda()
+    agenda = Schedule()
     pauses = []
     now = 0.0
     for _ in range(12):
@@ -564,7 +558,7 @@ def test_what_fails_waits_longer_each_time_even_if_it_changes() -> None:
 
 
 def test_what_is_to_be_looked_at_later_is_looked_at_now_and_then() -> None:
-    agenda = Agenda()
+    agenda = Schedule()
     agenda.add(A, 100.0)
     agenda.add_later(A, 100.0)
     agenda.add(B, 100.0)

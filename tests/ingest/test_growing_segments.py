@@ -14,7 +14,7 @@ import pytest
 from golden import DATA
 from ingest.memory_store import MemoryStore
 from ingest.session_watch import Watch, grow, list_files, look_once
-from turnlog.ingest.hot import HotSessions
+from turnlog.ingest.session_cache import SessionCache
 from turnlog.transcripts.files.dumps import list_dumped
 
 GOLDEN = [
@@ -30,7 +30,7 @@ def cut_segments(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Let segments have so many lines, and outlines as many turns or agents a part."""
     for name in ("segments", "segment_builder", "queries.chapters"):
         monkeypatch.setattr(f"turnlog.transcripts.{name}.SEGMENT", size)
-    for name in ("transcripts.segments", "transcripts.queries.sessions", "ingest.derive"):
+    for name in ("transcripts.segments", "transcripts.queries.sessions", "ingest.derivation"):
         monkeypatch.setattr(f"turnlog.{name}.PART", size)
 
 
@@ -65,7 +65,7 @@ def test_after_each_line_the_segments_are_those_of_a_cold_look(
     golden: Path, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_segments(monkeypatch, size)
-    watch = Watch(tmp_path, HotSessions())
+    watch = Watch(tmp_path, SessionCache())
     pieces = {path: data.splitlines(keepends=True) or [b""] for path, data in list_files(golden).items()}
     for _ in grow(tmp_path, pieces):
         watch.look()
@@ -91,7 +91,7 @@ def test_a_message_that_goes_away_takes_its_number_with_it(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_segments(monkeypatch, size)
-    watch = Watch(tmp_path, HotSessions())
+    watch = Watch(tmp_path, SessionCache())
     callers = []
     for line in make_lines():
         with (tmp_path / "s.jsonl").open("a") as file:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.ingest.hook_settings import Entry, NotSettingsError, add_entries, list_entries, remove_entries
+from turnlog.ingest.hook_install import Entry, NotSettingsError, add_entries, list_entries, remove_entries
 
 COMMAND = "if [ -r /x/hook.sh ]; then exec /bin/sh /x/hook.sh; fi"
 ENTRIES = [Entry(event, COMMAND, 10) for event in ("PreToolUse", "Stop", "SessionEnd")]

@@ -14,7 +14,7 @@ import pytest
 import turnlog
 from golden import DATA
 from turnlog.ingest.contents import Content, LineCache
-from turnlog.ingest.looks import look, look_on
+from turnlog.ingest.session_scan import resume_scan, scan_session
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line, ProblemKind
 from turnlog.store.interface import read_all
@@ -146,7 +146,7 @@ GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is
 def compare(folder: Path) -> None:
     for files in locate_path(folder).sessions:
         whole, *others = (
-            look(files, None, None, owner="local", origin="here", now_ns=1, room=room) for room in ROOMS
+            scan_session(files, None, None, owner="local", origin="here", now_ns=1, room=room) for room in ROOMS
         )
         for batch in others:
             assert batch == whole
@@ -170,7 +170,7 @@ def test_a_large_session_that_grows_goes_on_from_where_it_was(tmp_path: Path) ->
     path = write_session(tmp_path / "claude", 400, 3_000)
     lines = path.read_bytes().splitlines(keepends=True)
     store = open_store(tmp_path / "turnlog.db")
-    hot, written = None, 0
+    cached, written = None, 0
     path.write_bytes(b"")
     for count in (len(lines) - 40, len(lines) - 20, len(lines) - 1, len(lines)):
         with path.open("ab") as file:
@@ -178,10 +178,10 @@ def test_a_large_session_that_grows_goes_on_from_where_it_was(tmp_path: Path) ->
         written = count
         [files] = locate_path(path).sessions
         known = next(iter(store.list_known(LOCAL)), None)
-        found = look_on(files, known, store.archive, hot, owner="local", origin="here", now_ns=1, room=0)
+        found = resume_scan(files, known, store.archive, cached, owner="local", origin="here", now_ns=1, room=0)
         assert found.batch is not None
         store.apply([found.batch])
-        hot = found.hot
+        cached = found.cached
     [known] = store.list_known(LOCAL)
     assert verify_session(store, LOCAL, known).disagreements == ()
     store.close()

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from session_records import list_records
-from turnlog.ingest.glance import SyncReport
+from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import ChangeKind, Store, find_sessions, read_all
 from turnlog.store.model import LOCAL

@@ -23,7 +23,7 @@ from ingest.push_processes import (
     opened,
 )
 from ingest.pushed_store import check_same, check_sound
-from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.exclusions import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool

@@ -19,13 +19,10 @@ from ingest.dropping_proxy import DroppingProxy, Line
 from ingest.push_processes import ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.pushed_store import ORIGIN, check_sound
 from turnlog.errors import PushError
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.push.assembly import Collector, open_collector
-from turnlog.ingest.push.client import PushClient, parse_server
-from turnlog.ingest.push.following import Pushing, push_once
-from turnlog.ingest.push.pace import Backoff, Pace
-from turnlog.ingest.push.status import PushPhase, StatusFile
-from turnlog.ingest.watching import choose_watcher
+from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.push.client import Backoff, Pace, PushClient, parse_server
+from turnlog.ingest.push.collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
+from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.interface import CaredStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
@@ -79,7 +76,7 @@ class Laptop:
     def pushing(self, place: Path | None = None) -> Iterator[None]:
         watcher = choose_watcher(list_roots([self.claude]), polling=False)
         with self._open(place) as collector:
-            pushing = Pushing(
+            pushing = PushLoop(
                 collector.pusher,
                 watcher,
                 collector.hooks,

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
-from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.change_check import DERIVATION, report_unchanged
 from turnlog.ingest.following import Followed, follow
-from turnlog.ingest.glance import report_unchanged
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.watching import choose_watcher
+from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import list_roots, locate_sessions
@@ -60,7 +59,7 @@ def test_what_is_derived_again_still_comes_from_where_it_came_from(
     path.write_bytes(make_lines(5))
     pushed = PushedStore(tmp_path / "turnlog.db")
     pushed.push(locate_sessions([claude]).sessions)
-    monkeypatch.setattr("turnlog.ingest.looks.DERIVATION", DERIVATION + 1)
+    monkeypatch.setattr("turnlog.ingest.session_scan.DERIVATION", DERIVATION + 1)
     report = sync(pushed.store, tmp_path / "turnlog.db", [], origin=HERE, within=[claude])
     assert report.rederived == 1
     [known] = pushed.store.list_known(LOCAL)

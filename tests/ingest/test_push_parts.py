@@ -9,18 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.cli.failures import MisuseError
-from turnlog.cli.push_report import parse_rate
+from turnlog.cli.push import parse_rate
+from turnlog.cli.terminal import MisuseError
 from turnlog.errors import PushError
-from turnlog.ingest.push.client import parse_server
-from turnlog.ingest.push.pace import Backoff, Pace
-from turnlog.ingest.push.status import (
-    PushPhase,
-    StatusFile,
-    find_progress,
-    read_status,
-    save_progress,
-)
+from turnlog.ingest.push.client import Backoff, Pace, parse_server
+from turnlog.ingest.push.collector import PushPhase, StatusFile, find_progress, read_status, save_progress
 
 BURST = 64 << 10
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import run
-from turnlog.ingest.launchd import Launchd
-from turnlog.ingest.service import Job
-from turnlog.ingest.systemd import Systemd
+from turnlog.ingest.services import Job, Launchd, Systemd
 
 
 def test_both_services_have_names_of_their_own(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ import pytest
 
 from golden import DATA
 from session_records import Records, list_messages, list_records
-from turnlog.ingest.derivation import DERIVATION
-from turnlog.ingest.glance import SyncReport
-from turnlog.ingest.looks import derive_again, look
+from turnlog.ingest.change_check import DERIVATION, SyncReport
 from turnlog.ingest.pipeline import sync
+from turnlog.ingest.session_scan import derive_again, scan_session
 from turnlog.store.batch import ChapterBatch, SessionBatch
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
 from turnlog.store.model import LOCAL
@@ -207,7 +206,7 @@ class Beside:
         path.write_text('{"type":"user","uuid":"x1","sessionId":"s1","message":{"content":"By another"}}\n')
         for files in locate_path(self._archive.project).sessions:
             known = next((k for k in self._store.list_known(LOCAL) if is_of(k, files.path)), None)
-            batch = look(files, known, self.archive, owner="local", origin="here", now_ns=1)
+            batch = scan_session(files, known, self.archive, owner="local", origin="here", now_ns=1)
             if batch is not None and files.session_id == "s1":
                 self._store.apply([batch])
 

@@ -32,8 +32,8 @@ from old_archives import (
 )
 from postgres_server import make_database
 from turnlog.errors import BusyStoreError, FormerStoreError, StoreError
-from turnlog.ingest.checks import check_archive
 from turnlog.ingest.upgrade import Phase, upgrade_archive
+from turnlog.ingest.verification import check_archive
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore, KnownSession, find_sessions, read_all
 from turnlog.store.model import LOCAL

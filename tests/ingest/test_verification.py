@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from session_records import list_messages, list_records
-from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.repair import Checked, check_session, repair_session
-from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.ingest.verification import Checked, Disagreement, Subject, check_session, repair_session
 from turnlog.store.interface import CaredStore, Flaw, KnownSession, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

@@ -19,8 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from api_archive import fill
 from command_line import TURNLOG, environment
-from turnlog.integrations.mcp.answers import NOTICE
-from turnlog.integrations.mcp.serving import build_server
+from turnlog.integrations.mcp.server import NOTICE, build_server
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 

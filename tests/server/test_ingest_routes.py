@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from ingest.pushed_store import check_sound
 from server_app import Answer, Served, serving
-from turnlog.ingest.kinds import match_known
-from turnlog.ingest.push.gathering import describe, gather
+from turnlog.ingest.change_check import match_known
+from turnlog.ingest.push.pusher import describe, gather
 from turnlog.ingest.uploads.protocol import (
     LARGEST_BODY,
     LARGEST_UPLOAD,
@@ -28,12 +28,13 @@ from turnlog.ingest.uploads.protocol import (
     PROTOCOL,
     Delivered,
     HookUpload,
+    KeptSession,
     SessionUpload,
     Upload,
     digest_of,
     encode_upload,
+    learn_session,
 )
-from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
 from turnlog.server.uploading import Uploading
 from turnlog.store.interface import CaredStore, KnownSession, find_known, read_all

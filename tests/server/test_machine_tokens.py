@@ -14,12 +14,12 @@ import pytest
 from command_line import run
 from team_server import Team, serving_team
 from turnlog.errors import PushError
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.kinds import match_known
+from turnlog.ingest.change_check import match_known
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.push.client import PushClient, SessionResult
-from turnlog.ingest.push.gathering import describe, gather
 from turnlog.ingest.push.hooks import SpooledHooks
+from turnlog.ingest.push.pusher import describe, gather
 from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
 from turnlog.store.accounts.interface import TokenKind, UserRole

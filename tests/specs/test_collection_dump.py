@@ -15,8 +15,8 @@ import turnlog
 from command_line import invoke
 from golden import DATA
 from turnlog.errors import SelectionError
-from turnlog.export.raw import export_raw, restore_session
-from turnlog.ingest.glance import SyncReport
+from turnlog.export.files import export_raw, restore_session
+from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, find_known, find_sessions

@@ -10,10 +10,9 @@ import apsw
 import pytest
 from msgspec.structs import replace
 
-from turnlog.ingest.derivation import DERIVATION
+from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.repair import repair_session
-from turnlog.ingest.verification import Subject, verify_session
+from turnlog.ingest.verification import Subject, repair_session, verify_session
 from turnlog.store.frames import decompress
 from turnlog.store.interface import CaredStore, Maintenance, find_known
 from turnlog.store.model import LOCAL

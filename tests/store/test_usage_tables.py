@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from postgres_server import make_archive
-from turnlog.ingest.repair import check_usage
+from turnlog.ingest.verification import check_usage
 from turnlog.store.batch import Derived
 from turnlog.store.catalogue.database import hash_text
 from turnlog.store.catalogue.store import CatalogueStore

@@ -19,7 +19,7 @@ from zstandard import ZstdCompressor
 import turnlog
 from golden import DATA
 from made_up_lines import made_up_lines
-from turnlog.ingest.derive import Deriver, derive
+from turnlog.ingest.derivation import Deriver, derive
 from turnlog.messages import Line, Position
 from turnlog.store.batch import Derived
 from turnlog.testing.builders import make_lines

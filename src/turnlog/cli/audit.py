@@ -8,17 +8,14 @@ from datetime import datetime
 import click
 from msgspec import Struct
 
-from turnlog.cli.clock import local_time
-from turnlog.cli.completing import complete_sessions, complete_users
-from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.accounts import opened_accounts, to_moment
+from turnlog.cli.completion import complete_sessions, complete_users
 from turnlog.cli.files import warn
-from turnlog.cli.keeping_accounts import opened_accounts, to_moment
-from turnlog.cli.listing import Column, render_table
-from turnlog.cli.moments import parse_moment
-from turnlog.cli.options import color_option, json_option, pager_option
-from turnlog.cli.output import Output
+from turnlog.cli.output import Output, color_option, json_option, pager_option
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.tables import Column, render_table
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
+from turnlog.cli.units import local_time, parse_moment
 from turnlog.config import Settings
 from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
 from turnlog.store.places import is_made
@@ -99,7 +96,7 @@ Examples:
 @json_option
 @color_option
 @pager_option
-def command(
+def audit_command(
     who: str | None,
     person: str | None,
     session: str | None,

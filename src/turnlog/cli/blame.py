@@ -10,15 +10,12 @@ import click
 from msgspec import Struct
 from rich.text import Text
 
-from turnlog.cli.clock import local_time
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
 from turnlog.cli.files import require_file
-from turnlog.cli.options import color_option, json_option, pager_option
-from turnlog.cli.output import Output
-from turnlog.cli.progress import waiting
-from turnlog.cli.rendering.sessions import to_datetime
+from turnlog.cli.output import Output, color_option, json_option, pager_option, waiting
+from turnlog.cli.session_lists import to_datetime
 from turnlog.cli.stores import open_for, shorten_ids
-from turnlog.cli.terminal import clean, shorten
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
+from turnlog.cli.units import local_time
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.store.model import LOCAL
@@ -63,7 +60,7 @@ Examples:
 @json_option
 @color_option
 @pager_option
-def command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
+def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
     """Show which session wrote each line of a file.
 
     The edits in the archive are replayed, so that a line is recognised even after later edits moved it. `?`

@@ -17,20 +17,15 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import STDIN, STDIN_NAME, warn
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.progress import track
-from turnlog.cli.shown import Shown, is_file_name, open_shown
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.output import Output, color_option, json_option, track
+from turnlog.cli.session_input import Shown, is_file_name, open_shown
+from turnlog.cli.terminal import MisuseError, clean_line
 from turnlog.config import Settings
+from turnlog.export.conversation import Selection
+from turnlog.export.files import Exported, Outcome, export_raw, name_files, refuse_existing, write_file
 from turnlog.export.formats import Format, render_session
-from turnlog.export.naming import name_files
-from turnlog.export.raw import Exported, Outcome, export_raw
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
-from turnlog.export.selection import Selection
-from turnlog.export.writing import refuse_existing, write_file
 from turnlog.ingest.archived import find_transcript
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
@@ -103,7 +98,7 @@ Examples:
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
 @color_option
-def command(
+def export_command(
     sessions: tuple[str, ...],
     raw: bool,
     form: str | None,

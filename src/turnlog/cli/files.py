@@ -15,8 +15,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import Obstacle, path_text
 

@@ -1,4 +1,4 @@
-"""`turnlog hooks`: have Claude Code tell turnlog what happens, while it happens."""
+"""`turnlog hooks`: have Claude Code report events as they happen; where that is installed, and what arrives."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
-from turnlog.cli.hook_status import describe_status, look_at_hooks
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.terminal import clean, clean_line
+from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line
 from turnlog.config import Settings
+from turnlog.errors import HookError, TurnlogError
+from turnlog.export.plain import plural
 from turnlog.ingest.hook_install import (
     HookScope,
     Plan,
@@ -24,12 +23,126 @@ from turnlog.ingest.hook_install import (
     find_claude_version,
     find_settings,
     install_script,
+    list_installed,
     plan_install,
     plan_uninstall,
+    read_script,
     write_plan,
 )
+from turnlog.ingest.spool import SPOOL, Spool
+from turnlog.server.presence import find_server
+from turnlog.store.model import LOCAL
+from turnlog.store.opening import open_store
+from turnlog.store.places import is_made
 from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.hooks.table import EVENTS
+
+
+class ScopeStatus(Struct, frozen=True, gc=False, kw_only=True):
+    """What a settings file has."""
+
+    scope: HookScope
+    path: str
+    events: tuple[str, ...]
+    """Those that turnlog's hook is installed for."""
+    elsewhere: bool
+    """Whether they hand events to another archive, or are of another version."""
+    problem: str | None
+
+
+class HooksDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog hooks status --json` prints."""
+
+    scopes: tuple[ScopeStatus, ...]
+    script: str
+    script_version: int | None
+    script_current: bool
+    server: str | None
+    """Where the server is; null if none runs."""
+    deliveries: int | None
+    """In the archive; null if there is none."""
+    spooled: int
+    aside: int
+    fine: bool
+
+
+def look_at_hooks(settings: Settings, project: Path) -> HooksDocument:
+    """Return how the hooks are doing."""
+    scopes = tuple(
+        _read_scope(settings, scope, path)
+        for scope in HookScope
+        for path in find_settings(scope, settings.config_dirs, project)
+    )
+    script, counts = read_script(settings.home), Spool(settings.home / SPOOL).count()
+    server = find_server(settings.home)
+    installed = [scope for scope in scopes if scope.events]
+    wrong = any(scope.elsewhere or scope.problem for scope in scopes) or not script.current
+    return HooksDocument(
+        scopes=scopes,
+        script=path_text(script.path),
+        script_version=script.version,
+        script_current=script.current,
+        server=None if server is None else server.url,
+        deliveries=_count_deliveries(settings),
+        spooled=counts.waiting,
+        aside=counts.aside,
+        fine=bool(installed) and not wrong,
+    )
+
+
+def describe_status(found: HooksDocument) -> Iterator[str]:
+    """Yield it as lines for people."""
+    for scope in found.scopes:
+        if scope.problem is not None:
+            said = f"cannot be read: {scope.problem}"
+        elif not scope.events:
+            said = "not installed"
+        else:
+            said = f"installed for {plural(len(scope.events), 'event')}"
+            if scope.elsewhere:
+                said += (
+                    ", but for another archive or by another version; run `turnlog hooks install` to update it"
+                )
+        yield clean_line(f"{scope.scope.value}: {said}  ({scope.path})")
+    if found.script_current:
+        yield clean_line(f"script: version {found.script_version}  ({found.script})")
+    elif found.script_version is None:
+        yield clean_line(f"script: missing  ({found.script})")
+    else:
+        yield clean_line(f"script: another version; run `turnlog hooks install` to update it  ({found.script})")
+    yield f"server: {'not running' if found.server is None else clean_line(found.server)}"
+    kept = "no archive yet" if found.deliveries is None else f"{found.deliveries:,} in the archive"
+    yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.aside:,} set aside"
+
+
+def _read_scope(settings: Settings, scope: HookScope, path: Path) -> ScopeStatus:
+    problem, entries = None, []
+    try:
+        entries = list_installed(path)
+    except HookError as error:
+        problem = error.reason
+    expected = {entry.command for entry in build_entries(settings.home, ["Stop"])}
+    return ScopeStatus(
+        scope=scope,
+        path=path_text(path),
+        events=tuple(sorted({entry.event for entry in entries})),
+        elsewhere=any(entry.command not in expected for entry in entries),
+        problem=problem,
+    )
+
+
+def _count_deliveries(settings: Settings) -> int | None:
+    place = settings.place
+    if not is_made(place):
+        return None
+    try:
+        store = open_store(place, read_only=True)
+    except TurnlogError:
+        return None
+    try:
+        return store.count_deliveries(LOCAL)
+    finally:
+        store.close()
 
 
 class HookChange(Struct, frozen=True, gc=False, kw_only=True):
@@ -72,7 +185,7 @@ Examples:
   turnlog hooks uninstall
 """,
 )
-def command() -> None:
+def hooks_command() -> None:
     """Have Claude Code report events to turnlog as they happen.
 
     Adds hooks to Claude Code's settings that pass each event to turnlog without waiting for it: they take a
@@ -80,7 +193,7 @@ def command() -> None:
     """
 
 
-@command.command("install")
+@hooks_command.command("install")
 @_scope_option
 @_project_option
 @click.option(
@@ -107,7 +220,7 @@ def _install(
     _carry_out(output, settings, plans, "installed", dry_run=dry_run, as_json=as_json)
 
 
-@command.command("uninstall")
+@hooks_command.command("uninstall")
 @_scope_option
 @_project_option
 @_dry_option
@@ -124,7 +237,7 @@ def _uninstall(scope: str, project: Path, dry_run: bool, as_json: bool, color: b
     _carry_out(output, settings, plans, "removed", dry_run=dry_run, as_json=as_json)
 
 
-@command.command("status")
+@hooks_command.command("status")
 @_project_option
 @json_option
 @color_option

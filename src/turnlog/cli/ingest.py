@@ -1,35 +1,183 @@
-"""`turnlog ingest`: keep a stream while it comes."""
+"""`turnlog ingest`: keep a stream while it comes, and archive it at its end.
+
+It is read from standard input, a file, or a socket that turnlog listens at. Interrupting it ends the capture,
+which is archived all the same.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import select
+import signal
 import socket
+import stat
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from types import FrameType
 from typing import BinaryIO
 
 import click
 from msgspec import Struct
 
-from turnlog.cli.capture_ending import archive_captured
-from turnlog.cli.failures import FOUND_PROBLEMS, INTERRUPTED, MisuseError, explain
 from turnlog.cli.files import warn
-from turnlog.cli.ingest_sources import Interrupts, listen, read_lines
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.progress import waiting
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.terminal import FOUND_PROBLEMS, INTERRUPTED, MisuseError, clean_line, explain
 from turnlog.config import Settings
+from turnlog.errors import TurnlogError
 from turnlog.export.plain import plural
-from turnlog.ingest.capture.stream import Captured, StreamCapture
+from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
+from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text, project_folder_name
+
+_PIECE = 1 << 20
+_LAST_WORDS = 2.0
+"""How long what is still to come is waited for, once interrupted."""
+_POLL_SECONDS = 0.2
+
+Read = Callable[[], bytes | None]
+
+
+class Interrupts:
+    """Counts how often the person pressed Ctrl-C, or the system asked to end; the third time ends at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @contextmanager
+    def caught(self) -> Iterator[Interrupts]:
+        """Count for as long as this lasts."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = [(number, signal.signal(number, self._note)) for number in numbers]
+        try:
+            yield self
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count > 2:
+            raise KeyboardInterrupt
+
+
+def read_lines(source: int, interrupts: Interrupts) -> Iterator[list[bytes]]:
+    """Yield lines of an open file as they come, and at last what is left without a newline."""
+    rest = b""
+    for piece in _read_pieces(source, interrupts):
+        *lines, rest = (rest + piece).split(b"\n")
+        if lines:
+            yield [line + b"\n" for line in lines]
+    if rest:
+        yield [rest]
+
+
+def _read_pieces(source: int, interrupts: Interrupts) -> Iterator[bytes]:
+    waits = not stat.S_ISREG(os.fstat(source).st_mode)
+    waited = 0.0
+    while interrupts.count < 2:  # the second time, the person means it
+        if waits and not select.select([source], [], [], _POLL_SECONDS)[0]:
+            waited = waited + _POLL_SECONDS if interrupts.count else 0.0
+            if waited >= _LAST_WORDS:
+                return
+            continue
+        try:
+            piece = os.read(source, _PIECE)
+        except ConnectionError:
+            return
+        if not piece:
+            return
+        yield piece
+
+
+@contextmanager
+def listen(address: str, *, remote: bool) -> Iterator[socket.socket]:
+    """Listen at `unix:PATH` or `tcp:HOST:PORT`, until this ends; raises `MisuseError` and `OSError`."""
+    scheme, _, place = address.partition(":")
+    if scheme == "unix":
+        with _listen_at_path(Path(place)) as listening:
+            yield listening
+        return
+    host, port = _split_address(place)
+    if not remote and not _is_loopback(host):
+        raise MisuseError(f"{host} can be reached by other machines; --remote allows that")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        yield listening
+
+
+@contextmanager
+def _listen_at_path(path: Path) -> Iterator[socket.socket]:
+    if not hasattr(socket, "AF_UNIX"):
+        raise MisuseError("this system has no sockets with paths; use tcp:HOST:PORT")
+    if path.is_socket() and not _is_answered(path):
+        path.unlink()  # of a process that died
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        before = os.umask(0o177)  # for the owner alone, from its first moment on
+        try:
+            listening.bind(os.fspath(path))
+        finally:
+            os.umask(before)
+        listening.listen()
+        try:
+            yield listening
+        finally:
+            with suppress(FileNotFoundError):
+                path.unlink()
+
+
+def _is_answered(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except ConnectionRefusedError:
+            return False
+    return True
+
+
+def _split_address(place: str) -> tuple[str, int]:
+    host, _, port = place.rpartition(":")
+    if not port.isdecimal() or int(port) > 0xFFFF:
+        raise MisuseError(f"Expected tcp:HOST:PORT or tcp:PORT, got tcp:{place}")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+_PATIENCE = 1.0
+
+
+def archive_captured(settings: Settings, captured: Iterable[Captured]) -> bool:
+    """Archive what was captured; False if that is left to another process, or failed, which is said."""
+    paths = [path for each in captured for path in _list_paths(settings, each)]
+    try:
+        return (
+            archive_paths(settings.place, paths, exclude=settings.exclude, wait_seconds=_PATIENCE) is not None
+        )
+    except (TurnlogError, OSError) as error:
+        warn(f"the capture is not archived yet: {error}")
+        return False
+
+
+def _list_paths(settings: Settings, captured: Captured) -> list[Path]:
+    """Return where a session was kept, and where Claude Code's own file of it may be."""
+    if captured.session_id is None or captured.path is None:
+        return []
+    folders = [root / captured.path.parent.name for root in list_roots(settings.config_dirs)]
+    return [captured.path, *(folder / f"{captured.session_id}.jsonl" for folder in folders)]
+
 
 _SOCKETS = ("unix:", "tcp:")
 _NOWHERE = "unknown"
 """The project's folder of sessions that never say where they work."""
-_ATTENTION = 0.2
 
 
 class CapturedDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -67,7 +215,9 @@ Examples:
 @click.option("--remote", is_flag=True, help="Let other machines connect to a tcp address.")
 @json_option
 @color_option
-def command(source: str, tee: bool, quiet: bool, remote: bool, as_json: bool, color: bool | None) -> None:
+def ingest_command(
+    source: str, tee: bool, quiet: bool, remote: bool, as_json: bool, color: bool | None
+) -> None:
     """Keep a stream of Claude Code (`--output-format stream-json`) as a session, as it arrives.
 
     Every line is kept as it is, including control traffic, and is on the disk before it is passed on;
@@ -85,18 +235,19 @@ def command(source: str, tee: bool, quiet: bool, remote: bool, as_json: bool, co
                 with listen(source, remote=remote) as listening:
                     if not quiet:
                         click.echo(
-                            f"listening at {clean_line(_name(source, listening))}; Ctrl-C ends it", err=True
+                            f"listening at {clean_line(_name_source(source, listening))}; Ctrl-C ends it",
+                            err=True,
                         )
                     taking.serve(listening)
             else:
                 taking.take_from(source)
         finally:
             taking.finish()
-    document = IngestDocument(sessions=tuple(map(_describe, taking.captured)), archived=taking.archived)
+    document = IngestDocument(sessions=tuple(map(_describe_capture, taking.captured)), archived=taking.archived)
     if as_json:
         Output(settings, color, pager=False).print_json(document)
     elif not quiet:
-        for line in _tell(document):
+        for line in _tell_end(document):
             click.echo(line, err=True)
     if taking.interrupts.count and not listens:
         raise click.exceptions.Exit(INTERRUPTED)
@@ -130,7 +281,7 @@ class _Taking:
     def serve(self, listening: socket.socket) -> None:
         """Keep what comes over connections, until interrupted."""
         threads: list[threading.Thread] = []
-        listening.settimeout(_ATTENTION)
+        listening.settimeout(_POLL_SECONDS)
         while not self.interrupts.count:
             try:
                 connection, _ = listening.accept()
@@ -172,7 +323,7 @@ class _Taking:
             self.archived = archive_captured(self._settings, captured) and self.archived
 
 
-def _describe(captured: Captured) -> CapturedDocument:
+def _describe_capture(captured: Captured) -> CapturedDocument:
     return CapturedDocument(
         session_id=captured.session_id,
         path=None if captured.path is None else path_text(captured.path),
@@ -182,7 +333,7 @@ def _describe(captured: Captured) -> CapturedDocument:
     )
 
 
-def _tell(document: IngestDocument) -> Iterator[str]:
+def _tell_end(document: IngestDocument) -> Iterator[str]:
     if not document.sessions:
         yield "nothing arrived"
     for each in document.sessions:
@@ -193,7 +344,7 @@ def _tell(document: IngestDocument) -> Iterator[str]:
         yield clean_line(f"{each.session_id or 'no session'}: {', '.join(said)}{where}")
 
 
-def _name(source: str, listening: socket.socket) -> str:
+def _name_source(source: str, listening: socket.socket) -> str:
     """Return where somebody can connect to: the port may have been the system's choice."""
     if source.startswith("unix:"):
         return source

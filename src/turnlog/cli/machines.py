@@ -8,16 +8,12 @@ from datetime import UTC, datetime
 import click
 from msgspec import Struct
 
-from turnlog.cli.completing import complete_machines, complete_users
-from turnlog.cli.confirmation import confirm, yes_option
-from turnlog.cli.failures import MisuseError, NothingFoundError
-from turnlog.cli.keeping_accounts import at_cell, dry_option, get_user, opened_accounts, record, to_moment
-from turnlog.cli.listing import Column, render_table
-from turnlog.cli.machine_names import find_machines
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.stores import open_for
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.accounts import at_cell, dry_option, get_user, opened_accounts, record, to_moment
+from turnlog.cli.completion import complete_machines, complete_users
+from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.stores import find_machines, open_for
+from turnlog.cli.tables import Column, render_table
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.store.accounts.interface import Action
@@ -68,7 +64,7 @@ Examples:
   turnlog machines assign 3f9a --nobody
 """,
 )
-def command() -> None:
+def machines_command() -> None:
     """List the machines that sessions come from, and say who owns them.
 
     A session belongs to the person whose machine it comes from. A machine that pushes with a token belongs to
@@ -77,7 +73,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@machines_command.command("list")
 @json_option
 @color_option
 def _list(as_json: bool, color: bool | None) -> None:
@@ -97,7 +93,7 @@ def _list(as_json: bool, color: bool | None) -> None:
         raise NothingFoundError("no machine is known yet")
 
 
-@command.command("assign")
+@machines_command.command("assign")
 @click.argument("machine", shell_complete=complete_machines)
 @click.argument("person", required=False, shell_complete=complete_users)
 @click.option("--nobody", is_flag=True, help="Remove its owner.")

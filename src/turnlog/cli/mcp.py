@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from turnlog.cli.failures import MisuseError
 from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import MisuseError
 from turnlog.config import Settings
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.store.model import LOCAL
@@ -22,7 +22,7 @@ Examples:
 @click.option("--http", "over_http", is_flag=True, help="Answer over HTTP, at /mcp.  [default: standard input]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: where to listen.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8790, show_default=True, help="With --http.")
-def command(over_http: bool, host: str, port: int) -> None:
+def mcp_command(over_http: bool, host: str, port: int) -> None:
     """Let other programs read the archive over MCP.
 
     They can search, read conversations piece by piece, list projects and sessions, count usage, and ask what
@@ -30,7 +30,7 @@ def command(over_http: bool, host: str, port: int) -> None:
     HTTP, requests need the token from `server-token` in turnlog's directory.
     """
     try:
-        from turnlog.integrations.mcp.serving import serve_http, serve_stdio
+        from turnlog.integrations.mcp.server import serve_http, serve_stdio
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "mcp_types", "starlette"):
             raise

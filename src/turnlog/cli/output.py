@@ -1,8 +1,10 @@
-"""The way out: text for people, JSON for programs, bytes as they are.
+"""The way out: text for people, JSON for programs, bytes as they are, progress on the side.
 
 On a terminal, text is wrapped, coloured and, if it is longer than the screen, shown in a pager. In a pipe
 nothing is wrapped or cut, and colours must be asked for. What is printed is made while it is printed, so that a
-long session shows at once. Plain strings and JSON need no `rich`, which is loaded for what does.
+long session shows at once. Plain strings and JSON need no `rich`, which is loaded for what does. Progress is
+shown on standard error, only on a terminal, and only after a second. The options for all this are the same for
+every command.
 """
 
 from __future__ import annotations
@@ -10,21 +12,39 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 import msgspec
 
-from turnlog.cli.terminal import escape_json
+from turnlog.cli.terminal import escape_json, shorten
 from turnlog.config import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress
     from rich.segment import Segment
     from rich.text import Text
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+color_option = click.option(
+    "--color/--no-color",
+    default=None,
+    help="Use colours or not.  [default: on a terminal, unless NO_COLOR is set; FORCE_COLOR for pipes, too]",
+)
+
+pager_option = click.option(
+    "--pager/--no-pager",
+    default=None,
+    help="Show output longer than the screen in TURNLOG_PAGER, PAGER or less.  [default: on a terminal]",
+)
+
 
 _UNBOUNDED = 1 << 20
 _NARROWEST = 20
@@ -163,3 +183,61 @@ class Output:
         if segment.style is None or not self._color:
             return segment.text
         return segment.style.render(segment.text, color_system=ColorSystem.STANDARD)
+
+
+PATIENCE = 1.0
+"""How many seconds pass before anything is shown."""
+
+_Item = TypeVar("_Item")
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show that work goes on; whoever does it may say how much is done, and of how much."""
+    with _shown_late(label, None) as progress:
+
+        def report(done: int, total: int) -> None:
+            if progress is not None:
+                progress.update(progress.task_ids[0], completed=done, total=total)
+
+        yield report
+
+
+def track(items: Iterable[_Item], label: str, total: int) -> Iterator[_Item]:
+    """Give out items, and show how many of them are done."""
+    with _shown_late(label, total if total > 1 else None) as progress:
+        for item in items:
+            yield item
+            if progress is not None:
+                progress.advance(progress.task_ids[0])
+
+
+@contextmanager
+def _shown_late(label: str, total: int | None) -> Iterator[Progress | None]:
+    """Show progress after a while; there is none where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    # A timer starts it: the work itself need not look at the clock.
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True, markup=False, emoji=False), transient=True)
+    progress.add_task(shorten(label, 60), total=total)
+    turn = Lock()
+    timer = Timer(PATIENCE, _start, (progress, turn))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield progress
+    finally:
+        timer.cancel()
+        if not turn.acquire(blocking=False):
+            timer.join()
+            progress.stop()
+
+
+def _start(progress: Progress, turn: Lock) -> None:
+    if turn.acquire(blocking=False):  # else the work was done in the very moment
+        progress.start()

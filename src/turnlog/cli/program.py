@@ -19,8 +19,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from turnlog.cli.failures import INTERRUPTED, MISUSE, NOBODY_READS, explain
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.terminal import INTERRUPTED, MISUSE, NOBODY_READS, clean_line, explain
 from turnlog.errors import TurnlogError
 
 NAME = "turnlog"
@@ -66,7 +65,27 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "completion": "Print the completion script for a shell.",
     }
 )
-"""What each command does; it is the object `command` of the module of the same name."""
+"""What each command does. It is the object `show_command`, and so on, of the module of its own name."""
+
+_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "notify": "doctor",
+        "projects": "sessions",
+        "mark": "sessions",
+        "validate": "validation",
+        "migrate": "validation",
+        "tokens": "users",
+        "rules": "sharing",
+        "share": "sharing",
+        "links": "sharing",
+        "restore": "backup",
+        "forget": "deletion",
+        "prune": "deletion",
+        "verify": "maintenance",
+        "upgrade": "maintenance",
+    }
+)
+"""Where the other commands are."""
 
 
 class Program(click.Group):
@@ -80,7 +99,8 @@ class Program(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"turnlog.cli.{cmd_name}").command
+        module = import_module(f"turnlog.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command
 

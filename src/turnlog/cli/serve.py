@@ -1,37 +1,84 @@
-"""`turnlog serve`: the page and the API, on this machine."""
+"""`turnlog serve`: the page and the API, on this machine.
+
+If a server runs already, its address is printed; the browser is opened where there is a screen.
+"""
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import click
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.browser import open_browser
-from turnlog.cli.failures import MisuseError
 from turnlog.cli.files import warn
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.running import find_fresh_address
-from turnlog.cli.upgrade import bring_up, is_former
+from turnlog.cli.maintenance import bring_up, is_former
+from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.terminal import MisuseError
 from turnlog.config import Settings
 from turnlog.server.logs import LogFormat
-from turnlog.server.presence import AlreadyServingError
+from turnlog.server.presence import AlreadyServingError, Presence
 from turnlog.server.security.hosts import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.server.serving import Ready, ServeOptions, serve
+from turnlog.server.shapes.status import OpeningKey
 from turnlog.server.sockets import DEFAULT_PORT
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import path_text
+
+
+def open_browser(address: str, env: Mapping[str, str]) -> None:
+    """Open an address, without waiting for it; where that cannot be done, nothing happens."""
+    if has_screen(env):
+        threading.Thread(target=_open, args=(address,), daemon=True).start()
+
+
+def has_screen(env: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Tell whether a browser would open a window; in a terminal it would only be in the way."""
+    if platform in ("darwin", "win32"):
+        return not env.get("SSH_CONNECTION")
+    return bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY") or env.get("BROWSER"))
+
+
+def _open(address: str) -> None:
+    try:
+        webbrowser.open(address)
+    except (OSError, webbrowser.Error):
+        return  # the address was shown
+
+
+_PATIENCE = 2.0
+
+
+def find_fresh_address(presence: Presence, token_file: Path) -> str | None:
+    """Return an address that lets one browser in; None if the server does not give one."""
+    asked = urlsplit(presence.url)
+    connection = http.client.HTTPConnection(asked.hostname or "", asked.port, timeout=_PATIENCE)
+    try:
+        token = token_file.read_text("ascii").strip()
+        connection.request("POST", "/api/keys", headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        body = answer.read(1 << 16)
+        if answer.status != 201:
+            return None
+        return f"{presence.url}{msgspec.json.decode(body, type=OpeningKey).path}"
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+
 
 _OnReady = Callable[[Ready], None]
 
@@ -89,7 +136,7 @@ Examples:
 )
 @json_option
 @color_option
-def command(
+def serve_command(
     host: str,
     port: int | None,
     allowed: tuple[str, ...],

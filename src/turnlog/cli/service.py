@@ -12,16 +12,12 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.push_report import parse_rate
-from turnlog.cli.terminal import clean_line
+from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.push import parse_rate
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings
-from turnlog.ingest.launchd import Launchd
 from turnlog.ingest.push.client import parse_server
-from turnlog.ingest.service import Installed, Job, Service, ServiceStatus, StepTaken
-from turnlog.ingest.systemd import Systemd
+from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.store.places import STORE_SETTING
 from turnlog.transcripts.files.session_files import path_text
 
@@ -52,7 +48,7 @@ Examples:
   turnlog service uninstall
 """,
 )
-def command() -> None:
+def service_command() -> None:
     """Keep `turnlog sync --watch` running, so that nothing is deleted before it is archived.
 
     On Linux that is a systemd user unit, on macOS a launchd agent. It runs with low
@@ -60,7 +56,7 @@ def command() -> None:
     """
 
 
-@command.command("install")
+@service_command.command("install")
 @click.option(
     "--push", "url", metavar="URL", help="Keep `turnlog push --to URL` running, as a separate service."
 )
@@ -103,7 +99,7 @@ def _install(
     _finish(output, as_json, service, *service.install(job))
 
 
-@command.command("uninstall")
+@service_command.command("uninstall")
 @_push_option
 @json_option
 @color_option
@@ -114,7 +110,7 @@ def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
     _finish(output, as_json, service, *service.uninstall())
 
 
-@command.command("status")
+@service_command.command("status")
 @_push_option
 @json_option
 @color_option

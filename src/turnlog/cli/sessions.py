@@ -1,27 +1,35 @@
-"""`turnlog sessions`: the archived sessions as a list."""
+"""`turnlog sessions`, `projects` and `mark`: finding sessions in lists, and marking them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import click
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from turnlog.cli.completing import complete_machines, complete_sessions, complete_users
-from turnlog.cli.failures import MisuseError, NothingFoundError
+from turnlog.cli.completion import complete_machines, complete_sessions, complete_tags, complete_users
 from turnlog.cli.files import warn
-from turnlog.cli.machine_names import find_machines
-from turnlog.cli.moments import parse_moment
-from turnlog.cli.options import color_option, json_option, pager_option
-from turnlog.cli.output import Output
-from turnlog.cli.rendering.sessions import build_sessions, render_sessions, render_sessions_csv
-from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.terminal import clean
+from turnlog.cli.output import Output, color_option, json_option, pager_option
+from turnlog.cli.session_lists import (
+    build_projects,
+    build_sessions,
+    marks_text,
+    render_projects,
+    render_projects_csv,
+    render_sessions,
+    render_sessions_csv,
+)
+from turnlog.cli.stores import find_machines, find_session, open_for
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
+from turnlog.cli.units import parse_moment
 from turnlog.config import Settings
-from turnlog.store.interface import CaredStore
-from turnlog.store.lists import SessionFilter, SessionOrder, SessionPage
+from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
+from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.model import LOCAL, Visibility
 
 _ALL = 1 << 31
@@ -122,7 +130,7 @@ Examples:
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @color_option
 @pager_option
-def command(
+def sessions_command(
     sort: str,
     limit: int,
     cursor: str | None,
@@ -231,3 +239,177 @@ def _read_time(option: str, text: str, *, ending: bool) -> int:
         return parse_moment(text, ending=ending)
     except (ValueError, OverflowError) as error:
         raise MisuseError(f"{option}: {error}") from error
+
+
+@click.command(
+    "projects",
+    epilog="""\b
+Examples:
+  turnlog projects                 the one with the newest session first
+  turnlog projects --sort cost
+  turnlog projects tea --json
+""",
+)
+@click.argument("text", required=False)
+@click.option(
+    "--sort",
+    type=click.Choice([order.value for order in ProjectOrder]),
+    default=ProjectOrder.NEWEST.value,
+    show_default=True,
+    help="The order of the rows.",
+)
+@click.option(
+    "--limit", type=click.IntRange(0), default=0, help="How many at most.  [default: 0, for all of them]"
+)
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
+@color_option
+@pager_option
+def projects_command(
+    text: str | None,
+    sort: str,
+    limit: int,
+    as_json: bool,
+    as_csv: bool,
+    color: bool | None,
+    pager: bool | None,
+) -> None:
+    """List archived projects: their sessions, when they ran, and what they used.
+
+    TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
+    also has its answers; `turnlog usage` counts each answer once.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
+    settings = Settings.from_env()
+    output = Output(settings, color, pager)
+    with open_for(settings) as store:
+        found = store.list_projects(LOCAL, text=text, order=ProjectOrder(sort))
+    shown = found[: limit or None]
+    if as_json:
+        output.print_json(build_projects(shown))
+    elif as_csv:
+        table = render_projects_csv(shown)
+        output.print_bytes([(clean(table) if output.is_terminal else table).encode("utf-8", "replace")])
+    elif shown:
+        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
+        output.print(render_projects(shown, width, now, color=output.has_color))
+    if not found:
+        raise NothingFoundError("no such project is archived")
+    if len(shown) < len(found) and not as_json:
+        warn(f"{len(shown):,} of {len(found):,} projects; use --limit 0 to list all")
+
+
+class MarkItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A session as `turnlog mark --json` prints it."""
+
+    id: str | None
+    key: str
+    title: str | None
+    changed: bool
+    marks: Marks
+
+
+@click.command(
+    "mark",
+    epilog="""\b
+Examples:
+  turnlog mark 5d1c --star --tag bug --name "The parser that ate newlines"
+  turnlog mark 5d1c 77e0 --archive          leave them out of lists
+  turnlog mark 5d1c --note "Why it was slow: see the second turn"
+  turnlog mark 5d1c --name ""               go back to the original title
+  turnlog mark --undo                       undo the last of these
+""",
+)
+@click.argument("sessions", metavar="[ID]...", nargs=-1, shell_complete=complete_sessions)
+@click.option("--star/--no-star", default=None, help="Add or remove a star.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_tags,
+    help="Add a tag; may be repeated.",
+)
+@click.option(
+    "--untag", "untags", multiple=True, metavar="TAG", shell_complete=complete_tags, help="Remove a tag."
+)
+@click.option("--name", metavar="TEXT", help="Give it a name; an empty TEXT removes it.")
+@click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
+@click.option("--archive/--no-archive", default=None, help="Put it away, hidden from lists, or bring it back.")
+@click.option("--undo", is_flag=True, help="Undo the last change; repeat it to undo earlier ones.")
+@json_option
+@color_option
+def mark_command(
+    sessions: tuple[str, ...],
+    star: bool | None,
+    tags: tuple[str, ...],
+    untags: tuple[str, ...],
+    name: str | None,
+    note: str | None,
+    archive: bool | None,
+    undo: bool,
+    as_json: bool,
+    color: bool | None,
+) -> None:
+    """Mark sessions with your own names, tags, stars and notes.
+
+    ID may be the beginning of a session's id, or of the name that you gave it. Marks are stored separately
+    from what was read, and nothing outside the archive is touched. Without any option, the marks are only
+    shown.
+    """
+    change = MarkChange(
+        name=UNSET if name is None else name,
+        note=UNSET if note is None else note,
+        starred=UNSET if star is None else star,
+        archived=UNSET if archive is None else archive,
+        tags=tags,
+        untags=untags,
+    )
+    if undo and (sessions or change != MarkChange()):
+        raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
+    if not undo and not sessions:
+        raise MisuseError("name the sessions to mark, or --undo alone")
+    settings = Settings.from_env()
+    output = Output(settings, color, pager=False)
+    with open_for(settings, writing=undo or change != MarkChange(), existing=True) as store:
+        items = _undo_marks(store) if undo else _change_marks(store, sessions, change)
+    if as_json:
+        output.print_json(items)
+    else:
+        output.print(line for item in items for line in _describe_change(item))
+
+
+def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
+    found = {stored.key: stored for stored, _ in (find_session(store, prefix) for prefix in prefixes)}
+    done = (
+        {} if change == MarkChange() else {each.key: each.after for each in store.mark(LOCAL, [*found], change)}
+    )
+    return [
+        MarkItem(
+            id=stored.row.session_id,
+            key=key,
+            title=stored.row.title,
+            changed=key in done,
+            marks=done.get(key, stored.marks),
+        )
+        for key, stored in found.items()
+    ]
+
+
+def _undo_marks(store: CaredStore) -> list[MarkItem]:
+    undone = store.undo_mark(LOCAL)
+    if not undone:
+        raise NothingFoundError("there is no change to undo")
+    items = []
+    for each in undone:
+        [stored] = [found for found in find_sessions(store, LOCAL, each.key) if found.key == each.key]
+        row = stored.row
+        items.append(MarkItem(id=row.session_id, key=each.key, title=row.title, changed=True, marks=each.after))
+    return items
+
+
+def _describe_change(item: MarkItem) -> Iterator[str]:
+    yield f"{clean_line(item.id or item.key)}  {marks_text(item.marks, item.title or '(no title)')}"
+    if item.marks.note is not None:
+        yield from (f"  {line}" for line in clean(item.marks.note).split("\n"))

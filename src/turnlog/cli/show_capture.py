@@ -14,13 +14,12 @@ import msgspec
 from msgspec import Struct
 from rich.text import Text
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.output import Row
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.terminal import clean_line, shorten
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten
 from turnlog.config import Settings
 from turnlog.export.plain import plural
-from turnlog.ingest.capture.sources import is_capture, kind_of_capture
+from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
 from turnlog.messages.sdk.assembly import AssembledMessage

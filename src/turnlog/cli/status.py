@@ -7,15 +7,14 @@ from datetime import UTC, datetime
 import click
 from msgspec import Struct
 
-from turnlog.cli.keeping_accounts import opened_accounts
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.rendering.figures import size_text
+from turnlog.cli.accounts import opened_accounts
+from turnlog.cli.output import Output, color_option, json_option
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
+from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.interface import KnownSession, count_known
@@ -55,7 +54,7 @@ Examples:
 )
 @json_option
 @color_option
-def command(as_json: bool, color: bool | None) -> None:
+def status_command(as_json: bool, color: bool | None) -> None:
     """Show what is archived, and how much of it exists only there."""
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)

@@ -19,11 +19,9 @@ import click
 import msgspec
 from msgspec import Raw, Struct
 
-from turnlog.cli.clock import LOCAL, duration_text
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.rendering.figures import cents_text
-from turnlog.cli.rendering.tables import bold, dim
-from turnlog.cli.terminal import shorten
+from turnlog.cli.output import color_option, json_option
+from turnlog.cli.terminal import bold, dim, shorten
+from turnlog.cli.units import LOCAL, cents_text, duration_text
 from turnlog.config import Settings
 from turnlog.store.usage.building import build_blocks
 from turnlog.store.usage.cells import Days, UsageCell, find_zone
@@ -97,7 +95,7 @@ Examples:
 )
 @json_option
 @color_option
-def command(zone_name: str | None, as_json: bool, color: bool | None) -> None:
+def statusline_command(zone_name: str | None, as_json: bool, color: bool | None) -> None:
     """Print one line for Claude Code's status line, from its JSON on standard input.
 
     Shows the model, the cost of the session and of today, the current block of five hours, and how full the

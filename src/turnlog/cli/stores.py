@@ -1,4 +1,8 @@
-"""The store that a command works on."""
+"""The store that a command works on, and the sessions and machines that its arguments name.
+
+An archive of an older version is brought up to date before anything else. A session is named by the beginning
+of its id, or by the name that the person gave it; ids are printed as short as they stay unique.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,22 @@ from importlib import import_module
 from itertools import takewhile
 from operator import eq
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
-from turnlog.cli.terminal import shorten
+from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, Machine
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, is_made
+
+
+def find_machines(machines: Sequence[Machine], name: str) -> list[Machine]:
+    """Return the machines that a name stands for: the beginning of an origin, or a host."""
+    by_host = [each for each in machines if name and each.host == name]
+    return by_host or [each for each in machines if name and each.origin.startswith(name)]
+
 
 _NAMED = 5
 """How many sessions are named that may be meant."""
@@ -51,7 +61,7 @@ def _open_to_write(settings: Settings) -> CaredStore:
         return open_store(settings.place)
     except FormerStoreError:
         # Loaded when it is needed: it derives sessions, of which lists know nothing.
-        import_module("turnlog.cli.upgrade").bring_up(settings)
+        import_module("turnlog.cli.maintenance").bring_up(settings)
         return open_store(settings.place)
 
 

@@ -1,4 +1,8 @@
-"""`turnlog sync`: keep what Claude Code wrote."""
+"""`turnlog sync`: archive what Claude Code wrote.
+
+What a sync takes is loaded only if something is new. While another process keeps the archive up to date, the
+work is handed to that one.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,17 @@ from pathlib import Path
 
 import click
 
-from turnlog.cli.failures import MisuseError, NothingFoundError
 from turnlog.cli.files import warn
-from turnlog.cli.options import color_option, json_option
-from turnlog.cli.output import Output
-from turnlog.cli.rendering.syncs import describe_sync
+from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.refresh import describe_sync
 from turnlog.cli.stores import open_for
+from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.export.plain import plural
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.forgotten import list_forgotten
-from turnlog.ingest.glance import SyncReport, report_unchanged
-from turnlog.ingest.introducing import introduce
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.change_check import SyncReport, report_unchanged
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
+from turnlog.ingest.origin import find_origin, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
@@ -48,7 +49,7 @@ Examples:
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
 @json_option
 @color_option
-def command(
+def sync_command(
     paths: tuple[Path, ...], workers: int | None, watches: bool, as_json: bool, color: bool | None
 ) -> None:
     """Keep what Claude Code wrote: every byte of every session, for good.
@@ -59,7 +60,7 @@ def command(
     settings = Settings.from_env()
     output = Output(settings, color, pager=False)
     if watches:
-        from turnlog.cli.watching import watch
+        from turnlog.cli.sync_watch import watch
 
         watch(settings, output, paths, as_json)
         return
@@ -73,7 +74,7 @@ def command(
         report = report_unchanged(sessions, store.list_known(LOCAL), origin, within, list_forgotten(store))
         if report is None:
             report = _sync(settings, store, paths, sessions, within, workers)
-        introduce(store, origin)
+        save_machine_name(store, origin)
         imported = _import_spool(settings, store)
     if as_json:
         output.print_json(report)
@@ -92,10 +93,8 @@ def _sync(
     workers: int | None,
 ) -> SyncReport:
     """Archive what is new, for which alone it is worth loading all that this takes."""
-    from turnlog.cli.progress import waiting
-    from turnlog.ingest.handover import Request, hand_over
+    from turnlog.ingest.lease import Request, hand_over, hold_lease
     from turnlog.ingest.pipeline import sync
-    from turnlog.ingest.tenure import hold_lease
 
     place = settings.place
     with waiting("Archiving") as progress:

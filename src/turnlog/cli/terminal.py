@@ -1,4 +1,4 @@
-"""What may reach a terminal.
+"""What passes between a command and the person at the terminal: safe text, errors, exit statuses, questions.
 
 A transcript is untrusted: it can hold sequences that recolour or retitle a terminal, move its cursor, write to
 its clipboard, or turn text around so that it reads as something else. `clean` makes all of that visible instead
@@ -6,12 +6,21 @@ of acting, and all data that is printed for people passes through it. Escaped ar
 and tab (C0, DEL, C1), lone surrogates, and the invisible characters that steer how text is laid out:
 bidirectional controls, zero-width characters, line separators, tags. Joiners stay between characters that are
 not ASCII, where emoji and several scripts need them.
+
+What goes wrong is one clear line and an exit status: 0 done, 1 found problems or nothing, 2 misuse,
+130 interrupted, 141 nobody reads on. What cannot be undone is asked first; without a terminal to ask on,
+`--yes` or `--dry-run` must have been given.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from functools import cache
+from typing import Final
+
+import click
 
 _UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0, DEL, C1
@@ -51,6 +60,16 @@ def escape_json(data: bytes) -> bytes:
     return _compile(_UNSAFE_IN_JSON).sub(_escape, data.decode()).encode()
 
 
+def bold(text: str, color: bool) -> str:
+    """Return text that stands out."""
+    return f"\x1b[1m{text}\x1b[0m" if color else text
+
+
+def dim(text: str, color: bool) -> str:
+    """Return text that stands back."""
+    return f"\x1b[2m{text}\x1b[0m" if color else text
+
+
 def _show(match: re.Match[str]) -> str:
     if match[1]:
         return match[0]
@@ -63,3 +82,48 @@ def _show(match: re.Match[str]) -> str:
 def _escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+FOUND_PROBLEMS: Final = 1
+MISUSE: Final = 2
+INTERRUPTED: Final = 130
+NOBODY_READS: Final = 141
+
+
+class MisuseError(click.ClickException):
+    """A command was asked for what cannot be done."""
+
+    exit_code = MISUSE
+
+
+class NothingFoundError(click.ClickException):
+    """A command looked where it was told to, and there was nothing of its kind."""
+
+    exit_code = FOUND_PROBLEMS
+
+
+def explain(error: OSError) -> str:
+    """Return what the system says about a file, in a line."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+def confirm(question: str, *, yes: bool, as_json: bool = False) -> None:
+    """Ask, unless that was answered before; end the program, with nothing done, if the answer is no."""
+    if yes:
+        return
+    if as_json:
+        raise MisuseError("--json cannot ask for confirmation: use --yes or --dry-run")
+    if sys.stdin is None or sys.stdin.closed:
+        raise MisuseError("there is no terminal to ask for confirmation on: use --yes or --dry-run")
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        click.echo(err=True)
+        agreed = False
+    if not agreed:
+        click.echo("turnlog: nothing was changed", err=True)
+        raise click.exceptions.Exit(FOUND_PROBLEMS)

@@ -1,10 +1,16 @@
-"""`turnlog usage`: tokens and money."""
+"""`turnlog usage`: tokens and money, as a table with notes about its figures, as CSV or as JSON.
+
+The figures come from the archive, brought up to date first, or from files as they are (`usage_files`). Tables
+are plain text: quick to load, and readable in a pipe as well as on a terminal.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -12,20 +18,267 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec import Struct
 
-from turnlog.cli.clock import LOCAL
-from turnlog.cli.failures import FOUND_PROBLEMS, MisuseError, NothingFoundError
 from turnlog.cli.files import find_files, find_own_files
-from turnlog.cli.options import color_option, json_option, pager_option
-from turnlog.cli.output import Output
-from turnlog.cli.terminal import clean
+from turnlog.cli.output import Output, color_option, json_option, pager_option
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean, clean_line, dim
+from turnlog.cli.units import LOCAL, count_text, duration_text
 from turnlog.config import Settings
+from turnlog.export.plain import plural
 from turnlog.store.places import is_made
 from turnlog.store.usage.building import Limit, UsageQuery, build_report
 from turnlog.store.usage.cells import Span, find_zone
-from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
+from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
 from turnlog.transcripts.files.session_files import path_text
-from turnlog.transcripts.usage.prices import Prices, QuoteMemory, Rates
+from turnlog.transcripts.usage.prices import Prices, QuoteMemory, Rates, cost_text, money_text
+
+_NAMELESS = {
+    "model": "(no model)", "session": "", "daily": "(no time)", "weekly": "(no time)", "monthly": "(no time)",
+    "agent": "(main)", "skill": "(none)", "mcp": "(none)", "project": "(no project)", "tool": "(no call)",
+    "person": "(nobody)", "machine": "(not known)",
+    "blocks": "",
+}  # fmt: skip
+_HEADINGS = {"daily": "day", "weekly": "week", "monthly": "month", "mcp": "MCP server", "blocks": "block"}
+_COUNTS = {
+    "messages": "messages",
+    "input": "input",
+    "output": "output",
+    "cache_read": "cache read",
+    "cache_write_5m": "write 5m",
+    "cache_write_1h": "write 1h",
+    "web_searches": "searches",
+}
+_SPECIAL = {
+    Grouping.SESSION: ("project", "title", "reported_usd"),
+    Grouping.TOOL: ("calls", "failed", "seconds"),
+    Grouping.BLOCKS: ("end", "active", "minutes_left", "projected_tokens", "projected_usd"),
+}
+
+
+def render_usage(report: UsageReport, width: int, color: bool) -> Iterator[str]:
+    """Yield the table and its notes."""
+    columns = _list_columns(report, count_text)
+    if sum(max(map(_cell_width, (each.name, *each.cells))) + 2 for each in columns) > width:
+        columns = _list_columns(report, _shorten_count)
+    yield from _render_table(columns, width, color=color, foot=True)
+    for note in _list_notes(report):
+        yield dim(clean_line(note), color)
+
+
+def render_csv(report: UsageReport) -> str:
+    """Return the rows as CSV, with a line of names; the total is left to whoever adds them up.
+
+    Broken down, the parts stand there, each with the name of its row.
+    """
+    import csv
+
+    text = io.StringIO()
+    special = _SPECIAL.get(report.by, ())
+    parts = [] if report.breakdown is None else [report.breakdown]
+    names = [_HEADINGS.get(report.by, report.by), *parts, *_COUNTS, "incomplete", "cost_usd", "saved_usd"]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*names, "unpriced", "estimated", "first", "last", *special])
+    for row in report.rows:
+        rest = _list_special(row)
+        if report.breakdown is None:
+            writer.writerow([row.name or "", *_list_cells(row), *rest])
+        else:
+            for part in row.breakdown:
+                writer.writerow([row.name or "", part.name or "", *_list_cells(part), *rest])
+    return text.getvalue()
+
+
+def _list_cells(row: UsageRow) -> list[object]:
+    counts = [getattr(row, name) for name in _COUNTS]
+    money = [format(row.cost_usd, "f"), format(row.saved_usd, "f")]
+    doubts = [sum(row.unpriced.values()), sum(row.estimated.values())]
+    return [*counts, row.incomplete, *money, *doubts, row.first or "", row.last or ""]
+
+
+def _list_special(row: UsageRow) -> list[object]:
+    if row.session is not None:
+        reported = row.session.reported_usd
+        amount = "" if reported is None else format(reported, "f")
+        return [row.session.project or "", row.session.title or "", amount]
+    if row.block is not None:
+        block = row.block
+        projected = [block.projected_tokens, format(block.projected_usd, "f")]
+        return [block.end, str(block.active).lower(), block.minutes_left, *projected]
+    if row.tool is not None:
+        return [row.tool.calls, row.tool.failed, row.tool.seconds]
+    return []
+
+
+def _list_columns(report: UsageReport, count: Callable[[int], str]) -> list[_Column]:
+    rows = [line for row in report.rows for line in (row, *row.breakdown)]
+    inner = {id(part) for row in report.rows for part in row.breakdown}
+    # Searches are rare: without any, there is no column for them.
+    names = [name for name in _COUNTS if name != "web_searches" or report.total.web_searches]
+    first = [_name(row, report, id(row) in inner) for row in rows]
+    return [
+        _Column(_HEADINGS.get(report.by, report.by), [*first, "total"], is_text=True),
+        *_list_special_columns(report, rows, count),
+        *(
+            _Column(_COUNTS[name], [_count(row, name, count) for row in (*rows, report.total)])
+            for name in names
+        ),
+        _Column("cost", [_cost(row) for row in (*rows, report.total)]),
+        *_list_own_figures(report, rows),
+    ]
+
+
+def _list_special_columns(
+    report: UsageReport, rows: list[UsageRow], count: Callable[[int], str]
+) -> Iterator[_Column]:
+    if report.by is Grouping.TOOL:
+        tallies = [row.tool for row in rows]
+        calls = [each.calls if each else 0 for each in tallies]
+        failed = [each.failed if each else 0 for each in tallies]
+        seconds = [each.seconds if each else 0.0 for each in tallies]
+        yield _Column("calls", [*(count(each) if each else "" for each in calls), count(sum(calls))])
+        yield _Column("failed", [*(count(each) if each else "" for each in failed), count(sum(failed))])
+        yield _Column("time", [duration_text(each) if each else "" for each in (*seconds, sum(seconds))])
+    elif report.by is Grouping.BLOCKS:
+        states = [row.block for row in rows]
+        left = [duration_text(each.minutes_left * 60) if each and each.active else "" for each in states]
+        yield _Column("left", [*left, ""])
+
+
+def _list_own_figures(report: UsageReport, rows: list[UsageRow]) -> Iterator[_Column]:
+    own = [row.session.reported_usd if row.session else None for row in rows]
+    if any(each is not None for each in own):
+        yield _Column("own figure", [*("" if each is None else money_text(each) for each in own), ""])
+
+
+def _name(row: UsageRow, report: UsageReport, is_part: bool) -> str:
+    by = report.breakdown if is_part and report.breakdown is not None else report.by
+    name = _NAMELESS[by] if row.name is None else clean_line(row.name)
+    return f"  {name}" if is_part else name
+
+
+def _count(row: UsageRow, name: str, count: Callable[[int], str]) -> str:
+    floor = "≥" if name == "output" and row.incomplete else ""
+    return floor + count(getattr(row, name))
+
+
+def _cost(row: UsageRow) -> str:
+    if row.messages and sum(row.unpriced.values()) == row.messages:
+        return "unpriced"
+    return cost_text(row.cost_usd, bool(row.estimated), bool(row.incomplete or row.unpriced))
+
+
+def _list_notes(report: UsageReport) -> Iterator[str]:
+    total = report.total
+    for row in report.rows:
+        if row.block is not None and row.block.active:
+            yield from _describe_block(row)
+    if total.incomplete:
+        cut = plural(total.incomplete, "message")
+        yield f"≥ {cut} recorded before completion: output and cost are lower bounds"
+    for model, count in total.unpriced.items():
+        yield f"unpriced: {model} ({plural(count, 'message')}, not in the cost)"
+    for term, count in total.estimated.items():
+        yield f"≈ {term} has no separate price ({plural(count, 'message')}, priced without it)"
+    if total.saved_usd:
+        saved = _amount(total.saved_usd)
+        yield f"the cache saved {saved}: reads at the price of plain input, minus the extra cost of writing"
+    if report.reported:
+        yield _own_figures(report.reported)
+    if report.prices is not None:
+        yield f"prices: {report.prices.name} {report.prices.version}, latest from {report.prices.newest}"
+
+
+def _describe_block(row: UsageRow) -> Iterator[str]:
+    block = row.block
+    if block is None:
+        return
+    yield (
+        f"active: {duration_text(block.minutes_left * 60)} left, {count_text(block.tokens_per_minute)} tokens "
+        f"a minute; at this rate {count_text(block.projected_tokens)} tokens, {money_text(block.projected_usd)}"
+    )
+    if block.limit_used is not None:
+        yield f"limit: {block.limit_used:.0%} used, {block.limit_projected or 0:.0%} by the end"
+
+
+def _amount(amount: Decimal) -> str:
+    return money_text(amount) if amount >= 0 else f"-{money_text(-amount)}"
+
+
+def _own_figures(reported: tuple[ReportedCost, ...]) -> str:
+    said = money_text(sum((each.cost_usd for each in reported), Decimal(0)))
+    computed = money_text(sum((each.computed_usd for each in reported), Decimal(0)))
+    sessions = plural(len(reported), "session")
+    return f"Claude Code's own figure for {sessions}: {said}; computed from their lines: {computed}"
+
+
+_GAP = "  "
+_NARROWEST = 12
+_UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+
+class _Column(Struct):
+    """A column: its name, and its cells from top to bottom."""
+
+    name: str
+    cells: list[str]
+    is_text: bool = False
+    """Whether it is aligned on the left, and cut where there is no room."""
+
+
+def _render_table(columns: Sequence[_Column], width: int, *, color: bool, foot: bool) -> Iterator[str]:
+    """Yield the lines of a table; with `foot`, the last line is a sum. What is in it must have been cleaned."""
+    widths = [max(map(_cell_width, (column.name, *column.cells))) for column in columns]
+    room = width - sum(widths) - len(_GAP) * (len(widths) - 1)
+    for at in sorted((at for at, column in enumerate(columns) if column.is_text), key=lambda at: -widths[at]):
+        if room < 0:
+            cut = max(min(widths[at], _NARROWEST), widths[at] + room)
+            room += widths[at] - cut
+            widths[at] = cut
+    yield bold(_join([column.name for column in columns], columns, widths), color)
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    for number, row in enumerate(rows):
+        yield bold(_join(row, columns, widths), color and foot and number == len(rows) - 1)
+
+
+def _cell_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width_of, text))
+
+
+def _shorten_count(count: int) -> str:
+    """Return a count in four characters or so."""
+    for unit, name in _UNITS:
+        if abs(count) >= unit:
+            return f"{count / unit:.1f}{name}" if abs(count) < 100 * unit else f"{count / unit:.0f}{name}"
+    return str(count)
+
+
+def _join(cells: Sequence[str], columns: Sequence[_Column], widths: Sequence[int]) -> str:
+    parts = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        text = _cut(cell, width)
+        blanks = " " * (width - _cell_width(text))
+        parts.append(text + blanks if column.is_text else blanks + text)
+    return _GAP.join(parts).rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    """Return as much of a text as there is room for: the end, which tells more of paths and names."""
+    if _cell_width(text) <= width:
+        return text
+    while text and _cell_width(text) >= width:
+        text = text[1:]
+    return f"…{text}"
+
+
+def _width_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
 
 _PATH = "--path"
 _AGO = {"today": 0, "yesterday": 1}
@@ -132,7 +385,7 @@ Examples:
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @color_option
 @pager_option
-def command(
+def usage_command(
     by: str,
     since: date | int | None,
     until: date | int | None,
@@ -221,7 +474,7 @@ def _report_archive(
     from turnlog.store.opening import open_store
 
     if not no_sync:
-        from turnlog.cli.refreshing import refresh
+        from turnlog.cli.refresh import refresh
 
         refresh(settings)
     with closing(open_store(settings.place, read_only=True)) as store:
@@ -237,13 +490,9 @@ def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> 
     if as_json:
         output.print_json(report)
     elif as_csv:
-        from turnlog.cli.rendering.usage import render_csv
-
         text = render_csv(report)
         output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
     elif report.rows or report.reported:
-        from turnlog.cli.rendering.usage import render_usage
-
         output.print(render_usage(report, output.width, output.has_color))
 
 

@@ -24,9 +24,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from turnlog.export.redaction.json_values import redact_json
-from turnlog.export.redaction.redactor import Redactor
-from turnlog.export.selection import EVERYTHING, Selection, select
+from turnlog.export.conversation import EVERYTHING, Selection, select
+from turnlog.export.redaction import Redactor, redact_json
 from turnlog.messages import Line, Raw
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant

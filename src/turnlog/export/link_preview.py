@@ -9,10 +9,16 @@ from itertools import islice
 import msgspec
 from msgspec import Raw, Struct
 
-from turnlog.export.conversation import build_pieces
-from turnlog.export.heading import build_heading
-from turnlog.export.pieces import AgentBegins, Done, Piece, Said
-from turnlog.export.redacted import learn_session, redact_pieces
+from turnlog.export.conversation import (
+    AgentBegins,
+    Done,
+    Piece,
+    Said,
+    build_heading,
+    build_pieces,
+    learn_session,
+    redact_pieces,
+)
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.ingest.archived import read_summary
 from turnlog.store.interface import Store

@@ -1,11 +1,12 @@
 """What is made of the bytes of one file: frames, and lines, or the text of a small file.
 
 All bytes of the newest generation pass through here, those that the archive has already first: what follows
-from a session follows from all of its lines. Lines behind what was consumed before are counted as new.
+from a session follows from all of its lines. Lines behind what was consumed before are counted as new. A
+`ScannedFile` says what is in a file after a scan, and what of that is new.
 
 The lines of a session stay decoded as long as there is room for all of them, as for nearly every one. If there
-is not, each knows where it stands, and is decoded again when somebody looks at it, from the frames or from the
-archive. Nearly everybody goes through lines in order, so that a few that were looked at last are enough.
+is not, each knows where it stands, and is decoded again when it is asked for, from the frames or from the
+archive. Nearly all readers go through lines in order, so that a few that were read last are enough.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -26,11 +27,12 @@ from turnlog.messages import Dialect, Line, Position, Problem, decode
 from turnlog.messages.base import Value
 from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.messages.dialects import AnyEntry
-from turnlog.store.batch import Frame, Generated, TextFact
+from turnlog.store.batch import Frame, Generated, SourceBatch, TextFact
 from turnlog.store.frames import cut_frames, open_frame
 from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 from turnlog.transcripts.files.reader import META_LIMIT, RECORD_LIMIT, LineSplitter
 from turnlog.transcripts.lines.passages import list_passages
 from turnlog.transcripts.segment_builder import time_of
@@ -399,3 +401,75 @@ class Content:
         earlier = b"" if not old or self._recall is None else self._recall(start, old)
         later = b"" if self._frames is None else self._frames.read(start + old, length - old)
         return earlier + later
+
+
+class ScannedFile(Struct, frozen=True):
+    """One source as it is after this look."""
+
+    source: str
+    kind: SourceKind
+    path: str
+    generation: int
+    run_id: str | None
+    content: Content | None
+    """What is in it; None if it was not read in this look."""
+    batch: SourceBatch | None
+    """What is new; None if nothing is."""
+
+
+def choose(seen: Iterable[ScannedFile]) -> Iterator[ScannedFile]:
+    """Yield what rows are derived from: of several transcripts the first, as that is the one that is there."""
+    has_main = False
+    for each in seen:
+        if each.kind is SourceKind.TRANSCRIPT:
+            if has_main:
+                continue
+            has_main = True
+        if each.kind in DERIVED_FROM:
+            yield each
+
+
+def tells_of_lines(batch: SourceBatch) -> bool:
+    """Tell whether rows may be others because of what is new of a file."""
+    return batch.kind in DERIVED_FROM and batch.change is not Change.VANISHED
+
+
+def keep(known: KnownSource, batch: SourceBatch | None, path: str | None = None) -> ScannedFile:
+    """Return a source whose bytes are as they were."""
+    return ScannedFile(
+        known.source, known.kind, path or known.path, known.generation, known.run_id, None, batch
+    )
+
+
+def lose(known: KnownSource) -> ScannedFile:
+    """Return a source whose file is gone."""
+    return keep(known, miss(known) if known.present else None)
+
+
+def confirm(known: KnownSource, path: str) -> SourceBatch:
+    """Return the news of a source of which nothing is new."""
+    return restate(known, Change.UNCHANGED if known.present else Change.VANISHED, path, known.checkpoint)
+
+
+def miss(known: KnownSource) -> SourceBatch:
+    """Return the news of a file that is gone."""
+    return restate(known, Change.VANISHED, known.path, known.checkpoint)
+
+
+def restate(known: KnownSource, change: Change, path: str, checkpoint: Checkpoint | None) -> SourceBatch:
+    """Return the news of a file that has the bytes that it had: it is gone, there again, or somewhere else."""
+    return SourceBatch(
+        source=known.source,
+        kind=known.kind,
+        path=path,
+        generation=known.generation,
+        change=change,
+        start=known.length,
+        length=known.length,
+        consumed=known.consumed,
+        in_array=known.in_array,
+        checkpoint=checkpoint,
+        agent_id=known.agent_id,
+        run_id=known.run_id,
+        copied_from=known.copied_from,
+    )

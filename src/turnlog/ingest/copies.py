@@ -18,7 +18,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from turnlog.ingest.seen import confirm
+from turnlog.ingest.contents import confirm
 from turnlog.store.batch import SessionBatch, SourceBatch
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession

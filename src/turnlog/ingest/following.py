@@ -1,35 +1,195 @@
-"""Keeping up all the time: a full sync, and then each session as it changes.
+"""Following sessions: a full sync, and then each session as it changes.
 
-Only what a change concerns is looked at, and only what the store knows of that is compared. From time to time
-everything is, since systems lose notices. After each look there is a rest of twice its time, in which changes
-gather: a storm of writes takes about a third of a core. What fails is told and tried again, ever less often;
-the others go on. Nothing counts as gone in the moment it is missed: files are moved and replaced in two
-steps.
+Only the target of a change is scanned, and only what the store knows of that is compared. From time to time
+everything is, since systems lose notices. What changed is due at once, but not sooner after its last scan than
+`GAP`; what changes meanwhile is due when that has passed, so the last change is never missed. After each scan
+there is a rest of twice its time, in which changes gather: a storm of writes takes about a third of a core.
+What fails is reported and tried again, each time after twice as long; the others go on. Nothing counts as gone
+in the moment it is missed: files are moved and replaced in two steps.
+
+What the store knows is kept in memory, and so are the sessions that are being written to. Only the one writer
+may rely on either.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.errors import NewerStoreError
-from turnlog.ingest.agenda import Agenda
-from turnlog.ingest.catching_up import CatchingUp
-from turnlog.ingest.concerns import find_concern, is_transcript, locate_concern
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.glance import SyncReport
-from turnlog.ingest.handover import Answer, Request, answer_requests
-from turnlog.ingest.kinds import find_transcript
-from turnlog.ingest.pipeline import OnProgress
-from turnlog.ingest.watcher import Watcher
-from turnlog.store.interface import Store
+from turnlog.ingest.change_check import SyncReport, find_transcript
+from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.known_sessions import KnownSessions
+from turnlog.ingest.lease import Answer, Request, answer_requests
+from turnlog.ingest.origin import save_machine_name
+from turnlog.ingest.pipeline import OnProgress, sync
+from turnlog.ingest.session_cache import SessionCache
+from turnlog.ingest.watchers import Watcher, find_target, is_transcript, locate_target
+from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace, home_of
+from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
+
+GAP = 0.05
+LATER = 1.0
+"""After how many seconds to look again at what may not have been all there, or only seemed to be gone."""
+_LONGEST = 300.0
+
+
+class Schedule:
+    """What is due, and when. Times are those of one steady clock."""
+
+    def __init__(self) -> None:
+        self._due: dict[Path, float] = {}
+        self._again: dict[Path, float] = {}
+        self._looked: dict[Path, float] = {}
+        self._failures: dict[Path, int] = {}
+
+    def add(self, target: Path, now: float) -> None:
+        """Note that something changed; what waits because it failed goes on waiting."""
+        self._due.setdefault(target, max(now, self._looked.get(target, now - GAP) + GAP))
+
+    def add_later(self, target: Path, now: float) -> None:
+        """Note that something should be looked at once more."""
+        self._again[target] = now + LATER
+
+    def fail(self, target: Path, now: float) -> float:
+        """Note that a scan failed, and return how long it will be until the next."""
+        failures = self._failures[target] = self._failures.get(target, 0) + 1
+        pause: float = min(2.0 ** (failures - 1), _LONGEST)
+        self._due[target] = now + pause
+        return pause
+
+    def succeed(self, target: Path) -> None:
+        """Note that a scan did not fail."""
+        self._failures.pop(target, None)
+
+    def take(self, now: float) -> list[Path]:
+        """Return what is due, as being looked at now."""
+        ready = {path for due in (self._due, self._again) for path, when in due.items() if when <= now}
+        for path in ready:
+            self._due.pop(path, None)
+            if self._again.get(path, now + 1) <= now:
+                del self._again[path]
+        self._looked = {path: when for path, when in self._looked.items() if now - when < GAP}
+        self._looked.update(dict.fromkeys(ready, now))
+        return sorted(ready)
+
+    def find_next(self) -> float | None:
+        """Return when something is due; None if nothing is."""
+        return min((*self._due.values(), *self._again.values()), default=None)
+
+
+class Syncer:
+    """Syncs one store with the sessions of some config dirs, as often as it is asked to."""
+
+    def __init__(
+        self,
+        store: Store,
+        place: StorePlace,
+        config_dirs: tuple[Path, ...],
+        *,
+        origin: str,
+        exclusion: Exclusion,
+        scope: Scope,
+        forgotten: Callable[[], Collection[str]],
+        on_progress: OnProgress,
+    ) -> None:
+        """Take whose sessions are kept where; `on_progress` may raise to stop in between."""
+        self.known = KnownSessions(store, scope, origin)
+        self._store = store
+        self._place = place
+        self._config_dirs = config_dirs
+        self._origin = origin
+        self._exclusion = exclusion
+        self._scope = scope
+        self._forgotten = forgotten
+        self._on_progress = on_progress
+        self._cache = SessionCache()
+
+    def rest(self) -> None:
+        """Let go of what nobody has written to for a while."""
+        self._cache.drop_idle()
+
+    def locate(self) -> list[SessionFiles]:
+        """Return all sessions that there are outside."""
+        return self.admit(locate_sessions(self._list_there()).sessions)
+
+    def admit(self, sessions: Iterable[SessionFiles]) -> list[SessionFiles]:
+        """Return those sessions that may be kept."""
+        return [files for files in sessions if not self._exclusion.excludes(files)]
+
+    def sync_all(self, sessions: Iterable[SessionFiles], attend: OnProgress) -> SyncReport:
+        """Look at everything: `sessions` are all there are; `attend` may look at some in between."""
+        go_on = self._attending(attend)
+        report = self._sync(sessions, self._list_there(), on_progress=go_on)
+        save_machine_name(self._store, self._origin, self._scope)
+        # What came line by line since the last time may be much by now.
+        self._store.maintain(between=lambda: go_on(report.bytes, report.bytes))
+        self.known.load()
+        return report
+
+    def sync_asked(self, paths: list[Path], attend: OnProgress) -> SyncReport:
+        """Look at what somebody else asks for; without any paths, at everything. `attend` as in `sync_all`."""
+        within = [path for path in paths or self._config_dirs if path.is_dir()]
+        located = [locate_path(path) for path in paths] or [locate_sessions(within)]
+        sessions = self.admit(files for one in located for files in one.sessions)
+        try:
+            return self._sync(sessions, within, on_progress=self._attending(attend))
+        finally:
+            self.known.load()
+
+    def sync_some(self, targets: Mapping[Path, Iterable[SessionFiles]], within: Iterable[Path]) -> SyncReport:
+        """Look at the sessions that are targets of changes; only what is known of those is compared."""
+        sessions = {self.known.name(files): files for found in targets.values() for files in found}
+        known: dict[str, KnownSession] = {}
+        for files in sessions.values():
+            known.update((session.key, session) for session in self.known.find(files))
+        for target in targets:
+            known.update((session.key, session) for session in self.known.find_present(target))
+        try:
+            return self._sync(sessions.values(), within, known=known.values())
+        finally:
+            self.known.refresh(known.keys() | sessions.keys())
+
+    def _attending(self, attend: OnProgress) -> OnProgress:
+        def go_on(done: int, total: int) -> None:
+            self._on_progress(done, total)
+            attend(done, total)
+
+        return go_on
+
+    def _list_there(self) -> list[Path]:
+        return [path for path in self._config_dirs if path.is_dir()]
+
+    def _sync(
+        self,
+        sessions: Iterable[SessionFiles],
+        within: Iterable[Path],
+        *,
+        known: Iterable[KnownSession] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> SyncReport:
+        forgotten = self._forgotten()
+        self._cache.drop(forgotten)
+        return sync(
+            self._store,
+            self._place,
+            sessions,
+            origin=self._origin,
+            within=within,
+            scope=self._scope,
+            known=known,
+            forgotten=forgotten,
+            on_progress=on_progress or self._on_progress,
+            cache=self._cache,
+        )
+
 
 FULL_SECONDS = 600.0
 """How often everything is looked at."""
@@ -45,7 +205,7 @@ _ATTENTION = 0.5
 
 
 class Occasion(StrEnum):
-    """Why sessions were looked at."""
+    """Why sessions were synced."""
 
     START = "start"
     CHANGE = "change"
@@ -54,7 +214,7 @@ class Occasion(StrEnum):
 
 
 class Followed(Struct, frozen=True, gc=False, kw_only=True):
-    """What a look gave."""
+    """What a sync gave."""
 
     occasion: Occasion
     paths: tuple[Path, ...] = ()
@@ -90,7 +250,7 @@ def follow(
 ) -> None:
     """Bring the store up to date, and keep it so until the watcher is stopped.
 
-    The watcher must watch the roots of the config dirs (`transcripts.list_roots`). Each look is reported when
+    The watcher must watch the roots of the config dirs (`transcripts.list_roots`). Each sync is reported when
     it is done, those that found nothing new left out. What was `forgotten` meanwhile is asked each time. Raises
     `NewerStoreError`.
     """
@@ -99,7 +259,7 @@ def follow(
         if watcher.stopped:
             raise _StoppedError
 
-    catching_up = CatchingUp(
+    syncer = Syncer(
         store,
         place,
         tuple(config_dirs),
@@ -110,21 +270,19 @@ def follow(
         on_progress=check_stop,
     )
     try:
-        _Follower(place, catching_up, watcher, on_report).run(full_seconds, on_progress)
+        _Follower(place, syncer, watcher, on_report).run(full_seconds, on_progress)
     except _StoppedError:
         return
 
 
 class _Follower:
-    def __init__(
-        self, place: StorePlace, catching_up: CatchingUp, watcher: Watcher, on_report: OnReport
-    ) -> None:
+    def __init__(self, place: StorePlace, syncer: Syncer, watcher: Watcher, on_report: OnReport) -> None:
         self._place = place
-        self._catching_up = catching_up
-        self._known = catching_up.known
+        self._syncer = syncer
+        self._known = syncer.known
         self._watcher = watcher
         self._on_report = on_report
-        self._agenda = Agenda()
+        self._schedule = Schedule()
         self._rested = 0.0
         """Until when there is a rest."""
         self._missed: set[Path] = set()
@@ -139,7 +297,7 @@ class _Follower:
             done = self._sync_all(Occasion.START, on_progress)
             next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))
             while not self._watcher.stopped:
-                due = min(next_full, max(self._agenda.find_next() or next_full, self._rested))
+                due = min(next_full, max(self._schedule.find_next() or next_full, self._rested))
                 changed = self._watcher.wait(max(min(due - time.monotonic(), _ATTENTION), 0.0))
                 # Noted first: what is asked for may take long, and what has changed is attended to meanwhile.
                 self._is_all_due = self._note(changed) or self._is_all_due
@@ -154,7 +312,7 @@ class _Follower:
         """Do what another process asks for, which must not write itself."""
         try:
             paths = [Path(path) for path in request.paths]
-            return Answer(self._catching_up.sync_asked(paths, self._attend))
+            return Answer(self._syncer.sync_asked(paths, self._attend))
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  whoever asked is told, and everything else goes on
@@ -162,31 +320,29 @@ class _Follower:
 
     def _look_and_rest(self) -> None:
         started = time.monotonic()
-        self._look(self._agenda.take(started))
+        self._look(self._schedule.take(started))
         now = time.monotonic()
         self._rested = now + min(_REST * (now - started), _LONGEST_REST)
-        self._catching_up.rest()
+        self._syncer.rest()
 
     def _note(self, changed: set[Path]) -> bool:
         """Note what is to be looked at; tell whether it is everything."""
         now = time.monotonic()
         everything = False
         for path in changed:
-            concern = find_concern(path, self._watcher.roots, self._known.homes)
-            if concern in self._watcher.roots:
+            target = find_target(path, self._watcher.roots, self._known.homes)
+            if target in self._watcher.roots:
                 everything = True
-            elif concern is not None:
-                self._agenda.add(concern, now)
+            elif target is not None:
+                self._schedule.add(target, now)
                 if not is_transcript(path) and path.is_dir():
                     # What was put into a new folder before the system watched it was not told.
-                    self._agenda.add_later(concern, now)
+                    self._schedule.add_later(target, now)
         return everything
 
-    def _look(self, concerns: list[Path]) -> None:
-        located = {concern: self._catching_up.admit(locate_concern(concern)) for concern in concerns}
-        ready = {
-            concern: sessions for concern, sessions in located.items() if not self._misses(concern, sessions)
-        }
+    def _look(self, targets: list[Path]) -> None:
+        located = {target: self._syncer.admit(locate_target(target)) for target in targets}
+        ready = {target: sessions for target, sessions in located.items() if not self._misses(target, sessions)}
         if not ready:
             return
         try:
@@ -197,49 +353,49 @@ class _Follower:
             if len(ready) == 1:
                 self._fail(next(iter(ready)), error)
                 return
-            for concern, sessions in ready.items():
-                self._look_at_one(concern, sessions)
+            for target, sessions in ready.items():
+                self._look_at_one(target, sessions)
         else:
             self._tell(Occasion.CHANGE, report, tuple(ready))
 
-    def _look_at_one(self, concern: Path, sessions: list[SessionFiles]) -> bool:
+    def _look_at_one(self, target: Path, sessions: list[SessionFiles]) -> bool:
         try:
-            report = self._sync({concern: sessions})
+            report = self._sync({target: sessions})
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  as above
-            self._fail(concern, error)
+            self._fail(target, error)
             return False
-        self._tell(Occasion.CHANGE, report, (concern,))
+        self._tell(Occasion.CHANGE, report, (target,))
         return True
 
     def _sync(self, ready: dict[Path, list[SessionFiles]]) -> SyncReport:
-        report = self._catching_up.sync_some(ready, self._watcher.roots)
-        for concern in ready:
-            self._agenda.succeed(concern)
+        report = self._syncer.sync_some(ready, self._watcher.roots)
+        for target in ready:
+            self._schedule.succeed(target)
         return report
 
-    def _fail(self, concern: Path, error: Exception) -> None:
-        again_in = self._agenda.fail(concern, time.monotonic())
-        failed = Followed(occasion=Occasion.CHANGE, paths=(concern,), reason=_explain(error), again_in=again_in)
+    def _fail(self, target: Path, error: Exception) -> None:
+        again_in = self._schedule.fail(target, time.monotonic())
+        failed = Followed(occasion=Occasion.CHANGE, paths=(target,), reason=_explain(error), again_in=again_in)
         self._report(failed)
 
-    def _misses(self, concern: Path, sessions: list[SessionFiles]) -> bool:
+    def _misses(self, target: Path, sessions: list[SessionFiles]) -> bool:
         """Tell whether something is gone for the first time: then it is looked at again a little later."""
-        if is_transcript(concern):
-            gone = self._known.has_present(concern) and not any(files.path == concern for files in sessions)
+        if is_transcript(target):
+            gone = self._known.has_present(target) and not any(files.path == target for files in sessions)
         else:
-            gone = not concern.is_dir() and bool(self._known.find_present(concern))
-        if gone and concern not in self._missed:
-            self._missed.add(concern)
-            self._agenda.add_later(concern, time.monotonic())
+            gone = not target.is_dir() and bool(self._known.find_present(target))
+        if gone and target not in self._missed:
+            self._missed.add(target)
+            self._schedule.add_later(target, time.monotonic())
             return True
-        self._missed.discard(concern)
+        self._missed.discard(target)
         return False
 
     def _sync_all(self, occasion: Occasion, on_progress: OnProgress | None = None) -> bool:
         """Look at everything; tell whether that went well."""
-        sessions = self._catching_up.locate()
+        sessions = self._syncer.locate()
         self._is_all_due, self._held = False, []
 
         def attend(done: int, total: int) -> None:
@@ -248,7 +404,7 @@ class _Follower:
             self._attend(done, total)
 
         try:
-            report = self._catching_up.sync_all(sessions, attend)
+            report = self._syncer.sync_all(sessions, attend)
         except (_StoppedError, NewerStoreError):
             raise
         except Exception as error:  # noqa: BLE001  one by one it will be seen which of them it was

@@ -1,11 +1,19 @@
-"""Which machine data comes from: a name that is made up once and kept in the data directory."""
+"""Which machine data comes from: a random name, made once and kept in the data directory.
+
+People know the machine by its host name and user instead, which the store is told once.
+"""
 
 from __future__ import annotations
 
+import getpass
 import os
+import platform
 import re
 from pathlib import Path
 from uuid import uuid4
+
+from turnlog.store.interface import Store
+from turnlog.store.model import LOCAL, Scope
 
 _NAME = "origin"
 _FORM = re.compile(r"[0-9a-f]{32}")
@@ -45,3 +53,23 @@ def peek_origin(home: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return name if _FORM.fullmatch(name) else None
+
+
+def find_host() -> str:
+    """Return what this computer calls itself."""
+    return platform.node()
+
+
+def find_user() -> str:
+    """Return what the system calls whoever runs this; nothing if nobody has that number."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def save_machine_name(store: Store, origin: str, scope: Scope = LOCAL) -> None:
+    """Tell a store how this machine is called, if it has sessions of it and was never told."""
+    for machine in store.list_machines(scope):
+        if machine.origin == origin and not machine.host:
+            store.save_machine(scope, origin, host=find_host(), user=find_user(), at_ns=machine.last_ns)

@@ -1,9 +1,9 @@
-"""What there is to look at: sessions of which anything is new, gone or somewhere else.
+"""What a sync has to do: the sessions of which anything is new, gone or somewhere else.
 
-A file that has the size, the time and the inode that it had is not opened. A transcript that is no longer
-where it was, while its inode has come up elsewhere with the same beginning, was moved: its session keeps its
-key. If the old one is still there, the new one is a copy, which is a session of its own. What turnlog captured
-of a session itself belongs to it (`capture.joining`). Sessions whose rows follow older rules are derived again,
+A file that has the size, the time and the inode that it had is not opened. A transcript that is no longer where
+it was, while its inode has come up elsewhere with the same beginning, was moved: its session keeps its key. If
+the old one is still there, the new one is a copy, which is a session of its own. What turnlog captured of a
+session itself belongs to it (`captured_files`). Sessions whose rows follow older rules are derived again,
 wherever their files are.
 """
 
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.ingest.capture.joining import gather
+from turnlog.ingest.captured_files import gather
+from turnlog.ingest.change_check import key_of, list_kinds
 from turnlog.ingest.contents import DERIVED_FROM
-from turnlog.ingest.kinds import key_of, list_kinds
-from turnlog.ingest.looks import is_outdated
+from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.dumps import list_dumped, list_parts, name_layout, name_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched

@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from turnlog.ingest.exclusion import Exclusion
-from turnlog.ingest.kinds import find_transcript, list_kinds
+from turnlog.ingest.change_check import find_transcript, list_kinds
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles

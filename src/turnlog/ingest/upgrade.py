@@ -14,8 +14,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from turnlog.errors import StoreError
-from turnlog.ingest.checks import check_archive
 from turnlog.ingest.pipeline import sync
+from turnlog.ingest.verification import check_archive
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import StorePlace

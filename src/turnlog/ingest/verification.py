@@ -1,12 +1,17 @@
-"""Checking the store against itself: everything is derived again from the archive, and compared.
+"""Checking the store against itself, session by session, and repairing what disagrees.
 
 The bytes are the truth. Each frame is opened and checked against its digest; from the bytes follow the lines,
 from the lines the records. What disagrees is listed with its place, and the rest is checked all the same.
+
+In a repair, what follows from the bytes is written anew, and damaged bytes are taken from the file outside.
+Nothing is guessed: bytes are taken only if they have the digest of what was archived. A session whose files are
+not all known any more is left as it is, since rows that follow from the rest would be wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,12 +21,23 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import StoreError
-from turnlog.ingest.assembly import Part, assemble
+from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
-from turnlog.ingest.looks import is_outdated
+from turnlog.ingest.derivation import Part, assemble
+from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
-from turnlog.store.interface import CaredStore, KnownSession, KnownSource, find_sessions, read_all
+from turnlog.store.interface import (
+    CaredStore,
+    Flaw,
+    KnownSession,
+    KnownSource,
+    Maintenance,
+    find_known,
+    find_sessions,
+    read_all,
+)
 from turnlog.store.model import Place, Scope, SourceKind
+from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
@@ -132,7 +148,7 @@ class _Verification:
                 content.add(piece)
                 size += len(piece)
         except _UNREADABLE as error:
-            self._report(Subject.BYTES, where, _explain(error))
+            self._report(Subject.BYTES, where, _explain_damage(error))
             return None
         content.finish()
         if size != length:
@@ -230,7 +246,7 @@ class _Verification:
         try:
             return ask()
         except _UNREADABLE as error:
-            self._report(subject, where, f"cannot be read: {_explain(error)}")
+            self._report(subject, where, f"cannot be read: {_explain_damage(error)}")
             return None
 
     def _compare(
@@ -258,7 +274,7 @@ def _list_outline(session: SessionActions, kind: str) -> Sequence[Any]:
     return session.list_turns() if kind == TURNS.name else session.list_agents()
 
 
-def _explain(error: Exception) -> str:
+def _explain_damage(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
@@ -275,3 +291,162 @@ def _list_differences(
             fields = [each for each in row.__struct_fields__ if getattr(found, each) != getattr(row, each)]
             yield f"{called} differs in {', '.join(fields)}"
     yield from (f"{called} should not be there" for called in have if called not in want)
+
+
+_ATTEMPTS = 3
+"""How often a session is checked that changes meanwhile."""
+
+
+class Checked(Struct, frozen=True):
+    """A session that was checked, and perhaps mended."""
+
+    left: tuple[Disagreement, ...]
+    """What a finding is about."""
+    mended: tuple[Disagreement, ...] = ()
+    """What did before."""
+
+
+def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verified:
+    """Check one session; one that is written to meanwhile is checked again."""
+    verified = verify_session(store, scope, known)
+    for _ in range(_ATTEMPTS):
+        if not verified.disagreements:
+            break
+        now = find_known(store, scope, known.key)
+        if now is None:
+            return Verified((), {}, None, {})
+        if now.revision == known.revision:
+            break
+        known = now
+        verified = verify_session(store, scope, known)
+    return verified
+
+
+def repair_session(
+    store: CaredStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
+) -> Checked:
+    """Check one session, mend what can be mended, and check it again.
+
+    `flaws` are those that the store has found in it.
+    """
+    verified = check_session(store, scope, known)
+    found = (*map(describe_flaw, flaws), *verified.disagreements)
+    if not found:
+        return Checked(())
+    if any(not flaw.follows for flaw in flaws):
+        return Checked(found)
+    known = find_known(store, scope, known.key) or known
+    damaged = _has(verified.disagreements, Subject.BYTES)
+    if damaged and _mend(store, scope, known):
+        verified = verify_session(store, scope, known)
+    wrong = _has(verified.disagreements, Subject.ROWS) or _has(verified.disagreements, Subject.LINES)
+    derived = verified.derived if flaws or wrong else None
+    if verified.lines or derived is not None or verified.texts:
+        store.rewrite(
+            scope, known.key, known.revision, derived, DERIVATION, lines=verified.lines, texts=verified.texts
+        )
+    left = verify_session(store, scope, find_known(store, scope, known.key) or known).disagreements
+    mended = tuple(each for each in found if each not in left)
+    return Checked(tuple(_explain_failure(each, known) for each in left), mended)
+
+
+def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Checked:
+    """Count all usage anew, compare it with what the store has kept up, and mend that if it is to be."""
+    found = _compare_usage(store, scope)
+    if not found or not repair:
+        return Checked(found)
+    store.maintain(Maintenance.RECOUNT)
+    left = _compare_usage(store, scope)
+    return Checked(left, tuple(each for each in found if each not in left))
+
+
+def _compare_usage(store: CaredStore, scope: Scope) -> tuple[Disagreement, ...]:
+    try:
+        told = list_differences(store.read_usage(scope), RecountedUsage(store, scope))
+    except StoreError as error:
+        told = [str(error)]
+    return tuple(Disagreement("", Subject.ROWS, "usage", message) for message in told)
+
+
+def _has(found: Iterable[Disagreement], subject: Subject) -> bool:
+    return any(each.subject is subject for each in found)
+
+
+def describe_flaw(flaw: Flaw) -> Disagreement:
+    """Return a flaw as what disagrees."""
+    return Disagreement(flaw.session or "", Subject.STORE, "", flaw.message)
+
+
+def _mend(store: CaredStore, scope: Scope, known: KnownSession) -> int:
+    return sum(
+        store.repair_bytes(scope, source.source, generation, _Outside(source).read)
+        for source in known.sources
+        for generation, _ in store.archive.list_generations(scope, source.source)
+    )
+
+
+class _Outside:
+    """The file that a source was read from, as it is now."""
+
+    def __init__(self, source: KnownSource) -> None:
+        self._path = source.path
+
+    def read(self, start: int, length: int) -> bytes | None:
+        """Return bytes of it; None if it has none there, or is gone."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(start)
+                return file.read(length)
+        except OSError:
+            return None
+
+
+def _explain_failure(left: Disagreement, known: KnownSession) -> Disagreement:
+    """Say why bytes could not be mended."""
+    if left.subject is not Subject.BYTES:
+        return left
+    path = next((each.path for each in known.sources if left.where.startswith(f"{each.path} (")), None)
+    reason = "has different content" if path is not None and os.path.exists(path) else "is gone"
+    return Disagreement(left.session, left.subject, left.where, f"{left.message}; the file outside {reason}")
+
+
+class Step(Struct, frozen=True, gc=False):
+    """A part that was checked."""
+
+    done: int
+    total: int
+    """Sessions."""
+    checked: Checked
+
+
+def check_archive(
+    store: CaredStore, scope: Scope, chosen: Sequence[KnownSession] | None = None, *, repair: bool = False
+) -> Iterator[Step]:
+    """Check sessions one after the other, or all, and then the store as a whole and its usage, too.
+
+    With `repair`, what can be mended is.
+    """
+    known = list(store.list_known(scope)) if chosen is None else chosen
+    flaws: list[Flaw] = [] if chosen is not None else _list_flaws(store, scope, repair)
+    keys = {session.key for session in known}
+    stray = tuple(describe_flaw(flaw) for flaw in flaws if flaw.session not in keys)
+    yield Step(0, len(known), Checked(stray))
+    for done, session in enumerate(known, 1):
+        own = [flaw for flaw in flaws if flaw.session == session.key]
+        yield Step(done, len(known), _check(store, scope, session, own, repair))
+    if chosen is None:
+        yield Step(len(known), len(known), check_usage(store, scope, repair=repair))
+
+
+def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
+    flaws = store.list_flaws(scope)
+    if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
+        store.maintain(Maintenance.CLEAR_TEXTS)
+        flaws = store.list_flaws(scope)
+    return flaws
+
+
+def _check(store: CaredStore, scope: Scope, session: KnownSession, flaws: list[Flaw], repair: bool) -> Checked:
+    if repair:
+        return repair_session(store, scope, session, flaws)
+    return Checked((*map(describe_flaw, flaws), *check_session(store, scope, session).disagreements))

@@ -12,7 +12,7 @@ from litestar import Request
 from litestar.di import NamedDependency, Provide
 from litestar.params import SkipValidation
 
-from turnlog.ingest.uploads.machines import KnownMachines
+from turnlog.ingest.uploads.receiver import KnownMachines
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync_state import SyncState
 from turnlog.store.accounts.interface import Accounts

@@ -13,13 +13,11 @@ import time
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
 from turnlog.ingest.following import Followed, follow
-from turnlog.ingest.forgotten import list_forgotten
+from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.origin import find_origin
-from turnlog.ingest.tenure import hold_lease
-from turnlog.ingest.watcher import Watcher
-from turnlog.ingest.watching import choose_watcher
+from turnlog.ingest.watchers import Watcher, choose_watcher
 from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.sync_state import News, SyncPhase
 from turnlog.store.opening import open_store

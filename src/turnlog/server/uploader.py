@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.uploads.taking import Given, UploadTaker
+from turnlog.ingest.uploads.receiver import Given, UploadTaker
 from turnlog.server.children import find_place, give_way, open_input
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace

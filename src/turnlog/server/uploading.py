@@ -22,7 +22,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
-from turnlog.ingest.uploads.taking import UploadAnswer
+from turnlog.ingest.uploads.receiver import UploadAnswer
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
 from turnlog.server.uploader import pack_upload, read_message, write_message

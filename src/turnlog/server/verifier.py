@@ -11,8 +11,7 @@ from contextlib import closing
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.checks import Step, check_archive
-from turnlog.ingest.verification import Disagreement, Subject
+from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
 from turnlog.server.children import find_place, give_way, open_input, tell
 from turnlog.server.shapes.archive import Finding
 from turnlog.server.views.limits import head_of, sayable

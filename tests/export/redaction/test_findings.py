@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.export.redaction.findings import Kind, match_words
-from turnlog.export.redaction.identities import find_homes
+from turnlog.export.secret_patterns import Kind, find_homes, match_words
 
 PATTERNS = {
     r"(?:ab|b-)[ab]{1,3}": ("ab", "b-"),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planted import EMAIL, HOME, USER, list_secrets, list_sentences
-from turnlog.export.redaction import Kind, RedactionRules, Redactor
-from turnlog.export.redaction.json_values import redact_json
+from turnlog.export.redaction import RedactionRules, Redactor, redact_json
+from turnlog.export.secret_patterns import Kind
 
 SECRETS = list_secrets()
 

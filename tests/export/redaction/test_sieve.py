@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 
 from planted import EMAIL, HOME, USER, list_secrets
-from turnlog.export.redaction.assignments import find_assigned
-from turnlog.export.redaction.identities import find_accounts, find_emails, find_homes, list_users
-from turnlog.export.redaction.json_values import list_strings
-from turnlog.export.redaction.redactor import Redactor
-from turnlog.export.redaction.sieve import sift, sift_text
-from turnlog.export.redaction.signs import EVERYTHING, NOTHING, Sign
-from turnlog.export.redaction.token_forms import PRIVATE_KEYS, TOKENS
+from turnlog.export.redaction import Redactor, list_strings
+from turnlog.export.secret_patterns import (
+    EVERYTHING,
+    NOTHING,
+    PRIVATE_KEYS,
+    TOKENS,
+    Sign,
+    find_accounts,
+    find_assigned,
+    find_emails,
+    find_homes,
+    list_users,
+    sift,
+    sift_text,
+)
 
 TEXTS = {
     **list_secrets(),

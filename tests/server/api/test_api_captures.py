@@ -8,7 +8,7 @@ from pathlib import Path
 
 from api_archive import TOOLS
 from server_app import Served, serving
-from turnlog.ingest.capture.archiving import archive_paths
+from turnlog.ingest.capture import archive_paths
 from turnlog.server.surroundings import Surroundings
 from turnlog.store.opening import open_store
 

@@ -14,7 +14,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.push.client import PushClient
 from turnlog.ingest.spool import Spool
 from turnlog.ingest.spool_import import import_spool

@@ -1,4 +1,4 @@
-"""What a machine pushes to a server: the same on both sides of the wire.
+"""What a machine pushes to a server, and what the server answers: the same on both sides of the wire.
 
 A machine compares its files with what the server has of them, by the rules of any sync, and sends what is new
 as stretches of bytes. Each stretch says on what it follows and carries its digest, so a server can check both
@@ -16,8 +16,10 @@ import zstandard
 from msgspec import Struct
 
 from turnlog.errors import UploadError
+from turnlog.ingest.change_check import DERIVATION
+from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.files.fingerprints import Change, Checkpoint
 
 PROTOCOL = 1
 """Which version of all this is spoken; a server that does not know it says so."""
@@ -187,3 +189,94 @@ def _decompress(body: bytes) -> bytes:
         return opened.decompress(body, max_output_size=size, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise UploadError("damaged", f"The upload cannot be decompressed ({error})") from None
+
+
+class KeptSource(Struct, frozen=True, gc=False, kw_only=True):
+    """What a server has of a file."""
+
+    source: str
+    kind: SourceKind
+    path: bytes
+    present: bool
+    generation: int
+    length: int
+    fingerprint: str
+    size: int
+    modified_ns: int
+    inode: int
+    device: int
+
+
+class KeptSession(Struct, frozen=True, gc=False, kw_only=True):
+    """What a server has of a session."""
+
+    key: str
+    revision: int
+    session_id: bytes
+    project_folder: bytes
+    sources: tuple[KeptSource, ...]
+
+
+def tell_session(known: KnownSession) -> KeptSession:
+    """Return what a server has of a session, for the machine that it comes from."""
+    return KeptSession(
+        key=known.key,
+        revision=known.revision,
+        session_id=name_bytes(known.session_id),
+        project_folder=name_bytes(known.project_folder),
+        sources=tuple(map(_tell_source, known.sources)),
+    )
+
+
+def _tell_source(known: KnownSource) -> KeptSource:
+    last = known.checkpoint or Checkpoint(known.source, known.length, known.length, "")
+    return KeptSource(
+        source=known.source,
+        kind=known.kind,
+        path=name_bytes(known.path),
+        present=known.present,
+        generation=known.generation,
+        length=known.length,
+        fingerprint=last.fingerprint,
+        size=last.size,
+        modified_ns=last.modified_ns,
+        inode=last.inode,
+        device=last.device,
+    )
+
+
+def learn_session(state: KeptSession, origin: str) -> KnownSession:
+    """Return what a server has of a session as a sync takes it."""
+    return KnownSession(
+        key=state.key,
+        revision=state.revision,
+        session_id=name_text(state.session_id),
+        project_folder=name_text(state.project_folder),
+        derivation=DERIVATION,  # by which rules rows are made is the server's business
+        sources=tuple(map(_learn_source, state.sources)),
+        origin=origin,
+    )
+
+
+def _learn_source(state: KeptSource) -> KnownSource:
+    return KnownSource(
+        source=state.source,
+        kind=state.kind,
+        path=name_text(state.path),
+        present=state.present,
+        generation=state.generation,
+        length=state.length,
+        consumed=0,
+        in_array=False,
+        lines=0,
+        checkpoint=Checkpoint(
+            source=state.source,
+            offset=state.length,
+            size=state.size,
+            fingerprint=state.fingerprint,
+            inode=state.inode,
+            device=state.device,
+            modified_ns=state.modified_ns,
+            generation=state.generation,
+        ),
+    )

@@ -16,8 +16,7 @@ from threading import Lock
 import msgspec
 from msgspec.structs import replace
 
-from turnlog.export.redaction import RedactionRules, Redactor
-from turnlog.export.redaction.json_values import list_strings
+from turnlog.export.redaction import RedactionRules, Redactor, list_strings
 from turnlog.server.views.lists import name_session
 from turnlog.store.accounts.interface import Link
 from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all

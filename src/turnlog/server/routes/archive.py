@@ -8,9 +8,9 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
 
-from turnlog.export.raw import Outcome, restore_session
-from turnlog.ingest.capture.sources import list_own_files, remove_captures
-from turnlog.ingest.forgotten import find_tombstones, list_holding
+from turnlog.export.files import Outcome, restore_session
+from turnlog.ingest.captured_files import list_own_files, remove_captures
+from turnlog.ingest.exclusions import find_tombstones, list_holding
 from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.bodies import decode_body
 from turnlog.server.dependencies import GivenScope, GivenStore

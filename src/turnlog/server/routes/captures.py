@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from turnlog.ingest.capture.sources import is_capture, kind_of_capture
+from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.server.auditing import GivenVisit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import NotFoundError

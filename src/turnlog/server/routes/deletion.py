@@ -7,7 +7,7 @@ import time
 from litestar import Response, delete, get
 
 from turnlog.errors import StoreError
-from turnlog.ingest.capture.sources import remove_captures
+from turnlog.ingest.captured_files import remove_captures
 from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.dependencies import GivenAccounts, GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError

@@ -10,9 +10,9 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter, SkipValidation
 from litestar.response import Stream
 
+from turnlog.export.conversation import Selection
 from turnlog.export.formats import Format
 from turnlog.export.redaction import RedactionRules
-from turnlog.export.selection import Selection
 from turnlog.server.auditing import GivenVisit, Visit
 from turnlog.server.dependencies import GivenScope, GivenStore
 from turnlog.server.errors import InvalidRequestError

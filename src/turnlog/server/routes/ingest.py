@@ -15,9 +15,8 @@ from litestar.params import QueryParameter
 
 from turnlog.errors import UploadError
 from turnlog.ingest.spool import is_delivery_id
-from turnlog.ingest.uploads.machines import MACHINE_TAKEN, MACHINE_UNASSIGNED
-from turnlog.ingest.uploads.protocol import LARGEST_BODY, PROTOCOL, HookUpload, decode_hooks
-from turnlog.ingest.uploads.state import tell_session
+from turnlog.ingest.uploads.protocol import LARGEST_BODY, PROTOCOL, HookUpload, decode_hooks, tell_session
+from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED
 from turnlog.server.dependencies import GivenMachines, GivenStore
 from turnlog.server.errors import RequestError
 from turnlog.server.receiving import GivenHooks

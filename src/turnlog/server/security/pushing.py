@@ -13,8 +13,8 @@ from typing import Any
 from litestar.connection import ASGIConnection
 
 from turnlog.errors import UploadError
-from turnlog.ingest.uploads.machines import KnownMachines
 from turnlog.ingest.uploads.protocol import Machine
+from turnlog.ingest.uploads.receiver import KnownMachines
 from turnlog.server.errors import InvalidRequestError, RequestError
 from turnlog.server.security.callers import Caller, CallerKind
 from turnlog.server.shapes.errors import ErrorDetail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from turnlog.export.redaction.findings import Kind
+from turnlog.export.secret_patterns import Kind
 
 
 class TakenOut(Struct, frozen=True, gc=False, kw_only=True):

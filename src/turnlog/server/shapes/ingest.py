@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from turnlog.ingest.uploads.state import KeptSession
-from turnlog.ingest.uploads.taking import SessionAnswer
+from turnlog.ingest.uploads.protocol import KeptSession
+from turnlog.ingest.uploads.receiver import SessionAnswer
 
 
 class IngestState(Struct, frozen=True, gc=False, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from turnlog.ingest.exclusion import Exclusion
+from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import (
     Endangered,

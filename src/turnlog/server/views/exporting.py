@@ -14,11 +14,11 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from msgspec import Struct
 
 from turnlog.errors import SelectionError
+from turnlog.export.conversation import Selection, select
+from turnlog.export.files import name_file, name_files
 from turnlog.export.formats import Format, render_session
-from turnlog.export.naming import name_file, name_files
 from turnlog.export.redaction import RedactionRules, Redactor
-from turnlog.export.redaction.findings import Kind
-from turnlog.export.selection import Selection, select
+from turnlog.export.secret_patterns import Kind
 from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.errors import InvalidRequestError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.ingest.hook_install import HookScope, find_settings
-from turnlog.ingest.hook_settings import NotSettingsError, list_entries
+from turnlog.ingest.hook_install import HookScope, NotSettingsError, find_settings, list_entries
 from turnlog.server.receiving import HookReceiver
 from turnlog.server.shapes.status import HookStatus
 from turnlog.server.surroundings import Surroundings

@@ -10,7 +10,7 @@ from time import time_ns
 from msgspec.structs import replace
 
 from turnlog.errors import TakenMachineError
-from turnlog.ingest.looks import look, vanish
+from turnlog.ingest.session_scan import scan_session, vanish
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import CaredStore, ChangeKind, Store, count_files, find_known, is_visible
 from turnlog.store.lists import SessionFilter
@@ -652,7 +652,7 @@ def _write(tmp_path: Path, files: dict[str, bytes]) -> Path:
 def _find_news(store: Store, folder: Path) -> SessionBatch | None:
     [files] = locate_path(folder).sessions
     known = find_known(store, LOCAL, name_source(ORIGIN, str(folder / _TRANSCRIPT)))
-    return look(files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME)
+    return scan_session(files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME)
 
 
 def _look(store: Store, folder: Path) -> SessionBatch:

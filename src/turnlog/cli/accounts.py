@@ -1,0 +1,100 @@
+"""The accounts that commands work on, and recording what they change.
+
+Commands act on the store itself, as its operator: whoever has the files, or the database's address.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+import click
+
+from turnlog.cli.session_lists import time_cell
+from turnlog.cli.terminal import MisuseError, NothingFoundError
+from turnlog.config import Settings
+from turnlog.instants import find_moment
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, User
+from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.lists import StoredSession
+
+T = TypeVar("T")
+DAY_NS = 24 * 3600 * 10**9
+_NS = 1000
+
+dry_option = click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
+
+
+@contextmanager
+def opened_accounts(settings: Settings) -> Iterator[Accounts]:
+    """Open the accounts, and close them again; nothing is made before there is anything to keep."""
+    accounts = open_accounts(settings.place, create=False)
+    try:
+        yield accounts
+    finally:
+        accounts.close()
+
+
+def record(
+    accounts: Accounts,
+    action: Action,
+    *,
+    person: str | None = None,
+    session: str | None = None,
+    link: str | None = None,
+    detail: str = "",
+) -> None:
+    """Record something that the operator did."""
+    entry = AuditEntry(
+        at_ns=time.time_ns(),
+        who=None,
+        action=action,
+        person=person,
+        session=session,
+        link=link,
+        detail=detail,
+    )
+    accounts.record([entry])
+
+
+def note_forgotten(settings: Settings, sessions: Sequence[StoredSession]) -> int:
+    """Record that sessions are forgotten, end their links, and return how many ended.
+
+    One person's archive has nothing to record, and no accounts are made for it.
+    """
+    with opened_accounts(settings) as accounts:
+        if accounts.has_users():
+            for session in sessions:
+                record(accounts, Action.FORGOTTEN, session=session.key, person=session.person)
+        return accounts.revoke_links([session.key for session in sessions])
+
+
+def get_user(accounts: Accounts, name: str) -> User:
+    """Return a user; raises `NothingFoundError`."""
+    user = accounts.find_user(name)
+    if user is None:
+        raise NothingFoundError(f"there is no user {name}; `turnlog users list` has all of them")
+    return user
+
+
+def find_by_id(things: Sequence[T], prefix: str, what: str, id_of: Callable[[T], str]) -> T:
+    """Return the one thing whose id begins with a prefix; raises `NothingFoundError` or `MisuseError`."""
+    found = [each for each in things if prefix and id_of(each).startswith(prefix)]
+    if not found:
+        raise NothingFoundError(f"no {what} begins with {prefix or 'nothing'}")
+    if len(found) > 1:
+        raise MisuseError(f"{len(found)} {what}s begin with {prefix}: {', '.join(map(id_of, found))}")
+    return found[0]
+
+
+def to_moment(at_ns: int | None) -> datetime | None:
+    """Return an instant of the accounts."""
+    return None if at_ns is None else find_moment(at_ns // _NS)
+
+
+def at_cell(at_ns: int | None, now: datetime | None) -> str:
+    """Return when something was: how long ago, or to the minute."""
+    return time_cell(to_moment(at_ns), now)

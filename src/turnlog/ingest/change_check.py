@@ -1,0 +1,216 @@
+"""Whether anything is new outside, found without loading what reading it would take.
+
+The files of a session are sources. A source is named after the path at which it was first seen. A file at the
+path of a known one is that source. A file at a new path, while one of its kind with its inode is missing from
+an old one, was moved and keeps its name, provided that it begins with what was read of it: inodes are used
+again.
+
+`report_unchanged` holds size, time and inode of every file against what is known: most syncs find nothing new,
+and must be quick. For the same reason the number of the rules that rows are derived by is kept here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.model import SourceKind, name_source
+from turnlog.transcripts.files.fingerprints import is_untouched
+from turnlog.transcripts.files.session_files import SessionFiles, pair_agents
+
+DERIVATION = 7
+"""Raised when the rules change: the next sync derives what follows older ones again."""
+
+
+_LINE = 700
+"""A line weighs as much as so many bytes of long lines, however short it is."""
+_MANY = 4 << 20
+"""Below this size, short lines are not counted."""
+_SAMPLE = 64 << 10
+
+KindOfFile = tuple[Path, SourceKind, str | None, str | None]
+"""A file, what it is for, and the agent or the run that it belongs to."""
+
+
+class Match(Struct, frozen=True, gc=False):
+    """A file, and the source that it may be."""
+
+    path: str
+    kind: SourceKind
+    agent_id: str | None
+    run_id: str | None
+    known: KnownSource | None
+    moved: bool = False
+    """Whether the source is known at another path, and only the inode says that it is this one."""
+
+
+def list_kinds(files: SessionFiles) -> list[KindOfFile]:
+    """Return all files of a session that are there, with what each is for: the transcript first."""
+    return list(_walk(files))
+
+
+def _walk(files: SessionFiles) -> Iterator[KindOfFile]:
+    if files.path is not None:
+        yield files.path, SourceKind.TRANSCRIPT, None, None
+    for agent in files.agents:
+        if agent.path is not None:
+            yield agent.path, SourceKind.AGENT, agent.agent_id, agent.run_id
+        if agent.meta is not None:
+            yield agent.meta, SourceKind.AGENT_META, agent.agent_id, agent.run_id
+    for run in files.workflows:
+        if run.journal is not None:
+            yield run.journal, SourceKind.JOURNAL, None, run.run_id
+        if run.record is not None:
+            yield run.record, SourceKind.WORKFLOW, None, run.run_id
+    for kind, paths in (
+        (SourceKind.TOOL_RESULT, files.tool_results),
+        (SourceKind.META, files.meta),
+        (SourceKind.OTHER, files.others),
+    ):
+        yield from ((path, kind, None, None) for path in paths)
+    for path in files.captures:
+        agents = pair_agents([path])
+        agent_id, run_id = (agents[0].agent_id, agents[0].run_id) if agents else (None, None)
+        yield path, SourceKind.CAPTURE, agent_id, run_id
+
+
+def find_transcript(files: SessionFiles) -> str:
+    """Return where the transcript is, or where it would be."""
+    return os.path.abspath(files.path or files.folder.with_name(f"{files.folder.name}.jsonl"))
+
+
+def key_of(files: SessionFiles, origin: str) -> str:
+    """Return what a session is called that is seen for the first time."""
+    return name_source(origin, find_transcript(files))
+
+
+def match_known(files: SessionFiles, known: KnownSession | None) -> tuple[list[Match], list[KnownSource]]:
+    """Return the files of a session with what is known of them, and the known sources that no file is."""
+    missing = {source.path: source for source in known.sources} if known is not None else {}
+    found: list[Match] = []
+    for path, kind, agent_id, run_id in list_kinds(files):
+        name = os.path.abspath(path)
+        found.append(Match(name, kind, agent_id, run_id, missing.pop(name, None)))
+    if missing:
+        found = [_find_moved(match, missing) if match.known is None else match for match in found]
+    return found, list(missing.values())
+
+
+def measure_lines(matches: list[Match], missing: list[KnownSource]) -> int:
+    """Return how much the lines of a session are, at a glance: their bytes, or what so many weigh at least."""
+    size = sum(map(weigh_known, missing))
+    for match in matches:
+        if match.kind.has_lines:
+            size += _size_of(match.path)
+    return size
+
+
+def weigh_known(source: KnownSource) -> int:
+    """Return how much the lines of a source are that is known."""
+    return max(source.length, source.lines * _LINE) if source.kind.has_lines else 0
+
+
+def _size_of(path: str) -> int:
+    try:
+        size = os.stat(path).st_size
+        if size < _MANY:
+            return size
+        with open(path, "rb", buffering=0) as file:
+            file.seek(size // 2)
+            sample = file.read(_SAMPLE)
+    except OSError:
+        return 0
+    return max(size, size // max(1, len(sample)) * sample.count(b"\n") * _LINE)
+
+
+def _find_moved(match: Match, missing: dict[str, KnownSource]) -> Match:
+    try:
+        status = os.stat(match.path)
+    except OSError:
+        return match
+    for path, source in missing.items():
+        last = source.checkpoint
+        if last is None or source.kind is not match.kind or not last.inode:
+            continue
+        if (last.inode, last.device) == (status.st_ino, status.st_dev):
+            del missing[path]
+            return Match(match.path, match.kind, match.agent_id, match.run_id, source, moved=True)
+    return match
+
+
+class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
+    """What a sync did."""
+
+    sessions: int = 0
+    """How many there are outside."""
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    rederived: int = 0
+    """Sessions of which nothing is new, but whose rows followed older rules."""
+    gone: int = 0
+    """Sessions that exist only here from now on."""
+    bytes: int = 0
+    """How many were archived."""
+    lines: int = 0
+    seconds: float = 0.0
+
+
+def report_unchanged(
+    sessions: Iterable[SessionFiles],
+    known: Iterable[KnownSession],
+    origin: str,
+    within: Iterable[Path] = (),
+    forgotten: Collection[str] = (),
+    is_excluded: Callable[[SessionFiles], bool] = lambda _: False,
+) -> SyncReport | None:
+    """Return what a sync of some sessions would report that finds nothing new; None if it may find anything."""
+    started = time.monotonic()
+    sources: dict[str, KnownSource] = {}
+    owners: dict[str, str] = {}
+    for session in known:
+        if session.derivation < DERIVATION:
+            return None
+        if session.origin in (
+            "",
+            origin,
+        ):  # the files of other machines are elsewhere, whatever their paths are
+            for source in session.sources:
+                if source.present:
+                    sources[source.path] = source
+                    owners[source.path] = session.key
+    for files in sessions:
+        if _is_new(files, sources) and not _is_left_out(files, origin, forgotten) and not is_excluded(files):
+            return None
+    roots = tuple(f"{os.path.abspath(folder)}{os.sep}" for folder in within)
+    if any(path.startswith(roots) for path in sources):  # gone, since nobody came across them
+        return None
+    seen = {owners[path] for path in owners.keys() - sources.keys()}
+    return SyncReport(sessions=len(seen), unchanged=len(seen), seconds=time.monotonic() - started)
+
+
+def _is_new(files: SessionFiles, sources: dict[str, KnownSource]) -> bool:
+    """Tell whether any file is not as it is known; those that are, are taken out of `sources`."""
+    new = False
+    for each, *_ in list_kinds(files):
+        path = os.fspath(each)
+        if path not in sources:  # which are absolute, as nearly all are that are looked for
+            path = os.path.abspath(path)
+        source = sources.pop(path, None)
+        try:
+            status = os.stat(path)
+        except OSError:  # gone in this moment, or not to be read
+            new = new or source is not None
+            continue
+        if source is None or source.checkpoint is None or not is_untouched(source.checkpoint, status):
+            new = True
+    return new
+
+
+def _is_left_out(files: SessionFiles, origin: str, forgotten: Collection[str]) -> bool:
+    return bool(forgotten) and (key_of(files, origin) in forgotten or files.session_id in forgotten)

@@ -1,0 +1,423 @@
+"""The collector: pushes all there is, and then what is written, for as long as somebody wants it.
+
+A server that cannot be reached is tried again, ever less often and never by all machines at once; meanwhile
+changes are noted, and what Claude Code might delete is held. When it is there again, it is asked what it has:
+it may be another one, or an older state. How the collector is doing stands in a small file, for `turnlog push
+--status`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from enum import StrEnum
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.errors import PushError, StoreError
+from turnlog.ingest.exclusions import Exclusion, list_forgotten
+from turnlog.ingest.origin import find_host, find_user
+from turnlog.ingest.push.client import Backoff, PushClient
+from turnlog.ingest.push.hooks import SpooledHooks, StoredHooks
+from turnlog.ingest.push.pusher import OnTrouble, PushCounts, Pusher
+from turnlog.ingest.push.retained import HELD, ArchivedSessions, HeldFiles
+from turnlog.ingest.spool import SPOOL, Spool
+from turnlog.ingest.uploads.protocol import Machine
+from turnlog.ingest.watchers import Watcher, find_target, locate_target
+from turnlog.store.interface import CaredStore
+from turnlog.store.model import LOCAL
+from turnlog.store.opening import open_store
+
+_STATUS = "push.json"
+_SECONDS = 1.0
+"""How often the file is written at most, unless something happened."""
+
+
+class PushPhase(StrEnum):
+    """What a collector is at."""
+
+    CONNECTING = "connecting"
+    PUSHING = "pushing"
+    WATCHING = "watching"
+    """All is there; what is written is pushed as it comes."""
+    OFFLINE = "offline"
+    STOPPED = "stopped"
+
+
+class PushStatus(Struct, frozen=True, kw_only=True):
+    """How a collector is doing."""
+
+    server: str
+    pid: int
+    phase: PushPhase
+    started_at: float
+    """Times are in seconds since 1970."""
+    at: float
+    """When this was so."""
+    last_success_at: float | None = None
+    reason: str = ""
+    """Why it is offline."""
+    again_at: float | None = None
+    waiting: int = 0
+    """Sessions that are to be pushed."""
+    waiting_bytes: int = 0
+    held_bytes: int = 0
+    """Of files that are kept until they are pushed, whatever becomes of them."""
+    counts: PushCounts = msgspec.field(default_factory=PushCounts)
+
+
+class StatusFile:
+    """The file of one collector."""
+
+    def __init__(self, home: Path, server: str, clock: Callable[[], float] = time.time) -> None:
+        self._path = home / _STATUS
+        self._clock = clock
+        self._written = 0.0
+        self.status = PushStatus(
+            server=server, pid=os.getpid(), phase=PushPhase.CONNECTING, started_at=clock(), at=clock()
+        )
+
+    def note(self, **news: object) -> None:
+        """Note what is new; how far it is alone is written about once a second."""
+        now = self._clock()
+        before, self.status = self.status, msgspec.structs.replace(self.status, at=now, **news)
+        changed = any(getattr(before, name) != getattr(self.status, name) for name in ("phase", "again_at"))
+        if changed or not 0.0 <= now - self._written < _SECONDS:
+            self._written = now
+            with suppress(OSError):  # it is only for whoever asks
+                _write(self._path, msgspec.json.encode(self.status))
+
+
+def read_status(home: Path) -> PushStatus | None:
+    """Return what the last collector said; None if there was none."""
+    try:
+        return msgspec.json.decode((home / _STATUS).read_bytes(), type=PushStatus)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+class _Progress(Struct, frozen=True):
+    epoch: str
+    seq: int
+
+
+def find_progress(home: Path, server: str, epoch: str) -> int:
+    """Return up to where the feed of the archive was pushed to a server; 0 if that is not known."""
+    try:
+        found = msgspec.json.decode(_find_path(home, server).read_bytes(), type=_Progress)
+    except (OSError, msgspec.DecodeError):
+        return 0
+    return found.seq if found.epoch == epoch else 0
+
+
+def save_progress(home: Path, server: str, epoch: str, seq: int) -> None:
+    """Remember up to where the feed was pushed; if that is lost, the server is offered all of it again."""
+    with suppress(OSError):
+        _write(_find_path(home, server), msgspec.json.encode(_Progress(epoch, seq)))
+
+
+def _find_path(home: Path, server: str) -> Path:
+    return home / f"push-{blake2b(server.encode(), digest_size=8).hexdigest()}.json"
+
+
+def _write(path: Path, data: bytes) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+    os.replace(new, path)
+
+
+FULL_SECONDS = 600.0
+"""How often everything is looked at."""
+_RELOAD = 6
+"""In every so many of those, the server is asked what it has."""
+_RECHECK = 2.0
+"""After how many seconds to look again at what only seemed to be gone."""
+_ATTENTION = 1.0
+"""How often the spool of hook deliveries is looked at."""
+_HOLD_SECONDS = 10.0
+"""How often files are held anew at most while the server cannot be reached."""
+_LONG = frozenset({401, 403, 404, 405})
+"""What does not get better by itself soon."""
+_LONG_SECONDS = 60.0
+_FINAL = frozenset({"another_machine", "machine_taken", "machine_unassigned"})
+"""What stays so until somebody does something about it, here or at the server."""
+_BUSY_SECONDS = 30.0
+"""How long to wait at most for a server that is there and asks to be tried again."""
+
+
+class HookSource(Protocol):
+    """What pushes hook deliveries."""
+
+    def push(self) -> int:
+        """Push what is new, and return how many; raises `PushError`."""
+
+
+class Holder(Protocol):
+    """What keeps bytes that may be deleted before they are pushed."""
+
+    def hold(self, pusher: Pusher) -> int:
+        """Hold what is not pushed yet, and return how many bytes are held besides their files."""
+
+    def plan(self, pusher: Pusher) -> None:
+        """Note what is held of files that are gone, to be pushed, and let go of what need not be held."""
+
+
+OnNews = Callable[[StatusFile], None]
+
+
+def push_once(pusher: Pusher, hooks: HookSource, holder: Holder, status: StatusFile, on_news: OnNews) -> None:
+    """Push all there is, once; raises `PushError`."""
+    pusher.connect()
+    for _ in range(2):  # what is held is pushed first; then it is told that it is gone
+        holder.plan(pusher)
+        _push_all(pusher, status, on_news)
+        pusher.plan_all(at_once=True)
+        _push_all(pusher, status, on_news)
+    pusher.counts.deliveries += hooks.push()
+    holder.plan(pusher)
+    status.note(phase=PushPhase.STOPPED, last_success_at=time.time(), waiting=pusher.waiting)
+    on_news(status)
+
+
+def _push_all(pusher: Pusher, status: StatusFile, on_news: OnNews) -> None:
+    while pusher.waiting:
+        status.note(
+            phase=PushPhase.PUSHING,
+            waiting=pusher.waiting,
+            waiting_bytes=pusher.waiting_bytes,
+            counts=pusher.counts,
+        )
+        on_news(status)
+        pusher.push_next()
+
+
+class PushLoop:
+    """Pushes until the watcher is stopped."""
+
+    def __init__(
+        self,
+        pusher: Pusher,
+        watcher: Watcher,
+        hooks: HookSource,
+        holder: Holder,
+        status: StatusFile,
+        on_news: OnNews,
+        *,
+        backoff: Backoff | None = None,
+        full_seconds: float = FULL_SECONDS,
+        hold_seconds: float = _HOLD_SECONDS,
+    ) -> None:
+        self._pusher = pusher
+        self._watcher = watcher
+        self._hooks = hooks
+        self._holder = holder
+        self._status = status
+        self._on_news = on_news
+        self._backoff = backoff or Backoff()
+        self._full_seconds = full_seconds
+        self._hold_seconds = hold_seconds
+        self._is_connected = False
+        self._next_full = 0.0
+        self._fulls = 0
+        self._targets: set[Path] = set()
+        self._next_hold = 0.0
+        self._looks_again = False
+
+    def run(self) -> None:
+        """Push all there is, and what comes; failures are told, and tried again.
+
+        Raises `PushError` if the server will not have this machine's sessions from this person.
+        """
+        with self._watcher:
+            while not self._watcher.stopped:
+                try:
+                    pause = self._step()
+                    self._backoff.succeed()
+                except PushError as error:
+                    pause = self._fail(error)
+                    if error.code in _FINAL:
+                        raise
+                self._wait(pause)
+        self._status.note(phase=PushPhase.STOPPED)
+
+    def _step(self) -> float:
+        """Do what is next, and return for how long there is nothing to do."""
+        if not self._is_connected:
+            self._status.note(phase=PushPhase.CONNECTING)
+            self._pusher.connect()
+            self._is_connected, self._next_full = True, 0.0
+        if time.monotonic() >= self._next_full:
+            self._look_at_all()
+        if self._targets:
+            self._look_at_some()
+        self._pusher.counts.deliveries += self._hooks.push()
+        if self._pusher.waiting:
+            self._pusher.push_next()
+        if self._looks_again and not self._pusher.waiting:
+            self._looks_again, self._next_full = False, time.monotonic() + _RECHECK
+        phase = PushPhase.PUSHING if self._pusher.waiting else PushPhase.WATCHING
+        self._tell(phase)
+        return 0.0 if self._pusher.waiting else min(_ATTENTION, max(self._next_full - time.monotonic(), 0.0))
+
+    def _look_at_all(self) -> None:
+        self._fulls += 1
+        if self._fulls % _RELOAD == 0:
+            self._pusher.connect()
+        is_first = self._pusher.plan_all()
+        before = self._pusher.waiting
+        self._holder.plan(self._pusher)
+        # What is pushed of files that are gone counts as there, until somebody looks.
+        self._looks_again = self._pusher.waiting > before
+        self._next_full = time.monotonic() + (_RECHECK if is_first else self._full_seconds)
+
+    def _look_at_some(self) -> None:
+        targets, self._targets = self._targets, set()
+        if self._pusher.plan_some({target: locate_target(target) for target in sorted(targets)}):
+            self._next_full = min(self._next_full, time.monotonic() + _RECHECK)
+
+    def _fail(self, error: PushError) -> float:
+        if error.status != 503 or error.code == "too_many_connections":
+            self._is_connected = False
+        pause = self._backoff.fail(max(error.retry_after, _LONG_SECONDS if error.status in _LONG else 0.0))
+        if error.status == 503:
+            pause = min(pause, max(error.retry_after, _BUSY_SECONDS))
+        held = self._status.status.held_bytes
+        if time.monotonic() >= self._next_hold and not self._is_connected:
+            held = self._holder.hold(self._pusher)
+            self._next_hold = time.monotonic() + self._hold_seconds
+        self._status.note(
+            phase=PushPhase.OFFLINE, reason=str(error), again_at=time.time() + pause, held_bytes=held
+        )
+        self._on_news(self._status)
+        return pause
+
+    def _tell(self, phase: PushPhase) -> None:
+        self._next_hold = 0.0
+        self._status.note(
+            phase=phase,
+            last_success_at=time.time(),
+            reason="",
+            again_at=None,
+            waiting=self._pusher.waiting,
+            waiting_bytes=self._pusher.waiting_bytes,
+            counts=self._pusher.counts,
+        )
+        self._on_news(self._status)
+
+    def _wait(self, seconds: float) -> None:
+        """Note what changes for some seconds; if the server can be reached, only until something does."""
+        deadline = time.monotonic() + seconds
+        while not self._watcher.stopped:
+            left = max(deadline - time.monotonic(), 0.0)
+            self._note(self._watcher.wait(left))
+            if self._is_connected and (self._targets or self._next_full == 0.0):
+                return
+            if time.monotonic() >= deadline:
+                return
+
+    def _note(self, changed: set[Path]) -> None:
+        for path in changed:
+            target = find_target(path, self._watcher.roots, self._pusher.known.homes)
+            if target in self._watcher.roots:
+                self._next_full = 0.0
+            elif target is not None:
+                self._targets.add(target)
+
+
+class Collector(Struct, frozen=True):
+    """All that pushes."""
+
+    pusher: Pusher
+    hooks: HookSource
+    holder: Holder
+
+
+class _Keeping:
+    """What is held, and what only the archive has."""
+
+    def __init__(self, held: HeldFiles, archived: ArchivedSessions | None) -> None:
+        self._held = held
+        self._archived = archived
+
+    def hold(self, pusher: Pusher) -> int:
+        return self._held.hold(pusher)
+
+    def plan(self, pusher: Pusher) -> None:
+        self._held.plan(pusher)
+        if self._archived is not None:
+            self._archived.plan(pusher)
+
+
+def describe_machine() -> Machine:
+    """Return what people call this machine and who is at it."""
+    return Machine(find_host(), find_user(), version("turnlog"))
+
+
+@contextmanager
+def open_collector(
+    client: PushClient,
+    home: Path,
+    place: Path | None,
+    session_dirs: Iterable[Path],
+    *,
+    origin: str,
+    exclusion: Exclusion,
+    on_trouble: OnTrouble,
+) -> Iterator[Collector]:
+    """Open what pushes the sessions of some directories; `place` is where this machine's archive may be."""
+    dirs, machine = tuple(session_dirs), describe_machine()
+    if place is None or not place.exists():
+        yield _build(client, home, None, dirs, origin, machine, exclusion, on_trouble)
+        return
+    try:
+        store = open_store(place)
+    except StoreError as error:
+        raise StoreError(f"{error}; hook deliveries are in this archive, so it must be usable") from error
+    with closing(store):
+        yield _build(client, home, store, dirs, origin, machine, exclusion, on_trouble)
+
+
+def _build(
+    client: PushClient,
+    home: Path,
+    store: CaredStore | None,
+    dirs: tuple[Path, ...],
+    origin: str,
+    machine: Machine,
+    exclusion: Exclusion,
+    on_trouble: OnTrouble,
+) -> Collector:
+    pusher = Pusher(
+        client,
+        dirs,
+        origin=origin,
+        machine=machine,
+        exclusion=exclusion,
+        forgotten=tuple if store is None else lambda: list_forgotten(store),
+        on_trouble=on_trouble,
+    )
+    holder = _Keeping(HeldFiles(home / HELD, dirs), None if store is None else ArchivedSessions(store))
+    spool = Spool(home / SPOOL)
+    if store is None:
+        spooled = SpooledHooks(client, spool, origin=origin, machine=machine, exclusion=exclusion)
+        return Collector(pusher, spooled, holder)
+    epoch = store.read_feed(LOCAL).epoch
+    stored = StoredHooks(
+        client,
+        spool,
+        store,
+        origin=origin,
+        machine=machine,
+        exclusion=exclusion,
+        after=find_progress(home, client.name, epoch),
+        on_done=lambda seq: save_progress(home, client.name, epoch, seq),
+    )
+    return Collector(pusher, stored, holder)

@@ -1,0 +1,442 @@
+"""A scan of one session: all of its files compared with what is known, and all that is new as one batch.
+
+Of each file the new bytes are read and cut into frames. What is derived follows from all lines; those that were
+read before come from the archive, where every line is, whatever has become of its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from turnlog.ingest.change_check import DERIVATION, Match, key_of, match_known
+from turnlog.ingest.contents import (
+    CHAPTERS,
+    DERIVED_FROM,
+    RECORDED,
+    ROOM,
+    Content,
+    LineCache,
+    Recall,
+    ScannedFile,
+    choose,
+    confirm,
+    keep,
+    lose,
+    miss,
+    restate,
+    tells_of_lines,
+)
+from turnlog.ingest.derivation import Deriver, Part, assemble
+from turnlog.ingest.file_scan import FileScan, scan_file
+from turnlog.ingest.session_cache import CachedSession
+from turnlog.messages import Line
+from turnlog.store.batch import Derived, SessionBatch, SourceBatch
+from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
+from turnlog.store.model import Place, Scope, SourceKind, name_source
+from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
+from turnlog.transcripts.usage.prices import Prices
+
+Report = Callable[[Obstacle], None]
+"""Takes a file that could not be read."""
+
+
+class SessionScanner:
+    """Scans one session, once."""
+
+    def __init__(
+        self,
+        archive: Archive | None,
+        scope: Scope,
+        origin: str,
+        report: Report | None,
+        room: int,
+        *,
+        retold: bool,
+        is_last: bool,
+        cached: CachedSession | None = None,
+    ) -> None:
+        """Take where bytes are and whose; `cached` is the session as it is known, if it is at hand.
+
+        If this `is_last`, the session is not to be kept at hand.
+        """
+        self._archive = archive
+        self._scope = scope
+        self._origin = origin
+        self._report = report
+        self._cache = LineCache(room)
+        self._retold = retold
+        self._is_last = is_last
+        self._cached = cached
+        self._contents: dict[str, Content] = {} if cached is None else dict(cached.contents)
+        """Of sources, as far as they were read before."""
+        self._left: list[str] = []
+        """Sources that were chapters, and are only kept from now on."""
+
+    def scan_all(self, files: SessionFiles, known: KnownSession | None) -> list[ScannedFile]:
+        """Compare all files with what is known of them, and read what is new."""
+        matches, missing = match_known(files, known)
+        seen = [each for match in matches for each in self._scan(match)]
+        return [*seen, *(lose(source) for source in missing)]
+
+    def take_given(
+        self, given: Sequence[tuple[Match, FileScan]], gone: Collection[str], known: KnownSession | None
+    ) -> list[ScannedFile]:
+        """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
+        before = {source.source: source for source in known.sources} if known is not None else {}
+        seen = [each for match, found in given for each in self._take(match, match.known, found)]
+        told = {each.source for each in seen}
+        for name, source in before.items():
+            if name not in told:
+                seen.append(lose(source) if name in gone else keep(source, None))
+        return sorted(seen, key=lambda each: _rank(each, before.get(each.source)))
+
+    def recall(self, known: KnownSession) -> list[ScannedFile]:
+        """Return all sources as they are known; what is there comes before what is gone, as in a scan."""
+        return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
+
+    def derive(self, seen: list[ScannedFile], folder: str, prices: Prices | None) -> Derived:
+        """Return the records of the session; of one that was at hand, those that are new or may differ."""
+        chosen = list(choose(seen))
+        layout = tuple((each.source, each.path, each.generation) for each in chosen)
+        if self._cached is not None and self._cached.layout == layout and self._cached.folder == folder:
+            new = self._list_new(chosen)
+            if new is not None:
+                return self._cached.deriver.extend(new)
+        contents = [each.content or self._read_back(each) for each in chosen]
+        parts = [
+            Part(each.path, each.kind, each.run_id, content)
+            for each, content in zip(chosen, contents, strict=True)
+        ]
+        self._cache.settle()
+        built = assemble(parts, folder, prices)
+        emptied = [*(each.source for each in seen if each.kind in RECORDED), *self._left]
+        if self._is_last:
+            return built.derive(emptied, is_final=True)
+        deriver = Deriver(built.session, built.transcript, built.chapters)
+        self._cached = CachedSession(
+            "", 0, folder, layout, {content.source: content for content in contents}, deriver
+        )
+        return deriver.build(built.others, emptied)
+
+    def keep_cached(self, key: str, revision: int) -> CachedSession | None:
+        """Return the session as it will be at a revision; None if it is not to be kept, or has no rows."""
+        return (
+            None if self._cached is None or self._is_last else replace(self._cached, key=key, revision=revision)
+        )
+
+    def _list_new(self, chosen: Sequence[ScannedFile]) -> dict[str, list[Line]] | None:
+        """Return the lines that are new, if nothing but further lines of conversations is."""
+        new: dict[str, list[Line]] = {}
+        for each in chosen:
+            if each.batch is None or each.batch.change is Change.UNCHANGED:
+                continue
+            content = each.content
+            if content is None or content is not self._contents.get(each.source) or each.kind not in CHAPTERS:
+                return None
+            new[each.source] = content.lines[content.first_new :]
+        return new
+
+    def retell(self, seen: list[ScannedFile], known: KnownSession) -> list[SourceBatch]:
+        """Return the news of all sources, with all that is searched of them."""
+        sources = {source.source: source for source in known.sources}
+        new = []
+        for each in seen:
+            batch = each.batch
+            if each.kind in CHAPTERS and each.source in sources:
+                if batch is None:
+                    batch = confirm(sources[each.source], each.path)
+                content = each.content or self._read_back(each)
+                batch = replace(batch, texts=content.texts, texts_from=content.texts_from)
+            if batch is not None:
+                new.append(batch)
+        return new
+
+    def _scan(self, match: Match) -> Iterator[ScannedFile]:
+        known = match.known
+        name = name_source(self._origin, match.path)
+        found = scan_file(match.path, name if known is None else known.source, known)
+        if known is not None and match.moved and found.generation != known.generation:
+            found.close()
+            yield lose(known)  # another file has its inode by now
+            known, found = None, scan_file(match.path, name, None)
+        with closing(found):
+            yield from self._take(match, known, found)
+
+    def _take(self, match: Match, known: KnownSource | None, found: FileScan) -> list[ScannedFile]:
+        if found.change is Change.VANISHED:
+            return [] if known is None else [lose(known)]
+        seen = [] if known is None else [keep(known, None)]
+        if found.change is not Change.UNREADABLE:
+            seen = [self._read(match, known, found)]
+        if found.reason and self._report is not None:
+            self._report(Obstacle(Path(match.path), ObstacleKind.UNREADABLE, found.reason))
+        return seen
+
+    def _read(self, match: Match, known: KnownSource | None, found: FileScan) -> ScannedFile:
+        if known is not None and found.change is Change.UNCHANGED:
+            same = known.present and known.path == match.path
+            batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
+            if known.kind is not match.kind:
+                return self._reassign(match, known, found)
+            return keep(known, batch, match.path)
+        if known is not None and known.kind is not match.kind:
+            self._leave(known, match)
+        source = name_source(self._origin, match.path) if known is None else known.source
+        earlier = known if found.change is Change.APPENDED else None
+        content = self._begin(match, source, earlier, found.generation)
+        new = content.begin(found.start)
+        for piece in found:
+            new.add(piece)
+            content.add(piece)
+        content.finish()
+        frames = new.finish()
+        batch = SourceBatch(
+            source=source,
+            kind=match.kind,
+            path=match.path,
+            generation=found.generation,
+            change=found.change,
+            start=found.start,
+            length=found.length,
+            frames=frames,
+            sealed=frames[-1].start if earlier is None and frames else 0,
+            consumed=content.consumed,
+            in_array=content.in_array,
+            checkpoint=found.checkpoint,
+            lines=content.new,
+            texts=content.texts,
+            texts_from=0 if source in self._left else content.texts_from,
+            agent_id=match.agent_id,
+            run_id=match.run_id,
+            copied_from=None if known is None else known.copied_from,
+        )
+        return ScannedFile(source, match.kind, match.path, found.generation, match.run_id, content, batch)
+
+    def _reassign(self, match: Match, known: KnownSource, found: FileScan) -> ScannedFile:
+        """Return a source that is as it was, but is for something else from now on."""
+        self._leave(known, match)
+        batch = replace(restate(known, Change.UNCHANGED, match.path, found.checkpoint), kind=match.kind)
+        content = None
+        if match.kind in CHAPTERS:
+            content = self._recall(known.source, match.kind, known.generation, retold=True)
+        batch = replace(batch, texts=() if content is None else content.texts, texts_from=0)
+        return ScannedFile(known.source, match.kind, match.path, known.generation, match.run_id, content, batch)
+
+    def _leave(self, known: KnownSource, match: Match) -> None:
+        if known.kind in RECORDED and match.kind not in RECORDED:
+            self._left.append(known.source)
+
+    def _begin(self, match: Match, source: str, earlier: KnownSource | None, generation: int) -> Content:
+        """Return what is known of a file, to which the rest is to be added."""
+        content = self._contents.get(source)
+        if earlier is not None and match.kind is SourceKind.CAPTURE:
+            content = Content(source, match.kind)  # earlier lines are of no use here
+        elif earlier is None or content is None or match.kind not in CHAPTERS:
+            retold = self._retold or (earlier is not None and earlier.kind is not match.kind)
+            if earlier is not None and match.kind in DERIVED_FROM:
+                return self._recall(source, match.kind, earlier.generation, earlier, retold=retold)
+            recall = self._read_later(source, generation)
+            return Content(source, match.kind, earlier, cache=self._cache, recall=recall, retold=retold)
+        content.resume(earlier)
+        if earlier.consumed < earlier.length:
+            at = Place(earlier.source, earlier.generation, earlier.consumed)
+            content.add(self._get_archive().read(self._scope, at, earlier.length - earlier.consumed))
+        return content
+
+    def _read_back(self, seen: ScannedFile) -> Content:
+        content = self._contents.get(seen.source)
+        if content is None:
+            content = self._recall(seen.source, seen.kind, seen.generation, retold=self._retold)
+            self._contents[seen.source] = content
+        return content
+
+    def _recall(
+        self, source: str, kind: SourceKind, generation: int, known: KnownSource | None = None, *, retold: bool
+    ) -> Content:
+        """Return what the archive has of a file; with `known`, the rest of the file is to be added."""
+        content = Content(
+            source,
+            kind,
+            known,
+            cache=self._cache,
+            recall=self._read_later(source, generation),
+            retold=retold,
+            is_new=known is not None,
+        )
+        for piece in read_all(self._get_archive(), self._scope, source, generation):
+            content.add(piece)
+        if known is None:
+            content.finish()
+        return content
+
+    def _read_later(self, source: str, generation: int) -> Recall | None:
+        """Return what reads bytes of a file as soon as the archive has them."""
+        archive, scope = self._archive, self._scope
+        if archive is None:
+            return None
+        return lambda start, length: archive.read(scope, Place(source, generation, start), length)
+
+    def _get_archive(self) -> Archive:
+        if self._archive is None:
+            raise ValueError("what is known of a session is in an archive, and none was given")
+        return self._archive
+
+
+def _rank(seen: ScannedFile, known: KnownSource | None) -> tuple[bool, bool, str]:
+    """Return where a source comes: what is there before what is gone, the transcript first, as in a scan."""
+    is_gone = seen.batch.change is Change.VANISHED if seen.batch else known is not None and not known.present
+    return is_gone, seen.kind is not SourceKind.TRANSCRIPT, seen.path
+
+
+class SessionScan(Struct, frozen=True):
+    """What a scan gave."""
+
+    batch: SessionBatch | None
+    """None if nothing is new."""
+    cached: CachedSession | None = None
+    """The session as it is when the batch is written, to go on from."""
+
+
+def scan_session(
+    files: SessionFiles,
+    known: KnownSession | None,
+    archive: Archive | None,
+    *,
+    owner: str,
+    origin: str,
+    now_ns: int,
+    prices: Prices | None = None,
+    report: Report | None = None,
+    room: int = ROOM,
+) -> SessionBatch | None:
+    """Return what is new of a session; None if nothing is.
+
+    `archive` has the bytes of what is `known`; it may be None for a session that is not. Files that cannot be
+    read are told to `report`, and count as they were. Lines for which there is no `room`
+    are decoded again when they are asked for; the batch is the same. A session whose rows follow older
+    rules is derived anew, whether anything is new or not.
+    """
+    return resume_scan(
+        files,
+        known,
+        archive,
+        None,
+        owner=owner,
+        origin=origin,
+        now_ns=now_ns,
+        prices=prices,
+        report=report,
+        room=room,
+        is_last=True,
+    ).batch
+
+
+def resume_scan(
+    files: SessionFiles,
+    known: KnownSession | None,
+    archive: Archive | None,
+    cached: CachedSession | None,
+    *,
+    owner: str,
+    origin: str,
+    now_ns: int,
+    prices: Prices | None = None,
+    report: Report | None = None,
+    room: int = ROOM,
+    is_last: bool = False,
+) -> SessionScan:
+    """Scan as `scan_session` does, but go on from what an earlier scan gave, if it is `cached`.
+
+    That must not be used for anything else then. A scan that `is_last` gives nothing to go on from.
+    """
+    outdated = known is None or is_outdated(known)
+    cached = None if outdated else cached
+    scanner = SessionScanner(
+        archive, Scope(owner), origin, report, room, retold=outdated, is_last=is_last, cached=cached
+    )
+    seen = scanner.scan_all(files, known)
+    begun = SessionBatch(
+        key=key_of(files, origin) if known is None else known.key,
+        owner=owner,
+        origin=origin,
+        session_id=files.session_id,
+        project_folder=files.project_folder,
+        seen_ns=now_ns,
+        sources=(),
+    )
+    return conclude(scanner, seen, known, begun, cached, prices)
+
+
+def conclude(
+    scanner: SessionScanner,
+    seen: list[ScannedFile],
+    known: KnownSession | None,
+    begun: SessionBatch,
+    cached: CachedSession | None = None,
+    prices: Prices | None = None,
+) -> SessionScan:
+    """Return what follows from files that were scanned; `begun` says whose and which session it is."""
+    outdated = known is None or is_outdated(known)
+    new = [each.batch for each in seen if each.batch is not None]
+    if not new and (known is None or not outdated):  # of a session without any file there is nothing to keep
+        return SessionScan(None, cached)
+    derived = None
+    if outdated or any(tells_of_lines(batch) for batch in new):
+        derived = scanner.derive(seen, begun.project_folder, prices)
+    if outdated and known is not None:
+        new = scanner.retell(seen, known)
+    revision = 0 if known is None else known.revision
+    batch = replace(begun, sources=tuple(new), derived=derived, derivation=DERIVATION, base_revision=revision)
+    return SessionScan(batch, scanner.keep_cached(batch.key, revision + 1))
+
+
+def is_outdated(known: KnownSession) -> bool:
+    """Tell whether a session's rows follow older rules than those of today."""
+    return known.derivation < DERIVATION
+
+
+def derive_again(
+    known: KnownSession,
+    archive: Archive,
+    *,
+    owner: str,
+    origin: str,
+    now_ns: int,
+    prices: Prices | None = None,
+    room: int = ROOM,
+) -> SessionBatch:
+    """Return the rows of a session as they follow from the archive alone, whatever has become of its files."""
+    scanner = SessionScanner(archive, Scope(owner), origin, None, room, retold=True, is_last=True)
+    seen = scanner.recall(known)
+    derived = scanner.derive(seen, known.project_folder, prices)
+    return replace(
+        _begin(known, owner, origin, now_ns),
+        sources=tuple(scanner.retell(seen, known)),
+        derived=derived,
+        derivation=DERIVATION,
+        base_revision=known.revision,
+    )
+
+
+def vanish(known: KnownSession, owner: str, origin: str, now_ns: int) -> SessionBatch:
+    """Return what is new of a session whose files are all gone."""
+    gone = tuple(miss(source) for source in known.sources if source.present)
+    return replace(_begin(known, owner, origin, now_ns), sources=gone)
+
+
+def _begin(known: KnownSession, owner: str, origin: str, now_ns: int) -> SessionBatch:
+    return SessionBatch(
+        key=known.key,
+        owner=owner,
+        origin=known.origin or origin,
+        session_id=known.session_id,
+        project_folder=known.project_folder,
+        seen_ns=now_ns,
+        sources=(),
+    )

@@ -1,3 +1,0 @@
-"""Behind `TurnlogSessionStore`: where its sessions are written to and read from."""
-
-__all__: list[str] = []
