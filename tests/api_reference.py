@@ -20,8 +20,8 @@ from api_archive import IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
 from board_scenarios import Told
 from live_client import listening
 from server_app import Answer, Served, serving
-from turnlog.server.describe import describe
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.app import describe
+from turnlog.server.requests import Surroundings
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 

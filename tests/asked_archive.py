@@ -45,7 +45,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
 from turnlog.integrations.mcp.tools import ArchiveTools
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore

@@ -15,24 +15,22 @@ from typing import Any
 
 import uvicorn
 
-from turnlog.server.app import Application, build_app
+from turnlog.server.app import HANDLERS, Application, build_app
 from turnlog.server.connections import build_protocol
-from turnlog.server.routes import health, metrics, opening
-from turnlog.server.routes.table import HANDLERS
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits
+from turnlog.server.requests import Surroundings
+from turnlog.server.routes import login, metrics, status
+from turnlog.server.security.gate import Hosts, Limits
+from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.sockets import listen
-from turnlog.server.surroundings import Surroundings
-from turnlog.server.sync_state import SyncState
+from turnlog.server.serving import listen
+from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
-CORE = (*health.HANDLERS, *metrics.HANDLERS, *opening.HANDLERS)
+CORE = (status.get_health, status.get_ready, metrics.get_metrics, login.open_page, login.create_key)
 """Routes that need no sessions."""
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from server_app import Answer, Served, serving
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 

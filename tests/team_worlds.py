@@ -18,7 +18,7 @@ from api_archive import Writer, call, say
 from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore

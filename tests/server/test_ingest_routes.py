@@ -35,7 +35,7 @@ from turnlog.ingest.uploads.protocol import (
 )
 from turnlog.ingest.uploads.state import KeptSession, learn_session
 from turnlog.server.errors import RequestError
-from turnlog.server.uploading import Uploading
+from turnlog.server.routes.ingest import Uploading
 from turnlog.store.interface import CaredStore, KnownSession, find_known, read_all
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store

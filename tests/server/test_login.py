@@ -15,8 +15,8 @@ import pytest
 
 from server_app import serving
 from team_server import Team, cookie_of, serving_team
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.accounts.interface import Action, AuditFilter, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 

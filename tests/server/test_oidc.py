@@ -13,7 +13,7 @@ import pytest
 from oidc_login import Browser, LoginProvider, providing, read_query
 from team_server import Team, serving_team
 from turnlog.config import OidcSettings
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.accounts.interface import Action, PendingLogin, UserRole
 
 SECRET = "provider-secret"

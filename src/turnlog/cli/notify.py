@@ -12,8 +12,7 @@ from turnlog.cli.options import color_option, json_option
 from turnlog.cli.output import Output
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.server.notifications.notifier import list_targets, send_test
-from turnlog.server.notifications.targets import Sent
+from turnlog.server.notifications import Sent, list_targets, send_test
 
 
 class NotifyDocument(Struct, frozen=True, gc=False, kw_only=True):

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from turnlog.server.presence import Presence
-from turnlog.server.shapes.status import OpeningKey
+from turnlog.server.presence import OpeningKey, Presence
 
 _PATIENCE = 2.0
 

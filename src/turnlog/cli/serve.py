@@ -23,12 +23,10 @@ from turnlog.cli.output import Output
 from turnlog.cli.running import find_fresh_address
 from turnlog.cli.upgrade import bring_up, is_former
 from turnlog.config import Settings
-from turnlog.server.logs import LogFormat
 from turnlog.server.presence import AlreadyServingError
-from turnlog.server.security.hosts import is_loopback, parse_authority
+from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
-from turnlog.server.serving import Ready, ServeOptions, serve
-from turnlog.server.sockets import DEFAULT_PORT
+from turnlog.server.serving import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.paths import path_text

@@ -1,60 +1,159 @@
 """The application, assembled from what it is given.
 
 From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, links for
-strangers, the page, and the API on Litestar, whose guard finds out who asks.
+strangers, the page, and the API on Litestar, whose guard finds out who the caller is.
+
+`python -m turnlog.server.app` prints the API's schema, from which the page's types are made.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.metadata import version
 from inspect import getdoc
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+import msgspec
 from litestar import Litestar
 from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 
 from turnlog.ingest.spool import SPOOL
-from turnlog.server.asgi import App, Receive, Scope, Send
-from turnlog.server.auditing import Auditor, build_visit
-from turnlog.server.board.watching import StateWatch
-from turnlog.server.compression import Compression
-from turnlog.server.counting import ArchiveCounter
-from turnlog.server.dependencies import build_dependencies
+from turnlog.server import audit
+from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
+from turnlog.server.audit import Auditor, build_visit
+from turnlog.server.board import board
+from turnlog.server.board.watch import StateWatch
 from turnlog.server.errors import EXCEPTION_HANDLERS
-from turnlog.server.heads import Heads
-from turnlog.server.links.layer import LinkLayer
+from turnlog.server.links import LinkLayer
+from turnlog.server.live import stream
 from turnlog.server.live.hub import LiveHub
-from turnlog.server.live.sources import build_live
-from turnlog.server.metrics import Metrics
-from turnlog.server.notifications.notifier import Notifier
+from turnlog.server.live.stream import build_live
+from turnlog.server.notifications import Notifier
+from turnlog.server.openapi import SchemaPlugin, build_schema
 from turnlog.server.pages import PAGE, Pages
-from turnlog.server.parameters import refuse_unknown
-from turnlog.server.readiness import Readiness
-from turnlog.server.receiving import HookReceiver
-from turnlog.server.routes.table import HANDLERS
-from turnlog.server.schema import SchemaPlugin
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.gate import Gate, Seen
-from turnlog.server.security.guard import Doors, build_guard
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits
+from turnlog.server.requests import NOWHERE, Surroundings, build_dependencies, refuse_unknown
+from turnlog.server.routes import (
+    actions,
+    archive,
+    calls,
+    conversation,
+    deletion,
+    exports,
+    hooks,
+    ingest,
+    login,
+    messages,
+    metrics,
+    people,
+    search,
+    sessions,
+    sharing,
+    status,
+    timeline,
+)
+from turnlog.server.routes.archive import Verifying
+from turnlog.server.routes.hooks import HookReceiver
+from turnlog.server.routes.ingest import Uploading
+from turnlog.server.routes.metrics import ArchiveCounter, Metrics
+from turnlog.server.routes.status import Readiness
+from turnlog.server.security.gate import Gate, Hosts, Limits, Seen
+from turnlog.server.security.guard import Doors, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.surroundings import NOWHERE, Surroundings
-from turnlog.server.sync_state import SyncState
-from turnlog.server.uploading import Uploading
-from turnlog.server.verifying import Verifying
+from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
+from turnlog.store.opening import open_store
 from turnlog.store.places import home_of
 
 logger = logging.getLogger("turnlog.server.requests")
+
+HANDLERS: Sequence[Any] = (
+    status.get_health,
+    status.get_ready,
+    login.open_page,
+    login.create_key,
+    login.get_login,
+    login.log_in,
+    login.log_out,
+    login.begin_login,
+    login.finish_login,
+    people.get_me,
+    people.list_users,
+    people.add_user,
+    people.change_user,
+    people.disable_user,
+    people.enable_user,
+    people.list_tokens,
+    people.create_token,
+    people.revoke_token,
+    people.list_machines,
+    people.assign_machine,
+    metrics.get_metrics,
+    status.get_status,
+    sessions.list_projects,
+    sessions.list_sessions,
+    sessions.list_facets,
+    sessions.get_session_detail,
+    sessions.change_marks,
+    messages.list_messages,
+    messages.get_raw_message,
+    timeline.list_timeline,
+    actions.list_actions,
+    conversation.list_turns,
+    conversation.get_tree,
+    conversation.list_agents,
+    conversation.list_problems,
+    calls.list_sidechains,
+    calls.list_sidechain_calls,
+    calls.list_calls,
+    messages.get_image,
+    messages.get_tool_result,
+    messages.list_captures,
+    messages.get_capture,
+    search.search,
+    sessions.get_usage,
+    archive.get_archive,
+    archive.verify_archive,
+    archive.find_verification,
+    archive.lift_tombstone,
+    archive.forget_session,
+    archive.restore_files,
+    exports.export_sessions,
+    exports.preview_export,
+    stream.open_stream,
+    hooks.receive_hook,
+    hooks.list_hook_events,
+    ingest.get_ingest_state,
+    ingest.receive_upload,
+    ingest.receive_uploaded_hooks,
+    board.get_mission_control,
+    status.get_notifications,
+    status.test_notifications,
+    sharing.list_rules,
+    sharing.set_rule,
+    sharing.weigh_rule,
+    sharing.list_links,
+    sharing.preview_link,
+    sharing.create_link,
+    sharing.revoke_link,
+    deletion.weigh_session,
+    deletion.delete_session,
+    audit.list_audit,
+    sharing.get_access,
+    sharing.change_access,
+    sharing.change_accesses,
+)
+"""All routes, in the order in which the schema has them; a new one is added here."""
 
 
 class Application:
@@ -140,3 +239,16 @@ def build_app(
 
 def _give(part: object) -> Provide:
     return Provide(lambda: part, sync_to_thread=False)
+
+
+def describe() -> bytes:
+    """Return the OpenAPI schema as JSON that people can read, the same each time."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "turnlog.db")
+        with closing(open_store(place)) as store, closing(open_accounts(place, create=False)) as accounts:
+            app = build_app(store, TokenKeeper(Path(folder, "token")), Hosts("127.0.0.1", 1, ()), accounts)
+            return msgspec.json.format(msgspec.json.encode(build_schema(app.api)), indent=2) + b"\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(describe())

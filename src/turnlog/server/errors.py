@@ -1,12 +1,12 @@
-"""Every failure, made into one shape in one place.
+"""Every failure has one shape, and it is made here.
 
     RequestError             a request that is not answered as asked; carries status, code and message
-    ├── InvalidRequestError  422: parameters or a body that make no sense; carries what is wrong where
+    ├── InvalidRequestError  422: invalid parameters or an invalid body; carries what is wrong where
     ├── NotFoundError        404
     └── NotModifiedError     304: the client has it already; carries the ETag
 
-Handlers raise these, or any `TurnlogError`, whose meaning stands in one table here. What is nobody's business
-is not told: of all else the client learns an id, under which the log has the rest. Messages never hold paths.
+Handlers raise these, or any `TurnlogError`, whose meaning stands in one table here. Of anything else the client
+learns only an id, under which the log has the rest. Messages never contain paths of the server.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from msgspec import Struct
 
 from turnlog.errors import (
     AccountError,
@@ -32,7 +33,35 @@ from turnlog.errors import (
     TakenMachineError,
     TurnlogError,
 )
-from turnlog.server.shapes.errors import ErrorBody, ErrorDetail, ErrorDocument
+
+
+class ErrorDetail(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """One problem with a request."""
+
+    where: str
+    """The parameter, or the field of the body."""
+    message: str
+    at: int | None = None
+    """The position of the character, counted from 0."""
+
+
+class ErrorBody(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """What went wrong."""
+
+    code: str
+    """For programs; it does not change."""
+    message: str
+    """For people."""
+    details: tuple[ErrorDetail, ...] = ()
+    request_id: str | None = None
+    """The id under which the server's log has more; only for internal errors."""
+
+
+class ErrorDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """The shape of every error response."""
+
+    error: ErrorBody
+
 
 logger = logging.getLogger("turnlog.server")
 

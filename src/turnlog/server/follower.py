@@ -21,7 +21,7 @@ from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
 from turnlog.server.children import find_place, give_way, open_input, tell
-from turnlog.server.sync_state import News, SyncPhase
+from turnlog.server.sync import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import list_roots

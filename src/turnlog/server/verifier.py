@@ -14,11 +14,22 @@ from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.server.children import find_place, give_way, open_input, tell
-from turnlog.server.shapes.archive import Finding
-from turnlog.server.views.limits import head_of, sayable
+from turnlog.server.values import head_of, sayable
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
+
+
+class Finding(Struct, frozen=True, gc=False, kw_only=True):
+    """A problem that verification found in the archive."""
+
+    session: str | None
+    """The session's key; null if it concerns the whole store."""
+    subject: Subject
+    path: str | None
+    """The file concerned, if there is one."""
+    message: str
+
 
 _PROGRESS_SECONDS = 0.2
 _FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})

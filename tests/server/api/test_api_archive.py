@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

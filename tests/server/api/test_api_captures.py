@@ -9,7 +9,7 @@ from pathlib import Path
 from api_archive import TOOLS
 from server_app import Served, serving
 from turnlog.ingest.capture.archiving import archive_paths
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.opening import open_store
 
 ID = "11111111-2222-4333-8444-555555555555"

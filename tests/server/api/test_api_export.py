@@ -14,7 +14,7 @@ from api_archive import BRANCHES, INLINE, TOOLS, Writer, call, say
 from server_app import Served, serving
 from turnlog.export.formats import Format
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import Surroundings
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api_archive import BRANCHES, IMAGES, INLINE, ODD, OFFLOADED, TOOLS
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.views.lines import choose_stretch
+from turnlog.server.lines import choose_stretch
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 

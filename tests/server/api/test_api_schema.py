@@ -24,9 +24,9 @@ from schemathesis.specs.openapi.checks import (
 
 from api_archive import COPIED, IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
 from server_app import Served, serving
-from turnlog.server.describe import describe
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.app import describe
+from turnlog.server.requests import Surroundings
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.opening import open_store
 
 ROOT = Path(__file__).parents[3]

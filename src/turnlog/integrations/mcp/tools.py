@@ -22,14 +22,13 @@ from turnlog.integrations.mcp.answers import (
     Projects,
     Sessions,
 )
+from turnlog.server.audit import find_session
 from turnlog.server.errors import RequestError
-from turnlog.server.finding import find_session
-from turnlog.server.shapes.messages import CallBlock
-from turnlog.server.shapes.messages import Message as Shown
-from turnlog.server.views.limits import head_of, say, sayable
-from turnlog.server.views.lists import name_session
-from turnlog.server.views.moments import dollars, moment
-from turnlog.server.views.windows import Asked, ask_window, view_window
+from turnlog.server.messages import CallBlock
+from turnlog.server.messages import Message as Shown
+from turnlog.server.session_items import name_session
+from turnlog.server.values import dollars, head_of, moment, say, sayable
+from turnlog.server.windows import Asked, ask_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope

@@ -1,37 +1,291 @@
-"""Telling all clients what happens: one reader, a window for those who see the same, a place for each client.
+"""Sending events to all clients: one reader of the feed, one window of events for each scope.
 
-Who may see everything shares one window, into which the reader's entries go. For each other scope with clients
-the store is asked what of the feed they may see, so it decides, here as everywhere.
+Who may see everything shares one window, which gets the reader's entries. For each other scope with clients the
+store is asked what of the feed they may see, so the store decides, here as everywhere.
 
 The reader's thread hands events over to the event loop, which puts them into the window and wakes the clients.
-Each client reads from its own place and sends at its own speed; one that does not read is cut off by the
-connection, and one that falls behind the window is let go. Either comes again with the last id that it got.
+Each client reads from its own place and at its own speed; one that does not read is cut off by the connection,
+and one that falls behind the window is let go. Either comes back with the last id that it got.
+
+A stream is authorized once and lasts for hours. So as long as some client could lose its access, the accounts
+are asked every second whether anything changed; if so, and every 15 seconds, each of those clients is checked
+again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Sequence
 from functools import partial
 from importlib.metadata import version
+from threading import Lock
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
-from turnlog.server.live.channels import Channel, view_for
-from turnlog.server.live.encoding import HEARTBEAT, encode_event
-from turnlog.server.live.endings import Endings, Listener
-from turnlog.server.live.event_ids import EventId, parse_event_id
-from turnlog.server.live.names import SessionNames, coalesce
 from turnlog.server.live.reader import FeedReader
-from turnlog.server.shapes.live import HelloEvent, ResetEvent
+from turnlog.server.session_items import name_session
+from turnlog.server.values import sayable
 from turnlog.store.accounts.interface import Accounts
-from turnlog.store.interface import CaredStore, ChangeEntry, is_visible
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
+from turnlog.store.model import LOCAL, Scope, find_access
+
+
+class HelloEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """The first event: where the stream begins."""
+
+    version: str
+    """Of turnlog. If it is not the page's own, the page is old."""
+    seq: int
+
+
+class ResetEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """What the client has is of no use: it asks for everything again, and goes on from here."""
+
+    seq: int
+
+
+class ChangeEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """Something happened to a session."""
+
+    kind: ChangeKind
+    session: str
+    """Its key; for hooks, its id."""
+    session_id: str | None
+    """None if it is no longer known."""
+    revision: int
+    seq: int
+
+
+class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """A session went to another column of mission control, or is there for another reason."""
+
+    session_id: str
+    column: str
+    why: str | None
+
+
+_is_id = re.compile("([0-9a-z-]{1,64}):([0-9]{1,18})").fullmatch
+
+
+class EventId(Struct, frozen=True, gc=False):
+    """A place in a feed."""
+
+    epoch: str
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}:{self.seq}"
+
+
+def parse_event_id(text: str | None) -> EventId | None:
+    """Return what a client says that it has; None if it says nothing, or nothing that was ever an id."""
+    found = None if text is None else _is_id(text.strip())
+    return None if found is None else EventId(found[1], int(found[2]))
+
+
+HEARTBEAT = b": \n\n"
+"""A comment: it keeps connections open, and tells whether anybody is still there."""
+
+
+def encode_event(name: str, data: Struct, id: EventId | None = None) -> bytes:
+    """Return an event; one without an id leaves the client's place in the feed as it is."""
+    head = "" if id is None else f"id: {id}\n"
+    return f"{head}event: {name}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
+
+
+_MOST = 10_000
+
+
+class SessionNames:
+    """Ids by keys, each asked for once; from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, entry: ChangeEntry) -> str | None:
+        """Return the id of the session that an entry is about; None if there is no such session any more."""
+        if entry.kind is ChangeKind.HOOK_DELIVERED:
+            return sayable(entry.session)
+        with self._lock:
+            known = self._known.get(entry.session)
+        if known is not None or entry.kind is ChangeKind.SESSION_FORGOTTEN:
+            return known
+        stored = next((each for each in find_sessions(self._store, LOCAL, entry.session)), None)
+        if stored is None:
+            return None
+        name = name_session(stored)
+        with self._lock:
+            self._known[entry.session] = name
+            if len(self._known) > _MOST:
+                self._known.popitem(last=False)
+        return name
+
+    def view(self, entry: ChangeEntry) -> ChangeEvent:
+        """Return an entry as clients are told it."""
+        return ChangeEvent(
+            kind=entry.kind,
+            session=sayable(entry.session),
+            session_id=self.find(entry),
+            revision=entry.revision,
+            seq=entry.seq,
+        )
+
+
+def coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
+    """Return entries without those that a later one repeats: the same thing of the same session."""
+    last: dict[tuple[ChangeKind, str], ChangeEntry] = {}
+    for entry in entries:
+        about = (entry.kind, entry.session)
+        last.pop(about, None)  # so that it stands where it happened last
+        last[about] = entry
+    return list(last.values())
+
+
+MOST = 4096
+"""How many things are remembered."""
+
+
+class Window:
+    """Events in the order in which they were told last."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._told: OrderedDict[Hashable, tuple[int, bytes]] = OrderedDict()
+        self._forgotten = 0
+        """The place of the newest event that is no longer here."""
+        self.at = 0
+        """The place of the newest."""
+
+    def put(self, about: Hashable, data: bytes) -> None:
+        """Tell something; an earlier event about the same is no longer told."""
+        self.at += 1
+        self._told[about] = (self.at, data)
+        self._told.move_to_end(about)
+        if len(self._told) > self._most:
+            _, (place, _) = self._told.popitem(last=False)
+            self._forgotten = place
+
+    def read(self, after: int) -> list[bytes] | None:
+        """Return what was told behind a place, in order; None if some of it is no longer known."""
+        if after < self._forgotten:
+            return None
+        found: list[bytes] = []
+        for place, data in reversed(self._told.values()):
+            if place <= after:
+                break
+            found.append(data)
+        found.reverse()
+        return found
+
+
+class Channel:
+    """A scope with clients."""
+
+    def __init__(self, scope: Scope, seq: int) -> None:
+        self.scope = scope
+        self.window = Window()
+        self.seq = seq
+        """Up to where the window has been filled."""
+        self.read = seq
+        """Up to where the feed has been read for it; behind `lock`."""
+        self.lock = threading.Lock()
+        self.clients = 0
+
+
+def view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[ChangeEntry, ...]:
+    """Return an entry as those of a scope are told it.
+
+    A session that they may no longer see is gone for them, as if it had been forgotten. One that is not their
+    own, and that they may see, is told as added before: it may be new to them.
+    """
+    if entry.kind is not ChangeKind.SESSION_ACCESS or scope.viewer is None:
+        return (entry,)
+    access = find_access(store, scope, entry.session)
+    if access is None:
+        return (replace(entry, kind=ChangeKind.SESSION_FORGOTTEN),)
+    if access.person is not None and access.person == scope.viewer.person:
+        return (entry,)
+    return replace(entry, kind=ChangeKind.SESSION_ADDED), entry
+
 
 logger = logging.getLogger("turnlog.server")
+
+_TICK = 1.0
+_AGAIN = 15.0
+"""How often everybody is asked for again, whatever happened."""
+
+
+class Listener:
+    """Somebody who listens, and might be turned out."""
+
+    def __init__(self, is_good: Callable[[], Awaitable[bool]], until_ns: int | None = None) -> None:
+        """Take what tells whether they are still let in, and when that ends in any case."""
+        self.is_good = is_good
+        self.until_ns = until_ns
+        self.ended = False
+
+
+class Endings:
+    """Watches listeners; in the event loop."""
+
+    def __init__(self, accounts: Accounts, on_end: Callable[[], None]) -> None:
+        """Take what is called when some have ended."""
+        self._accounts = accounts
+        self._on_end = on_end
+        self._listeners: set[Listener] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._version: int | None = None
+        self._asked_at = 0.0
+
+    def add(self, listener: Listener) -> None:
+        """Watch somebody."""
+        self._listeners.add(listener)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+
+    def remove(self, listener: Listener) -> None:
+        """Watch somebody no longer."""
+        self._listeners.discard(listener)
+
+    def stop(self) -> None:
+        """Watch nobody any longer."""
+        self._listeners.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self) -> None:
+        while self._listeners:
+            try:
+                await self._look()
+            except Exception:
+                logger.exception("it cannot be checked who still has access")
+            await asyncio.sleep(_TICK)
+
+    async def _look(self) -> None:
+        version = await asyncio.to_thread(self._accounts.find_version)
+        now = time.monotonic()
+        is_new = version != self._version or now - self._asked_at >= _AGAIN
+        late = [
+            each for each in self._listeners if each.until_ns is not None and each.until_ns <= time.time_ns()
+        ]
+        for listener in list(self._listeners) if is_new else late:
+            listener.ended = not await listener.is_good()
+        if is_new:  # only now: if it failed, it is tried again
+            self._version, self._asked_at = version, now
+        if any(listener.ended for listener in self._listeners):
+            self._on_end()
+
 
 HEARTBEAT_SECONDS = 15.0
 MOST_BEHIND = 10_000

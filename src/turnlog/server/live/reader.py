@@ -1,9 +1,8 @@
 """The one reader of the feed, in a thread of its own.
 
-It looks when somebody says that there is news, and a few times a second besides, since other processes write,
-too; where the store itself tells of what they write, it looks seldom. A look that finds nothing is one small
-query. After each that found something there is a pause, in which changes gather: the longer, the more clients
-are to be told.
+It reads when somebody reports news, and a few times a second besides, since other processes write, too; where
+the store itself reports what they write, it reads seldom. A read that finds nothing is one small query. After
+each that found something there is a pause, in which changes gather: the more clients, the longer.
 """
 
 from __future__ import annotations

@@ -1,40 +1,401 @@
-"""`/api/archive`: what the archive holds, whether it is sound, and sessions that are forgotten or put back."""
+"""`/api/archive`: what the archive contains, whether it is sound, and sessions that are forgotten or restored.
+
+Verification takes long, so it runs in a process of its own (`turnlog.server.verifier`), one at a time.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
+import msgspec
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.export.raw import Outcome, restore_session
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
+from turnlog.ingest.exclusion import Exclusion
 from turnlog.ingest.forgotten import find_tombstones, list_holding
-from turnlog.server.auditing import GivenVisit, Visit
-from turnlog.server.bodies import decode_body
-from turnlog.server.dependencies import GivenScope, GivenStore
-from turnlog.server.errors import InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.finding import SHORTEST, get_session, may_change
-from turnlog.server.parameters import NamedSession
-from turnlog.server.security.policies import ADMINS, OPERATORS, forbid
-from turnlog.server.shapes.archive import (
-    ArchiveOverview,
-    Forgetting,
-    Lifted,
-    Restoring,
-    VerifyJob,
-    Wish,
+from turnlog.ingest.origin import peek_origin
+from turnlog.ingest.retention import (
+    Endangered,
+    list_all_endangered,
+    list_managed_settings,
+    read_shortest_retention,
 )
-from turnlog.server.shapes.errors import ErrorDetail
-from turnlog.server.surroundings import GivenSurroundings
-from turnlog.server.verifying import Verifying
-from turnlog.server.views.archive import view_archive
-from turnlog.server.views.limits import say
-from turnlog.store.interface import KnownSession, Store, find_known
+from turnlog.server.audit import SHORTEST, GivenVisit, Visit, get_session, may_change
+from turnlog.server.children import end_child, start_child
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.requests import (
+    GivenScope,
+    GivenStore,
+    GivenSurroundings,
+    NamedSession,
+    Surroundings,
+    decode_body,
+)
+from turnlog.server.routes.metrics import WITH_PROBLEMS
+from turnlog.server.security.callers import ADMINS, OPERATORS, forbid
+from turnlog.server.session_items import name_session
+from turnlog.server.values import head_of, moment, say, sayable
+from turnlog.server.verifier import Finding, VerifyNews
+from turnlog.store.interface import (
+    Backup,
+    CaredStore,
+    KnownSession,
+    Store,
+    Tombstone,
+    count_files,
+    find_known,
+    find_sessions,
+)
+from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
+from turnlog.store.opening import measure_store
+from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
+
+
+class VerifyState(StrEnum):
+    """The state of a verification."""
+
+    RUNNING = "running"
+    CLEAN = "clean"
+    """Everything agrees."""
+    FOUND = "found"
+    """Something disagrees."""
+    FAILED = "failed"
+    """It could not be done to the end."""
+
+
+class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
+    """A verification of the whole archive, running in the background."""
+
+    state: VerifyState
+    done: int
+    total: int
+    """Sessions."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    findings: tuple[Finding, ...] = ()
+    """At most 200."""
+    found: int = 0
+    """All of them."""
+    message: str | None = None
+    """Why it failed."""
+
+
+class EndangeredSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session whose files Claude Code deletes soon."""
+
+    session_id: str
+    key: str | None
+    """Null if nothing of it is archived."""
+    title: str | None
+    project: str | None
+    deletes_at: datetime
+    """From then on, the next time that Claude Code starts."""
+    archived: bool
+    """Whether all of it is."""
+    missing_bytes: int
+
+
+class ForgottenSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that was forgotten, and is not archived again."""
+
+    session_id: str | None
+    """Null if another session has the same."""
+    key: str
+    at: datetime
+
+
+class BackupCopy(Struct, frozen=True, gc=False, kw_only=True):
+    """A backup of the archive."""
+
+    path: str
+    at: datetime
+    size: int | None
+    """Null if it no longer exists."""
+
+
+class FlawedSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session with wrong or unknown content in its lines."""
+
+    session_id: str
+    key: str
+    title: str | None
+    problems: int
+    """Lines."""
+
+
+class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
+    """What the archive contains, and where it is stored."""
+
+    place: str | None
+    """Its file."""
+    bytes: int
+    """The size of the archive's files."""
+    raw_bytes: int
+    """The size of the original files."""
+    sessions: int
+    only_here: int
+    """Sessions whose original files no longer exist."""
+    retention_days: float
+    """How long Claude Code keeps sessions."""
+    deleted_soon: tuple[EndangeredSession, ...]
+    """Within three days; the first 100."""
+    deleted_soon_total: int
+    not_archived: int
+    """How many of these are not archived and would be lost."""
+    tombstones: tuple[ForgottenSession, ...]
+    """The last 200."""
+    tombstones_total: int
+    backups: tuple[BackupCopy, ...]
+    """The last 100."""
+    flawed: tuple[FlawedSession, ...]
+    """The newest 100."""
+    flawed_total: int
+    verify: VerifyJob | None
+    """The last verification since the server started."""
+
+
+class Wish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Whether to do something, or only to report what would be done."""
+
+    dry_run: bool = True
+    """Nothing is changed unless this is false."""
+
+
+class Forgetting(Struct, frozen=True, gc=False, kw_only=True):
+    """What was forgotten, or would be."""
+
+    done: bool
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    outside: tuple[str, ...]
+    """Its files that are still where Claude Code wrote them; they are not changed."""
+    backups: tuple[str, ...]
+    """Backups that have some of it; they are not changed either."""
+    unknown_backups: tuple[str, ...]
+    """Backups that may have some of it: they have been moved, or cannot be read."""
+    scrubbed: bool
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
+
+
+class Lifted(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that may be archived again."""
+
+    session_id: str | None
+    key: str
+
+
+class Restoring(Struct, frozen=True, gc=False, kw_only=True):
+    """What was restored, or would be."""
+
+    done: bool
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Files that already exist with the same bytes."""
+
+
+logger = logging.getLogger("turnlog.server")
+
+_PATIENCE = 2.0
+_MOST_FINDINGS = 200
+
+
+class Verifying:
+    """The verification that runs, or the last one."""
+
+    def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
+        self._place = place
+        self._env = dict(env)
+        self._lock = threading.Lock()
+        self._job: VerifyJob | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+
+    def find_job(self) -> VerifyJob | None:
+        """Return how far it is; None if there was none."""
+        return self._job
+
+    def start(self) -> VerifyJob:
+        """Begin, and return at once; raises `RequestError` if one is running."""
+        with self._lock:
+            if self._place is None or self._is_over:
+                raise RequestError(503, "unavailable", "This archive cannot be verified now")
+            if self._job is not None and self._job.state is VerifyState.RUNNING:
+                raise RequestError(409, "running", "A verification is already running")
+            process = start_child("turnlog.server.verifier", self._place, self._env)
+            job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
+            self._process, self._job = process, job
+            self._thread = threading.Thread(target=self._listen, args=(process,), name="verifier", daemon=True)
+            self._thread.start()
+            return job
+
+    def stop(self) -> None:
+        """End it, with the server."""
+        with self._lock:
+            self._is_over = True
+            process, thread = self._process, self._thread
+        if process is not None and thread is not None:
+            end_child(process, _PATIENCE)
+            thread.join(_PATIENCE)
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        for line in process.stdout or ():
+            try:
+                self._take(msgspec.json.decode(line, type=VerifyNews))
+            except msgspec.DecodeError:
+                logger.error("the verifier sent a message that cannot be read")
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        assert self._job is not None
+        if self._job.state is VerifyState.RUNNING:
+            if not self._is_over:
+                logger.error("the verifier exited with status %d", status)
+            self._end(VerifyState.FAILED, "It ended before everything was checked")
+
+    def _take(self, news: VerifyNews) -> None:
+        assert self._job is not None
+        if news.reason:
+            self._end(VerifyState.FAILED, news.reason)
+            return
+        shown = (*self._job.findings, *news.found)[:_MOST_FINDINGS]
+        found = self._job.found + len(news.found)
+        self._job = replace(self._job, done=news.done, total=news.total, findings=shown, found=found)
+        if news.is_end:
+            self._end(VerifyState.FOUND if found else VerifyState.CLEAN)
+
+    def _end(self, state: VerifyState, message: str | None = None) -> None:
+        assert self._job is not None
+        self._job = replace(self._job, state=state, ended_at=datetime.now(UTC), message=message)
+
+
+_MOST = 100
+_MOST_TOMBSTONES = 200
+
+
+def view_archive(
+    store: CaredStore, scope: Scope, around: Surroundings, job: VerifyJob | None
+) -> ArchiveOverview:
+    """Return what the archive holds, and what it is kept from.
+
+    To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
+    """
+    if scope.viewer is not None:
+        return _view_own(store, scope)
+    counts = count_files(store, scope)
+    managed = list_managed_settings()
+    machine = None if around.place is None else peek_origin(home_of(around.place))
+    known = store.list_known(scope, machine)
+    endangered = list_all_endangered(
+        around.config_dirs, known, datetime.now(UTC), managed, Exclusion(around.exclude)
+    )
+    tombstones = store.list_tombstones(scope)
+    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
+    return ArchiveOverview(
+        place=None if around.place is None else path_text(str(around.place)),
+        bytes=0 if around.place is None else measure_store(around.place),
+        raw_bytes=counts.bytes,
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        retention_days=read_shortest_retention(around.config_dirs, managed),
+        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
+        deleted_soon_total=len(endangered),
+        not_archived=sum(not each.archived for each in endangered),
+        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
+        tombstones_total=len(tombstones),
+        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
+        flawed=tuple(map(_view_flawed, flawed.sessions)),
+        flawed_total=flawed.total,
+        verify=job,
+    )
+
+
+def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
+    counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
+    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
+    return ArchiveOverview(
+        place=None,
+        bytes=0,
+        raw_bytes=counts.bytes,
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        retention_days=0,
+        deleted_soon=(),
+        deleted_soon_total=0,
+        not_archived=0,
+        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
+        tombstones_total=len(tombstones),
+        backups=(),
+        flawed=tuple(map(_view_flawed, flawed.sessions)),
+        flawed_total=flawed.total,
+        verify=None,
+    )
+
+
+def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
+    stored = None if found.key is None else _find(store, scope, found.key)
+    return EndangeredSession(
+        session_id=sayable(found.path.stem) if stored is None else name_session(stored),
+        key=None if stored is None else stored.key,
+        title=None if stored is None else _name(stored),
+        project=None if stored is None else say(stored.row.project),
+        deletes_at=found.deletes_at,
+        archived=found.archived,
+        missing_bytes=found.missing_bytes,
+    )
+
+
+def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
+    return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
+
+
+def _view_flawed(stored: StoredSession) -> FlawedSession:
+    return FlawedSession(
+        session_id=name_session(stored),
+        key=stored.key,
+        title=_name(stored),
+        problems=stored.row.problems,
+    )
+
+
+def _name(stored: StoredSession) -> str | None:
+    title = stored.marks.name or stored.row.title
+    return None if title is None else head_of(title)
+
+
+def _view_tombstone(found: Tombstone) -> ForgottenSession:
+    return ForgottenSession(session_id=say(found.session_id), key=found.key, at=_at(found.at_ns))
+
+
+def _view_backup(found: Backup) -> BackupCopy:
+    return BackupCopy(path=path_text(found.path), at=_at(found.at_ns), size=found.size)
+
+
+def _at(at_ns: int) -> datetime:
+    found = moment(at_ns // 1000)
+    assert found is not None
+    return found
+
 
 GivenVerifying = NamedDependency[SkipValidation[Verifying]]
 
@@ -167,13 +528,3 @@ def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> Known
     if name not in (session.key, session.row.session_id, known.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     return known
-
-
-HANDLERS = (
-    get_archive,
-    verify_archive,
-    find_verification,
-    lift_tombstone,
-    forget_session,
-    restore_files,
-)

@@ -1,26 +1,70 @@
-"""`DELETE /api/sessions/{id}`: a session that goes for good, and what is left of it."""
+"""`DELETE /api/sessions/{id}`: deleting a session for good, and which backups still have it."""
 
 from __future__ import annotations
 
 import time
+from datetime import datetime
+from pathlib import PurePath
 
 from litestar import Response, delete, get
+from msgspec import Struct
 
 from turnlog.errors import StoreError
 from turnlog.ingest.capture.sources import remove_captures
-from turnlog.server.auditing import GivenVisit, Visit
-from turnlog.server.dependencies import GivenAccounts, GivenScope, GivenStore
+from turnlog.server.audit import GivenVisit, Visit, get_session, may_change
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.finding import get_session, may_change
-from turnlog.server.parameters import NamedSession
-from turnlog.server.security.policies import forbid
-from turnlog.server.shapes.deletion import DeletedSession, SessionWeight
-from turnlog.server.surroundings import GivenSurroundings
-from turnlog.server.views.sharing import list_holding
+from turnlog.server.requests import GivenAccounts, GivenScope, GivenStore, GivenSurroundings, NamedSession
+from turnlog.server.security.callers import Caller, forbid
+from turnlog.server.values import instant_of
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
-from turnlog.store.interface import Store, find_known
+from turnlog.store.interface import CaredStore, Store, find_known
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import Scope
+from turnlog.store.model import LOCAL, Scope
+from turnlog.store.opening import find_in_backup
+from turnlog.transcripts.files.paths import path_text
+
+
+class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
+    """A backup that still has a session, or may have it."""
+
+    path: str
+    """The full path for admins; only the file name for others."""
+    at: datetime
+    """When it was made."""
+    certain: bool
+    """False if it could not be read: then it may have the session."""
+
+
+class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
+    """What deleting a session would remove."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That would end."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that would still have it."""
+
+
+class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
+    """What was permanently deleted."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That ended."""
+    scrubbed: bool
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that still have it."""
 
 
 @get("/api/sessions/{id:str}/weight", sync_to_thread=True)
@@ -98,4 +142,16 @@ def _count_open(accounts: Accounts, key: str) -> int:
     return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
 
 
-HANDLERS = (weigh_session, delete_session)
+def list_holding(store: CaredStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+    """Return the copies of the archive that have a session, or may; where they are is for admins."""
+    # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
+    found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]
+    return tuple(
+        HoldingBackup(
+            path=path_text(backup.path if caller.is_admin else PurePath(backup.path).name),
+            at=instant_of(backup.at_ns),
+            certain=held is not None,
+        )
+        for backup, held in found
+        if held is None or held
+    )

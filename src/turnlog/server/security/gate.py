@@ -1,20 +1,271 @@
-"""What every request passes before any part of the application sees it, and every answer on its way out."""
+"""What every request passes before any part of the application sees it, and every answer on its way out.
+
+Limits: how much of anything a client may send, and how long it may take.
+
+Hosts: a web page can make its own name lead to this machine (DNS rebinding), and then counts as one of ours for
+the browser. What it cannot change is the name that the browser sends along, so any other than the known ones is
+refused. Addresses cannot be rebound: a server that listens everywhere answers to any of them.
+
+Origins: requests may come from our own pages, and from none at all. Programs that are no browsers send neither
+`Origin` nor `Sec-Fetch-Site`, and need the token. There is no CORS: a browser that sends `Origin` with another
+name than ours is refused, and so is one that says that another page wants this as a part of itself. Only links
+may lead here. A cookie counts only where the browser says that the request is our own page's, or that a person
+typed it: other servers on this machine are the "same site", since ports do not matter for that.
+
+Headers: transcripts are untrusted, and contain whatever a model read on the web. If a part of one ever reached
+the page as markup, the policy of every answer still keeps it from running, loading or sending anything.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import logging
+import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
 from turnlog.server.errors import RequestError, build_failure, encode_failure
-from turnlog.server.security.headers import API_CACHING, REVALIDATED, SECURITY_HEADERS
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits, check_path, check_size
-from turnlog.server.security.origins import check_origin
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+
+UNTRUSTED_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
+"""For bytes that come out of a transcript: whatever they are, they are no page of ours."""
+
+SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+"""Each is put on every answer that does not say otherwise itself."""
+
+API_CACHING = b"no-store"
+REVALIDATED = b"private, no-cache"
+"""May be kept by this browser, and must be asked for again: for answers with an ETag."""
+
+
+_FORM = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_EVERYWHERE = frozenset({"0.0.0.0", "[::]"})
+_USUAL_PORT = 80
+_USUAL_PORTS = (_USUAL_PORT, 443)
+
+
+class Authority(Struct, frozen=True, gc=False):
+    """A host and a port."""
+
+    host: str
+    """In lower case; IPv6 in brackets and in its one short form."""
+    port: int | None
+
+    def __str__(self) -> str:
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+
+def parse_authority(text: str) -> Authority | None:
+    """Return what `host[:port]` says, None if it is not that."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return None
+    port = None if found["port"] is None else int(found["port"])
+    host = _normalise(found["host"])
+    return None if host is None or (port is not None and port > 65535) else Authority(host, port)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach a host to which a server is bound."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Hosts:
+    """The names under which a server answers, each with its port."""
+
+    def __init__(
+        self, bound: str, port: int, extra: Iterable[str] = (), *, public_url: str | None = None
+    ) -> None:
+        """Take what the server is bound to, and other names as `host[:port]`; raises `ValueError`.
+
+        With `public_url`, it answers to the name in there, too: a proxy hands that on.
+        """
+        host = _normalise(f"[{bound}]" if ":" in bound and not bound.startswith("[") else bound)
+        if host is None:
+            raise ValueError(f"{bound} is not a host name")
+        self._everywhere = host in _EVERYWHERE
+        self._port = port
+        own = {host} if not self._everywhere else set()
+        if self._everywhere or is_loopback(host):
+            own.update(_LOOPBACK)
+        self._known = {Authority(name, port) for name in own}
+        for text in extra:
+            given = parse_authority(text)
+            if given is None:
+                raise ValueError(f"{text} is not a host name")
+            # Without a port, it is this server's, or that of a proxy before it.
+            wanted = (port, *_USUAL_PORTS) if given.port is None else (given.port,)
+            self._known.update(Authority(given.host, each) for each in wanted)
+        public = parse_authority(urlsplit(public_url or "").netloc)
+        if public is not None:
+            ports = _USUAL_PORTS if public.port is None else (public.port,)
+            self._known.update(Authority(public.host, each) for each in ports)
+
+    def check(self, headers: Sequence[tuple[bytes, bytes]]) -> Authority:
+        """Return the name by which the server was asked; raises `RequestError` for any but its own."""
+        given = [value for name, value in headers if name == b"host"]
+        found = parse_authority(given[0].decode("latin-1")) if len(given) == 1 else None
+        if found is None:
+            raise RequestError(400, "bad_host", "The request does not say which host it is for")
+        asked = Authority(found.host, _USUAL_PORT) if found.port is None else found
+        if asked in self._known or (self._everywhere and asked.port == self._port and _is_address(asked.host)):
+            return asked
+        raise RequestError(421, "unknown_host", "This server does not accept that host name")
+
+
+def _normalise(host: str) -> str | None:
+    if host.startswith("["):
+        try:
+            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
+        except ValueError:
+            return None
+    # A name may end in the root's dot.
+    return host.lower().removesuffix(".") or None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+_HOOKS = b"/api/hooks"
+_INGEST = (b"/api/ingest", b"/api/ingest/hooks")
+_Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Limits(Struct, frozen=True, gc=False, kw_only=True):
+    """Sizes in bytes, times in seconds."""
+
+    body: int = 1 << 20
+    hook_body: int = 64 << 20
+    """Of `POST /api/hooks`."""
+    upload_body: int = 8 << 20
+    """Of `POST /api/ingest`."""
+    url: int = 8 << 10
+    headers: int = 100
+    """How many."""
+    head: int = 64 << 10
+    """The request line and all headers."""
+    connections: int = 2048
+    """A stream of `/api/live` is one, for as long as somebody looks."""
+    head_seconds: float = 10.0
+    """From the first byte of a request, or the connection's start, to the end of its headers."""
+    body_seconds: float = 30.0
+    idle_seconds: float = 75.0
+    """How long a connection is kept between two requests."""
+    stalled_seconds: float = 60.0
+    """How long a client may leave what it was sent unread."""
+
+
+def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits) -> None:
+    """Raise `RequestError` for a request that is too large, before any of it is read."""
+    if len(raw_path) + len(query) > limits.url:
+        raise RequestError(414, "url_too_long", f"The address is longer than {limits.url:,} bytes")
+    if len(headers) > limits.headers or sum(len(name) + len(value) for name, value in headers) > limits.head:
+        raise RequestError(431, "headers_too_large", "The request has too many headers, or they are too long")
+    largest = limits.hook_body if raw_path == _HOOKS else limits.body
+    if raw_path in _INGEST:
+        largest = limits.upload_body
+    for name, value in headers:
+        if name == b"content-length" and (not value.isdigit() or int(value[:20]) > largest):
+            raise RequestError(413, "too_large", f"The request is larger than {largest:,} bytes")
+
+
+def check_path(path: str) -> None:
+    """Raise `RequestError` for an address that is written as nobody does who means well.
+
+    What remains has one spelling, so that no two parts of the program can read it differently.
+    """
+    parts = path.split("/")
+    odd = any(part in (".", "..") for part in parts) or "" in parts[1:-1]
+    if not path.startswith("/") or odd or "\\" in path or not path.isprintable():
+        raise RequestError(400, "bad_address", "The address is not valid")
+
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_PORTS = {"http": 80, "https": 443}
+_OWN = frozenset({b"same-origin", b"none"})
+
+
+def check_origin(method: str, headers: _Headers, asked: Authority) -> None:
+    """Raise `RequestError` for a request that another page makes, unless somebody followed a link."""
+    given = _list(headers, b"origin")
+    is_foreign = bool(given) and (len(given) > 1 or not _is_own(given[0].decode("latin-1"), asked))
+    if is_foreign or (comes_from_elsewhere(headers) and not _is_link(method, headers)):
+        raise RequestError(403, "foreign_origin", "Other pages may not use this server")
+
+
+def comes_from_elsewhere(headers: _Headers) -> bool:
+    """Tell whether the browser says that another page is behind a request."""
+    site = _list(headers, b"sec-fetch-site")
+    return bool(site) and (len(site) > 1 or site[0] not in _OWN)
+
+
+def may_use_cookies(method: str, headers: _Headers) -> bool:
+    """Tell whether a request is our own page's, as far as the browser says; its origin has been checked."""
+    if _list(headers, b"sec-fetch-site"):
+        return not comes_from_elsewhere(headers)
+    # Browsers leave it out only where they know no secure context; with a change they send the origin always.
+    return method in _SAFE or bool(_list(headers, b"origin"))
+
+
+def _is_link(method: str, headers: _Headers) -> bool:
+    """Tell whether the whole window goes here, and not a part of another page."""
+    mode, destination = _list(headers, b"sec-fetch-mode"), _list(headers, b"sec-fetch-dest")
+    return method in ("GET", "HEAD") and mode == [b"navigate"] and destination == [b"document"]
+
+
+def _list(headers: _Headers, wanted: bytes) -> list[bytes]:
+    return [value for name, value in headers if name == wanted]
+
+
+def _is_own(origin: str, asked: Authority) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    found = parse_authority(parts.netloc)
+    if parts.scheme not in _PORTS or found is None or parts.path or parts.query or parts.fragment:
+        return False
+    # Behind a proxy that speaks TLS, the name that was asked for comes without a port.
+    ports = (found.port,) if found.port is not None else tuple(_PORTS.values())
+    return asked.host == found.host and asked.port in ports
+
 
 logger = logging.getLogger("turnlog.server")
 

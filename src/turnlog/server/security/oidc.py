@@ -24,7 +24,7 @@ from joserfc.jwk import KeySet
 from msgspec import Struct
 
 from turnlog.config import OidcSettings
-from turnlog.server.security.fetching import Fetcher, FetchError
+from turnlog.server.security.fetcher import Fetcher, FetchError
 from turnlog.server.security.providers import Confirmed, RefusedLoginError
 from turnlog.store.accounts.interface import Identity, PendingLogin
 
