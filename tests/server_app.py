@@ -18,7 +18,7 @@ import uvicorn
 from turnlog.server.app import HANDLERS, Application, build_app
 from turnlog.server.connections import build_protocol
 from turnlog.server.requests import Surroundings
-from turnlog.server.routes import login, metrics, status
+from turnlog.server.routes import login, status
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
@@ -30,7 +30,7 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
-CORE = (status.get_health, status.get_ready, metrics.get_metrics, login.open_page, login.create_key)
+CORE = (status.get_health, status.get_ready, status.get_metrics, login.open_page, login.create_key)
 """Routes that need no sessions."""
 
 

@@ -17,10 +17,10 @@ from litestar.response import ServerSentEvent
 
 from server_app import CORE, Served, serving
 from turnlog.server.asgi import choose_encoding
-from turnlog.server.audit import find_session
 from turnlog.server.errors import NotFoundError
 from turnlog.server.requests import build_etag, check_unchanged
 from turnlog.server.serving import redact, write_logs
+from turnlog.server.sessions import find_session
 from turnlog.server.sync import News, SyncPhase
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

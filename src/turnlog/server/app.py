@@ -1,28 +1,37 @@
-"""The application, assembled from what it is given.
+"""The application, assembled from what it is given, and its OpenAPI schema.
 
 From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, links for
 strangers, the page, and the API on Litestar, whose guard finds out who the caller is.
 
-`python -m turnlog.server.app` prints the API's schema, from which the page's types are made.
+The schema is Litestar's, with the one shape of every failure. Litestar describes validation errors as it would
+answer them itself, which here it never does. It says "one of" where "any of" is meant: null is one of
+`anything` and `null` twice. And it does not know the strings behind fields, which describe them and are what
+strangers read first. `python -m turnlog.server.app` prints the schema, from which the page's types are made.
 """
 
 from __future__ import annotations
 
+import ast
 import logging
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import version
-from inspect import getdoc
+from inspect import getdoc, getsource
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import dedent
 from typing import Any, cast
 
 import msgspec
-from litestar import Litestar
+from litestar import Litestar, Request
 from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from msgspec import Struct
 
 from turnlog.ingest.spool import SPOOL
 from turnlog.server import audit
@@ -30,27 +39,22 @@ from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
 from turnlog.server.audit import Auditor, build_visit
 from turnlog.server.board import board
 from turnlog.server.board.watch import StateWatch
-from turnlog.server.errors import EXCEPTION_HANDLERS
+from turnlog.server.errors import ErrorDocument
 from turnlog.server.links import LinkLayer
-from turnlog.server.live import stream
-from turnlog.server.live.hub import LiveHub
-from turnlog.server.live.stream import build_live
+from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
-from turnlog.server.openapi import SchemaPlugin, build_schema
 from turnlog.server.pages import PAGE, Pages
 from turnlog.server.requests import NOWHERE, Surroundings, build_dependencies, refuse_unknown
 from turnlog.server.routes import (
     actions,
     archive,
-    calls,
     conversation,
-    deletion,
     exports,
     hooks,
     ingest,
+    live,
     login,
     messages,
-    metrics,
     people,
     search,
     sessions,
@@ -58,12 +62,12 @@ from turnlog.server.routes import (
     status,
     timeline,
 )
-from turnlog.server.routes.archive import Verifying
+from turnlog.server.routes.archive import VerifierProcess
 from turnlog.server.routes.hooks import HookReceiver
-from turnlog.server.routes.ingest import Uploading
-from turnlog.server.routes.metrics import ArchiveCounter, Metrics
-from turnlog.server.routes.status import Readiness
-from turnlog.server.security.gate import Gate, Hosts, Limits, Seen
+from turnlog.server.routes.ingest import UploadProcess
+from turnlog.server.routes.live import build_live
+from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
+from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits, Seen
 from turnlog.server.security.guard import Doors, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
@@ -98,7 +102,7 @@ HANDLERS: Sequence[Any] = (
     people.revoke_token,
     people.list_machines,
     people.assign_machine,
-    metrics.get_metrics,
+    status.get_metrics,
     status.get_status,
     sessions.list_projects,
     sessions.list_sessions,
@@ -113,9 +117,9 @@ HANDLERS: Sequence[Any] = (
     conversation.get_tree,
     conversation.list_agents,
     conversation.list_problems,
-    calls.list_sidechains,
-    calls.list_sidechain_calls,
-    calls.list_calls,
+    conversation.list_sidechains,
+    conversation.list_sidechain_calls,
+    conversation.list_calls,
     messages.get_image,
     messages.get_tool_result,
     messages.list_captures,
@@ -130,7 +134,7 @@ HANDLERS: Sequence[Any] = (
     archive.restore_files,
     exports.export_sessions,
     exports.preview_export,
-    stream.open_stream,
+    live.open_stream,
     hooks.receive_hook,
     hooks.list_hook_events,
     ingest.get_ingest_state,
@@ -146,8 +150,8 @@ HANDLERS: Sequence[Any] = (
     sharing.preview_link,
     sharing.create_link,
     sharing.revoke_link,
-    deletion.weigh_session,
-    deletion.delete_session,
+    archive.weigh_session,
+    archive.delete_session,
     audit.list_audit,
     sharing.get_access,
     sharing.change_access,
@@ -185,12 +189,12 @@ def build_app(
     readiness: Readiness | None = None,
     page: Path = PAGE,
 ) -> Application:
-    """Return the application; `around` says where the store lies, and `page` is the folder of the page."""
+    """Return the application; `around` says where the store is, and `page` is the folder of the page."""
     limits, syncing = limits or Limits(), syncing or SyncState()
     failures = failures or FailureLimit(proxies=around.trusted_proxies)
     counter = ArchiveCounter(store, LOCAL)
-    metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
-    uploads = Uploading(around.place, around.env)
+    metrics, verifying = Metrics(counter, syncing, around.place), VerifierProcess(around.place, around.env)
+    uploads = UploadProcess(around.place, around.env)
     hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
     metrics.watch_hooks(hooks)
     watch = StateWatch(store, around.config_dirs, has_people=accounts.has_users)
@@ -239,6 +243,84 @@ def build_app(
 
 def _give(part: object) -> Provide:
     return Provide(lambda: part, sync_to_thread=False)
+
+
+_METHODS = ("get", "put", "post", "delete", "patch")
+_NONE = re.compile(r"\bNone\b")
+_SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.", "turnlog.ingest.uploads.")
+"""Where the classes are that the API answers."""
+_REFERENCE = "#/components/schemas/{name}"
+
+
+class SchemaPlugin(JsonRenderPlugin):
+    """Shows the schema as JSON."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        """Return the schema."""
+        return msgspec.json.encode(_correct(openapi_schema))
+
+
+def build_schema(api: Litestar) -> dict[str, Any]:
+    """Return the schema as plain values, the same each time."""
+    return _correct(api.openapi_schema.to_schema())
+
+
+def _correct(schema: dict[str, Any]) -> dict[str, Any]:
+    (document,), components = msgspec.json.schema_components((ErrorDocument,), ref_template=_REFERENCE)
+    failure = {"description": "Any failure", "content": {"application/json": {"schema": document}}}
+    known = schema.setdefault("components", {}).setdefault("schemas", {})
+    known.update(components)
+    _describe(known)
+    for path in schema.get("paths", {}).values():
+        for operation in (path[method] for method in _METHODS if method in path):
+            operation["summary"] = operation.get("description", "").partition(".")[0]
+            operation["responses"].pop("400", None)
+            operation["responses"].get("204", {}).pop("content", None)
+            operation["responses"]["default"] = failure
+    corrected = _loosen(schema)
+    assert isinstance(corrected, dict)
+    return corrected
+
+
+def _describe(components: dict[str, Any]) -> None:
+    """Add descriptions of shapes and fields: the docstrings and strings of their classes."""
+    for known in _list_structs(Struct):
+        shape = components.get(known.__name__)
+        if shape is None or not known.__module__.startswith(_SHAPES):
+            continue
+        shape["description"] = (known.__doc__ or "").strip()
+        for name, text in _read_fields(known).items():
+            field = shape.get("properties", {}).get(name)
+            if field is not None:
+                field["description"] = text
+
+
+def _list_structs(of: type[Struct]) -> Iterator[type[Struct]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from _list_structs(each)
+
+
+def _read_fields(known: type) -> dict[str, str]:
+    """Return the strings that follow the fields of a class."""
+    [tree] = ast.parse(dedent(getsource(known))).body
+    assert isinstance(tree, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, text in pairwise(tree.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                found[name] = _NONE.sub("null", " ".join(words.split()))
+    return found
+
+
+def _loosen(value: Any) -> Any:
+    """Replace "one of" by "any of" where no field distinguishes the alternatives."""
+    if isinstance(value, list):
+        return [_loosen(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    loose = "oneOf" in value and "discriminator" not in value
+    return {"anyOf" if loose and name == "oneOf" else name: _loosen(each) for name, each in value.items()}
 
 
 def describe() -> bytes:

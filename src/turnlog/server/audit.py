@@ -1,12 +1,11 @@
-"""Finding the session that an address names, and recording who looked at it.
+"""Recording who looked at which session, before anything of it is shown; `/api/audit` lists who did what.
 
-A session is named by its key, its id, or a beginning of either that only one has; a session known only from
-hooks by its whole id. A look is recorded when a session is found for a caller (`get_session`, and what a search
-or an export returns), before anything of it is shown, so no route can forget it. Looks within a quarter of an
-hour of each other are one visit, and one entry. If a look cannot be recorded, nothing is shown. What the
-operator looks at is not recorded: whoever has the server's token has its files, too, the record among them.
+A look is recorded when a session is found for a caller (`get_session`, and what a search or an export returns),
+so no route can forget it. Looks within a quarter of an hour of each other are one visit, and one entry. If a
+look cannot be recorded, nothing is shown. What the operator looks at is not recorded: whoever has the server's
+token has its files, too, the record among them.
 
-`/api/audit` lists who did what.
+A session known only from hooks goes by its whole id.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from msgspec import Struct
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import LARGEST, GivenAccounts, Limit
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
-from turnlog.server.session_items import name_session
+from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import instant_of
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
-from turnlog.store.interface import CaredStore, Store, find_sessions
+from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
@@ -49,7 +48,7 @@ class Look(Struct, frozen=True, gc=False):
     """A session that is about to be shown."""
 
     session: str
-    """Its key; its id, if only hooks have told of it."""
+    """Its key; its id, if only hooks have reported it."""
     person: str | None
     """Whose it is."""
 
@@ -170,11 +169,6 @@ def build_entry(caller: Caller, action: Action, person: str | None, detail: str 
     return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, detail=detail)
 
 
-SHORTEST = 4
-"""How many characters of a name are needed, unless it is the whole name."""
-_SHOWN = 5
-
-
 def get_session(
     store: Store, visible: Scope, name: str, visit: Visit, action: Action = Action.LOOKED
 ) -> StoredSession:
@@ -187,39 +181,23 @@ def get_session(
     return session
 
 
-def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
-    """Return a session for somebody whose looks are not recorded; raises `RequestError` as `get_session`."""
-    found = find_sessions(store, visible, name) if name else []
-    exact = [session for session in found if session.key == name] or [
-        session for session in found if session.row.session_id == name
-    ]
-    meant = exact or (found if len(name) >= SHORTEST else [])
-    if not meant:
-        raise NotFoundError("There is no such session")
-    if len(meant) > 1:
-        # Copies have the same id; their keys tell them apart.
-        keys = tuple(ErrorDetail(where="id", message=session.key) for session in meant[:_SHOWN])
-        raise RequestError(409, "ambiguous", f"{len(meant)} sessions match that name", details=keys)
-    return meant[0]
-
-
 class HeardSession(Struct, frozen=True):
-    """A session of which files or hooks have told."""
+    """A session known from files or from hooks."""
 
     key: str
     hooks: str
     """Its id as hooks know it."""
     stored: StoredSession | None
-    """What is kept of its files; None if only hooks have told of it."""
+    """The session as it is stored; None if only hooks have reported it."""
 
     @property
     def revision(self) -> int:
-        """Of what is kept of its files; 0 if there is nothing."""
+        """The revision of its files; 0 if there are none."""
         return 0 if self.stored is None else self.stored.revision
 
 
 def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
-    """Return a session of which files or hooks have told, and record the look; raises as `get_session`."""
+    """Return a session known from files or from hooks, and record the look; raises as `get_session`."""
     try:
         session = get_session(store, visible, name, visit)
     except NotFoundError:
@@ -232,7 +210,7 @@ def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> Hea
 def has_deliveries(
     store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
 ) -> bool:
-    """Tell whether hooks told of a session, and record that it is looked at."""
+    """Return whether hooks have reported a session, and record that it is looked at."""
     if not store.count_deliveries(visible, session_id):
         return False
     if visit.caller.kind is not CallerKind.OPERATOR:
@@ -244,7 +222,7 @@ def has_deliveries(
 
 
 def may_change(caller: Caller, person: str | None) -> bool:
-    """Tell whether somebody may say who sees a session of this person's, make links to it, or delete it."""
+    """Return whether a caller may set who sees this person's session, make links to it, and delete it."""
     return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
 
 
@@ -274,8 +252,8 @@ class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `before` to continue; null at the end."""
 
 
-def view_entry(entry: AuditEntry) -> AuditItem:
-    """Return something that somebody did."""
+def _view_entry(entry: AuditEntry) -> AuditItem:
+    """Return an entry as the API shows it."""
     return AuditItem(
         id=entry.id,
         at=instant_of(entry.at_ns),
@@ -331,7 +309,7 @@ def list_audit(
     found = accounts.list_audit(asked, before=before, limit=limit + 1)
     entries = found[:limit]
     return AuditPage(
-        entries=tuple(map(view_entry, entries)),
+        entries=tuple(map(_view_entry, entries)),
         next=entries[-1].id if len(found) > limit else None,
     )
 

@@ -64,7 +64,7 @@ def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
 
 
 def give_way() -> None:
-    """Let the server go first, and leave it to it to say when this child ends."""
+    """Lower the priority of this child, and let the server decide when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)

@@ -29,7 +29,7 @@ from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
 from turnlog.server.audit import Auditor, Look
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
-from turnlog.server.session_items import name_session
+from turnlog.server.sessions import name_session
 from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
 from turnlog.store.model import LOCAL, Place, Viewer, find_access
@@ -303,7 +303,7 @@ class LinkLayer:
         self._redactors = LinkRedactors(store, words)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a stranger; all others are somebody else's business."""
+        """Answer requests under `/s/`; pass on all others."""
         if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
             await self._app(scope, receive, send)
             return

@@ -34,6 +34,8 @@ from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.board.states import Column, StateChange
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
+logger = logging.getLogger("turnlog.server")
+
 _FRESH_NS = 120 * 1_000_000_000
 """What began longer ago was found by a sync, and is no news."""
 _VERSION = version("turnlog")
@@ -47,7 +49,7 @@ _NEEDS = {
 
 
 class Notice(Struct, frozen=True, gc=False, kw_only=True):
-    """What is told; webhooks get it as JSON."""
+    """A notification; webhooks get it as JSON."""
 
     event: str
     """`waits`, `ends` or `test`."""
@@ -77,7 +79,7 @@ def find_occasion(change: StateChange, wanted: Collection[Occasion], now_ns: int
 
 
 def build_notice(occasion: Occasion, change: StateChange) -> Notice:
-    """Return what is told of a change."""
+    """Return the notice of a change."""
     state = change.state
     if occasion is Occasion.WAITS:
         said = _NEEDS.get(state.why, "is waiting for you") if state.why is not None else "is waiting for you"
@@ -96,7 +98,7 @@ def build_notice(occasion: Occasion, change: StateChange) -> Notice:
 
 
 def build_test_notice() -> Notice:
-    """Return what is told to see whether it arrives."""
+    """Return a notice that tests whether it arrives."""
     return Notice(
         event="test",
         session_id=None,
@@ -138,7 +140,7 @@ class Target(Protocol):
         """Send a notice; raises `SendError`."""
 
 
-_TIMEOUT = 5.0
+_DESKTOP_TIMEOUT = 5.0
 _LONGEST = 300
 _HEAD = "turnlog"
 _SCRIPT = (
@@ -149,7 +151,7 @@ _SCRIPT = (
 
 
 class Desktop:
-    """The screen that somebody sits at."""
+    """Notifications on the desktop of this machine."""
 
     name = "desktop"
 
@@ -162,10 +164,10 @@ class Desktop:
             raise SendError(f"{command[0]} is not installed")
         try:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_DESKTOP_TIMEOUT, check=False
             )
         except subprocess.TimeoutExpired:
-            raise SendError(f"{command[0]} did not finish within {_TIMEOUT:.0f} seconds") from None
+            raise SendError(f"{command[0]} did not finish within {_DESKTOP_TIMEOUT:.0f} seconds") from None
         except OSError as error:
             raise SendError(f"{command[0]} cannot be run ({error.strerror or error})") from error
         if done.returncode:
@@ -189,7 +191,7 @@ def _clean(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)[:_LONGEST]
 
 
-TIMEOUT = 5.0
+_WEBHOOK_TIMEOUT = 5.0
 """Seconds, for each step of a request."""
 _MOST_READ = 1 << 16
 
@@ -197,7 +199,7 @@ _MOST_READ = 1 << 16
 class Webhook:
     """An address that wants to know."""
 
-    def __init__(self, address: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, address: str, timeout: float = _WEBHOOK_TIMEOUT) -> None:
         self._parts = urlsplit(address)
         self._timeout = timeout
 
@@ -246,9 +248,7 @@ def show_address(parts: SplitResult) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
 
 
-logger = logging.getLogger("turnlog.server")
-
-HOLD_SECONDS = 1.0
+_HOLD_SECONDS = 1.0
 """How long a state has to hold."""
 _PAUSES = (1.0, 5.0, 25.0)
 """How long to wait before each further attempt."""
@@ -265,7 +265,7 @@ class Notifier:
         settings: NotificationSettings,
         targets: Sequence[Target] | None = None,
         *,
-        hold_seconds: float = HOLD_SECONDS,
+        hold_seconds: float = _HOLD_SECONDS,
         pauses: Sequence[float] = _PAUSES,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:

@@ -50,6 +50,8 @@ from turnlog.store.places import StorePlace
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.lines.kinds import Category, Role
 
+_VERSION = version("turnlog")
+
 
 class Surroundings(Struct, frozen=True, kw_only=True):
     """Where things are; they do not change while the server runs."""
@@ -160,7 +162,6 @@ Cursor: TypeAlias = Annotated[
         schema_extra=FROM_ZERO,
     ),
 ]
-Text: TypeAlias = Annotated[str | None, QueryParameter(max_length=500)]
 
 # What windows of a conversation are asked for with.
 AgentId: TypeAlias = Annotated[
@@ -252,7 +253,7 @@ def _say(name: str) -> str:
 
 
 def find_next(cursor: int, items: Sequence[object], total: int) -> str | None:
-    """Return where to go on behind some things; None at the end."""
+    """Return where the next page begins; None at the end."""
     end = cursor + len(items)
     return str(end) if items and end < total else None
 
@@ -261,7 +262,7 @@ _Body = TypeVar("_Body", bound=Struct)
 
 
 def decode_body(body: bytes, kind: type[_Body]) -> _Body:
-    """Return what a body says; raises `InvalidRequestError` if anything in it is of another type."""
+    """Return a body as its type; raises `InvalidRequestError` if anything in it is of another type."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
@@ -283,9 +284,6 @@ def parse_moment(where: str, text: str | None) -> int | None:
         raise InvalidRequestError("A time is not valid", ErrorDetail(where=where, message=problem)) from None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return to_microseconds(moment)
-
-
-_VERSION = version("turnlog")
 
 
 def check_unchanged(request: Request[Any, Any, Any], *parts: str | int | None) -> None:

@@ -37,7 +37,7 @@ from turnlog.server.requests import Surroundings
 from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
-from turnlog.server.sync import Following, SyncState
+from turnlog.server.sync import FollowerProcess, SyncState
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
@@ -77,8 +77,8 @@ def build_url(host: str, port: int) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def allow_files(count: int) -> None:
-    """Have the system let us open so many files and connections, as far as it does."""
+def _allow_files(count: int) -> None:
+    """Raise the limit of open files and connections to a count, as far as the system allows."""
     if resource is None:
         return
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -246,7 +246,7 @@ def serve(
     """
     home = home_of(place)
     _require_home(home)
-    allow_files(options.limits.connections + _OTHER_FILES)
+    _allow_files(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
         claimed = stack.enter_context(claim(home))
         keeper = TokenKeeper(home / TOKEN_FILE)
@@ -282,7 +282,7 @@ def serve(
                 Presence(pid=os.getpid(), url=url, host=options.host, port=port, started_at=time.time())
             )
             if options.follows:
-                stack.enter_context(Following(place, syncing, env))
+                stack.enter_context(FollowerProcess(place, syncing, env))
             path = f"/open?key={keeper.create_key()}"
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 

@@ -1,8 +1,8 @@
 """Keeping the archive up to date: the follower's process, and what it last reported.
 
 The follower (`turnlog.server.follower`) runs beside the server and writes `News`, a line of JSON each.
-`Following` starts it, reads what it reports, restarts it if it fails, and ends it with the server. `SyncState`
-is what is known of it, for `/api/status`, the metrics and `/api/live`.
+`FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
+`SyncState` is what is known of it, for `/api/status`, the metrics and `/api/live`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,11 @@ from msgspec import Struct
 from turnlog.server.children import end_child, start_child
 from turnlog.store.places import StorePlace
 
+logger = logging.getLogger("turnlog.server")
 
-class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
-    """How far the archive is up to date."""
-
-    phase: SyncPhase
-    done: int
-    total: int
-    """Sessions of the first sync."""
-    failing: bool
-    """Whether the last scan failed; it is retried."""
-    last_at: datetime | None
-    """When something was last found."""
+_PATIENCE = 4.0
+"""How many seconds the follower has to end what it is at; what it has not written is read again next time."""
+_LONGEST_PAUSE = 60.0
 
 
 class SyncPhase(StrEnum):
@@ -53,7 +46,7 @@ class SyncPhase(StrEnum):
 
 
 class News(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What the follower tells: a line of JSON each."""
+    """A report of the follower: a line of JSON."""
 
     phase: SyncPhase
     done: int = 0
@@ -69,7 +62,7 @@ class News(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
 
 
 class SyncState:
-    """What is known of the follower. Written by one thread; whoever reads sees each value whole."""
+    """What is known of the follower. Written by one thread; readers see each value whole."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
@@ -93,12 +86,12 @@ class SyncState:
         self._listeners.append(on_news)
 
     def enter(self, phase: SyncPhase) -> None:
-        """Note what the follower does now, which it cannot tell itself."""
+        """Note a phase that the follower cannot report itself."""
         self.phase = phase
         self._tell()
 
     def note(self, news: News) -> None:
-        """Take in what the follower tells."""
+        """Apply a report of the follower."""
         self._note(news)
         self._tell()
 
@@ -122,8 +115,21 @@ class SyncState:
         self.seconds += news.seconds
 
 
+class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
+    """How far the archive is up to date."""
+
+    phase: SyncPhase
+    done: int
+    total: int
+    """Sessions of the first sync."""
+    failing: bool
+    """Whether the last scan failed; it is retried."""
+    last_at: datetime | None
+    """When something was last found."""
+
+
 def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
-    """Return what is known of the follower; without details, nothing that tells of anybody's sessions."""
+    """Return the state of the follower; without details, nothing that reveals anybody's sessions."""
     if not in_detail:
         return SyncStatus(phase=syncing.phase, done=0, total=0, failing=bool(syncing.reason), last_at=None)
     last = syncing.last_at
@@ -136,14 +142,7 @@ def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
     )
 
 
-logger = logging.getLogger("turnlog.server")
-
-_PATIENCE = 4.0
-"""How many seconds the follower has to end what it is at; what it has not written is read again next time."""
-_LONGEST_PAUSE = 60.0
-
-
-class Following:
+class FollowerProcess:
     """A follower that is started again if it ends; used with `with`."""
 
     def __init__(self, place: StorePlace, state: SyncState, env: Mapping[str, str] = os.environ) -> None:

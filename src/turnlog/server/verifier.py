@@ -14,7 +14,7 @@ from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
 from turnlog.server.children import find_place, give_way, open_input, tell
-from turnlog.server.values import head_of, sayable
+from turnlog.server.values import clean_text, head_of
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
@@ -93,7 +93,7 @@ def _view(found: Disagreement) -> Finding:
     return Finding(
         session=found.session or None,
         subject=found.subject,
-        path=sayable(found.where) if is_file else None,
+        path=clean_text(found.where) if is_file else None,
         message=head_of(message),
     )
 

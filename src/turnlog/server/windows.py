@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from turnlog.ingest.copies import list_shared
 from turnlog.messages import Line
-from turnlog.server.calls import CallViewer
 from turnlog.server.errors import InvalidRequestError, NotFoundError
-from turnlog.server.lines import Memo, fit, read_lines
 from turnlog.server.messages import (
     Answer,
+    CallViewer,
     Message,
     MessageUsage,
     Window,
@@ -23,8 +22,8 @@ from turnlog.server.messages import (
     view_message,
     view_results,
 )
-from turnlog.server.session_items import name_session
-from turnlog.server.values import head_of
+from turnlog.server.sessions import name_session
+from turnlog.server.values import Memo, fit, head_of, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
@@ -114,7 +113,7 @@ class Selection(Struct, frozen=True):
         return sum(self._count_items(rows)) if self.has_results else len(rows)
 
     def _take(self, found: list[MessageRecord], rows: Sequence[MessageRecord], count: int) -> bool:
-        """Take rows until there are so many items; tell whether there are. Results of a row stay together."""
+        """Take rows until there are so many items; return whether there are. Results of a row stay together."""
         left = count - self.count_items(found)
         for row, items in zip(rows, self._count_items(rows), strict=True):
             if items > left and found:
@@ -163,7 +162,7 @@ def build_filter(
 def ask_window(
     session: SessionRecords, asked: Asked, where: MessageFilter, *, has_results: bool = False
 ) -> Found:
-    """Return the messages of the window that is asked for, at the start if nothing else is said.
+    """Return the messages of the window that is asked for, which begins at the start by default.
 
     With `has_results` the role `tool_result` means the results that are shown with messages, too. Raises
     `RequestError` for what cannot be.

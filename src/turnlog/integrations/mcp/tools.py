@@ -22,12 +22,11 @@ from turnlog.integrations.mcp.answers import (
     Projects,
     Sessions,
 )
-from turnlog.server.audit import find_session
 from turnlog.server.errors import RequestError
 from turnlog.server.messages import CallBlock
 from turnlog.server.messages import Message as Shown
-from turnlog.server.session_items import name_session
-from turnlog.server.values import dollars, head_of, moment, say, sayable
+from turnlog.server.sessions import find_session, name_session
+from turnlog.server.values import clean_optional, clean_text, dollars, head_of, moment
 from turnlog.server.windows import Asked, ask_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -166,7 +165,7 @@ class ArchiveTools:
         found = self._store.list_projects(self._scope, text=text)
         told = tuple(
             Project(
-                path=say(each.path),
+                path=clean_optional(each.path),
                 sessions=each.sessions,
                 last_at=moment(each.last_time),
                 cost_usd=dollars(each.cost),
@@ -210,15 +209,15 @@ def _answer(ask: Any) -> str:
 
 def _tell_hit(hit: Passage) -> Hit:
     return Hit(
-        session=sayable(hit.session or hit.session_id),
-        session_id=sayable(hit.session_id),
-        message=say(hit.message_id),
+        session=clean_text(hit.session or hit.session_id),
+        session_id=clean_text(hit.session_id),
+        message=clean_optional(hit.message_id),
         kind=hit.kind,
         at=moment(hit.time),
-        project=say(hit.project),
-        tool=say(hit.tool),
-        agent=say(hit.agent_id),
-        untrusted=sayable(hit.snippet.text),
+        project=clean_optional(hit.project),
+        tool=clean_optional(hit.tool),
+        agent=clean_optional(hit.agent_id),
+        untrusted=clean_text(hit.snippet.text),
     )
 
 
@@ -228,8 +227,8 @@ def _tell_session(stored: StoredSession) -> Listed:
     return Listed(
         session=stored.key,
         session_id=name_session(stored),
-        project=say(row.project),
-        branch=sayable(row.branches[-1]) if row.branches else None,
+        project=clean_optional(row.project),
+        branch=clean_text(row.branches[-1]) if row.branches else None,
         started_at=moment(row.first_time),
         last_at=moment(row.last_time),
         messages=row.messages,

@@ -35,8 +35,8 @@ from turnlog.server.board.states import Column, Evidence, ProcessState, SessionS
 from turnlog.server.board.watch import ACTIVE_NS, GivenWatch, StateWatch
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.conversation import StripBar, build_strip
-from turnlog.server.session_items import name_session
-from turnlog.server.values import build_resume, dollars, head_of, moment, say, sayable
+from turnlog.server.sessions import name_session
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, moment
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -152,7 +152,7 @@ _RESERVE = 33_000
 
 
 def find_limit(model: str | None, tokens: int | None) -> int | None:
-    """Return how many tokens fit into a model's context, which has so many now; None if nobody knows."""
+    """Return how many tokens fit into a model's context, which has so many now; None if that is unknown."""
     if model is None:
         return None
     if model.endswith(_MARK):
@@ -174,7 +174,7 @@ def find_compaction(limit: int | None) -> int | None:
 _MOST_AGENTS = 20
 
 
-def view_card(
+def _view_card(
     store: CaredStore, watch: StateWatch, session: StoredSession, records: SessionRecords, state: SessionState
 ) -> BoardCard:
     """Return the card of a session that has a transcript."""
@@ -190,9 +190,9 @@ def view_card(
         session_id=name,
         key=session.key,
         title=None if title is None else head_of(title),
-        project=say(row.project),
-        git_branch=sayable(row.branches[-1]) if row.branches else None,
-        model=say(facts.model),
+        project=clean_optional(row.project),
+        git_branch=clean_text(row.branches[-1]) if row.branches else None,
+        model=clean_optional(facts.model),
         column=state.column,
         phase=state.phase,
         why=state.why,
@@ -219,18 +219,18 @@ def view_card(
     )
 
 
-def view_hook_card(
+def _view_hook_card(
     store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
 ) -> BoardCard:
-    """Return the card of a session of which only hooks told."""
+    """Return the card of a session known only from hooks."""
     given = _find_input(store, session_id, scope, state)
     machine = watch.find_machine(fold.origin)
-    name = sayable(session_id)
+    name = clean_text(session_id)
     return BoardCard(
         session_id=name,
         key=name,
         title=None,
-        project=say(fold.cwd),
+        project=clean_optional(fold.cwd),
         git_branch=None,
         model=None,
         column=state.column,
@@ -268,8 +268,8 @@ def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
         calls = [] if chapter is None or agent.call is None else chapter.list_calls_at([agent.call])
         found.append(
             BoardAgent(
-                id=sayable(agent.id),
-                type=say(agent.type),
+                id=clean_text(agent.id),
+                type=clean_optional(agent.type),
                 title=None if agent.description is None else head_of(agent.description),
                 since=moment(calls[0].started if calls else None),
             )
@@ -278,7 +278,7 @@ def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
 
 
 def _find_input(store: CaredStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:
-    """Return what the tool was given that runs or waits, if a hook told it."""
+    """Return the input of the tool that runs or waits, if a hook reported it."""
     if state.tool_use_id is None:
         return None
     which = DeliveryFilter(session_id=session_id, tool_use_ids=[state.tool_use_id], longest_context=0)
@@ -298,10 +298,10 @@ def _view_step(
     if not told and facts is not None and state.tool_use_id is not None:
         told = facts.titles.get(state.tool_use_id, "")
     return BoardStep(
-        tool_name=sayable(state.tool_name),
+        tool_name=clean_text(state.tool_name),
         title=head_of(told),
         since=_moment(state.tool_since_ns),
-        call_id=say(state.tool_use_id),
+        call_id=clean_optional(state.tool_use_id),
     )
 
 
@@ -311,7 +311,7 @@ def _list_options(state: SessionState, given: Raw | None, facts: TranscriptFacts
     told = read_question(given).options
     if not told and facts is not None and state.tool_use_id is not None:
         told = facts.options.get(state.tool_use_id, ())
-    return tuple(map(sayable, told))
+    return tuple(map(clean_text, told))
 
 
 def _find_error(state: SessionState) -> str | None:
@@ -326,7 +326,7 @@ def _moment(ns: int | None) -> datetime | None:
     return moment(None if not ns else ns // 1000)
 
 
-MOST_CARDS = 200
+_MOST_CARDS = 200
 _SPAN_NS = 3 * 3600 * 1_000_000_000
 _ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 _MOST_TURNS = 100
@@ -342,14 +342,14 @@ class _Entry(Struct):
     since_ns: int
 
 
-def build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
+def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
     """Return all sessions in which something happened within a day, 200 at most, and what they did.
 
     Which there are is said by the store for a scope. A card is made once for all who may see its session.
     """
     now = watch.clock()
     today, recent = _find_midnight(now), now - _SPAN_NS
-    entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:MOST_CARDS]
+    entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:_MOST_CARDS]
     waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
     spans = ((entry.card, [_view(each) for each in clip(entry.intervals, recent)]) for entry in entries)
     return MissionControl(
@@ -381,9 +381,9 @@ def count_columns(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) ->
 
 def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[StoredSession], list[str]]:
     """Return the sessions in which something happened within a day; of those without a transcript, the ids."""
-    recent = store.list_hook_sessions(scope, now - ACTIVE_NS, MOST_CARDS)
+    recent = store.list_hook_sessions(scope, now - ACTIVE_NS, _MOST_CARDS)
     since = SessionFilter(since=(now - ACTIVE_NS) // 1000)
-    kept = list(store.list_sessions(scope, since, limit=MOST_CARDS).sessions)
+    kept = list(store.list_sessions(scope, since, limit=_MOST_CARDS).sessions)
     listed = {name_session(session) for session in kept}
     told: list[str] = []
     for session_id in (each for each in recent if each not in listed):
@@ -417,7 +417,7 @@ def _view_kept(
     def build() -> tuple[list[Moment], BoardCard]:
         with store.open_session(LOCAL, session.key) as records:
             moments = _list_moments(records, state.column) if fold is None else list(fold.moments)
-            return moments, view_card(store, watch, session, records, state)
+            return moments, _view_card(store, watch, session, records, state)
 
     moments, card = watch.recall(
         session.key,
@@ -455,11 +455,11 @@ def _view_told(store: CaredStore, watch: StateWatch, session_id: str, scope: Sco
     if fold is None or state is None:
         return None
     intervals = build_intervals([*fold.moments, *_end_with(fold.moments, state)], now)
-    return _Entry(view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
+    return _Entry(_view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
 
 
 def _end_with(moments: Sequence[Moment], state: SessionState) -> list[Moment]:
-    """Return what neither hooks nor turns tell: that a process is gone, or that somebody pressed Esc."""
+    """Return what neither hooks nor turns report: that a process is gone, or that somebody pressed Esc."""
     if state.since_ns is None or (moments and moments[-1].column is state.column):
         return []
     return [Moment(state.since_ns, state.column)]
@@ -494,4 +494,4 @@ def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatc
 
     The state comes from hooks, if there are any, otherwise from the transcript.
     """
-    return build_board(store, watch, visible)
+    return _build_board(store, watch, visible)

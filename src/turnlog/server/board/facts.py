@@ -159,7 +159,7 @@ class HookFolds:
         self._behind.clear()
 
     def find(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
-        """Return what hooks that may be seen tell of a session; None if they never did."""
+        """Return the fold of the visible hook deliveries of a session; None if there are none."""
         name = session_id, scope
         fold = self._kept.get(name)
         if fold is None:

@@ -107,7 +107,7 @@ def name_state(state: SessionState) -> ListedState:
 
 
 def from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
-    """Return what hooks tell."""
+    """Return the state that hooks report."""
     return SessionState(
         phase=status.phase,
         why=status.why,
@@ -125,7 +125,7 @@ def from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
 def settle(
     hooks: SessionState | None, transcript: SessionState | None, process: ProcessState, now_ns: int
 ) -> SessionState | None:
-    """Return what a session does, from all that is known; None if nothing is.
+    """Return the state of a session from all that is known; None if nothing is.
 
     Hooks know more, but not all: Esc fires none, and they may have been taken away. So what the transcript
     tells counts where it began after the last hook. Whoever's process is gone has ended, whatever was told.
@@ -171,7 +171,7 @@ _ASKING = {"AskUserQuestion": Why.QUESTION, "ExitPlanMode": Why.PLAN, "exit_plan
 
 
 class LastKind(StrEnum):
-    """What the last thing is that somebody said."""
+    """What kind of message is the last one."""
 
     PROMPT = "prompt"
     ANSWER = "answer"
@@ -216,7 +216,7 @@ class Transcript(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def judge(transcript: Transcript, now_ns: int) -> SessionState:
-    """Return what a transcript tells, at a time."""
+    """Return the state that follows from a transcript, at a time."""
     last = transcript.last
     if last is None:
         return _tell(transcript, AgentPhase.IDLE, transcript.seen_ns)

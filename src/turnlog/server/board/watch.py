@@ -38,8 +38,8 @@ from turnlog.server.board.states import (
     judge,
     settle,
 )
-from turnlog.server.session_items import name_session
-from turnlog.server.values import head_of, say, sayable
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_optional, clean_text, head_of
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
@@ -63,7 +63,7 @@ class SessionProcess(Struct, frozen=True, gc=False, rename="camel"):
 _decode = msgspec.json.Decoder(SessionProcess).decode
 
 
-def list_processes(config_dirs: Iterable[Path]) -> Iterator[SessionProcess]:
+def _list_processes(config_dirs: Iterable[Path]) -> Iterator[SessionProcess]:
     """Yield what Claude Code says of its processes."""
     for folder in config_dirs:
         try:
@@ -78,7 +78,7 @@ def list_processes(config_dirs: Iterable[Path]) -> Iterator[SessionProcess]:
 
 def find_processes(config_dirs: Iterable[Path]) -> dict[str, ProcessState]:
     """Return what is known of the processes of sessions, by their ids."""
-    told = list(list_processes(config_dirs))
+    told = list(_list_processes(config_dirs))
     starts = _list_starts([each.pid for each in told])
     found: dict[str, ProcessState] = {}
     for each in told:
@@ -211,13 +211,13 @@ class StateWatch:
             return [self._find(session) for session in sessions]
 
     def find_hook_state(self, session_id: str, scope: Scope = LOCAL) -> SessionState | None:
-        """Return what a session does of which only hooks told."""
+        """Return the state of a session known only from hooks."""
         with self._lock:
             self._catch_up()
             return self._settle(self._folds.find(session_id, scope), None, session_id)
 
     def find_fold(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
-        """Return what hooks tell of a session."""
+        """Return the fold of the hooks of a session."""
         with self._lock:
             self._catch_up()
             return self._folds.find(session_id, scope)
@@ -244,7 +244,7 @@ class StateWatch:
             return self._processes.get(session_id, ProcessState.UNKNOWN)
 
     def read_facts(self, session: StoredSession) -> TranscriptFacts:
-        """Return what a session's transcript tells, which is read once for each revision."""
+        """Return the facts of a session's transcript, which is read once for each revision."""
         with self._lock:
             known = self._facts.get(session.key)
             if known is None or known[0] != session.revision:
@@ -286,7 +286,7 @@ class StateWatch:
         return settle(told, written, self.find_process(session_id), now)
 
     def _catch_up(self) -> None:
-        """Take notice of what the feed tells since the last time."""
+        """Apply what is new in the feed."""
         last = self._store.read_feed(LOCAL).last
         if self._seq is None or last - self._seq > _MOST_BEHIND:
             self._folds.clear()
@@ -373,12 +373,12 @@ class StateTracker:
             title = None if session is None else session.marks.name or session.row.title
             self._on_change(
                 StateChange(
-                    session_id=sayable(session_id),
+                    session_id=clean_text(session_id),
                     key=None if session is None else session.key,
                     before=None if before is None else before[0],
                     state=state,
                     title=None if title is None else head_of(title),
-                    project=None if session is None else say(session.row.project),
+                    project=None if session is None else clean_optional(session.row.project),
                 )
             )
 
@@ -393,7 +393,7 @@ class StateTracker:
     def _find_told(
         self, session_ids: Sequence[str]
     ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
-        """Yield the states of sessions that hooks told of, whether or not there is a transcript."""
+        """Yield the states of sessions that hooks reported, whether or not there is a transcript."""
         for session_id in session_ids:
             stored = find_sessions(self._store, LOCAL, session_id) if session_id else []
             named = [each for each in stored if name_session(each) == session_id]

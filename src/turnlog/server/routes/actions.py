@@ -16,7 +16,6 @@ from msgspec import Struct
 from turnlog.messages import Line
 from turnlog.server.audit import GivenVisit, get_heard
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.lines import Memo, fit, read_each
 from turnlog.server.requests import (
     FROM_ZERO,
     LARGEST,
@@ -28,7 +27,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import head_of, moment, say, sayable
+from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, moment, read_each
 from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.actions.telling import tell_event, tell_runs
 from turnlog.transcripts.calls.states import CallState
@@ -130,7 +129,7 @@ _OUTCOMES: Mapping[str, str] = {
 }
 _LIVE: Mapping[str, str] = {ActionState.RUNNING: "running", ActionState.WAITING: "waits for you"}
 _LONGEST_OUTCOME = 120
-TALLIES: Memo[ActionTally] = Memo(32)
+_TALLIES: Memo[ActionTally] = Memo(32)
 """All actions of sessions at a glance: pages share it."""
 
 
@@ -153,7 +152,7 @@ class _Found(Struct, frozen=True):
 
 
 class _Told(Struct, frozen=True, gc=False):
-    """Where an action stands, and what it says."""
+    """Where an action is, and what it is about."""
 
     source: str | None
     message: int | None
@@ -165,7 +164,7 @@ class _Told(Struct, frozen=True, gc=False):
     agent_id: str | None = None
 
 
-def view_actions(
+def _view_actions(
     session: SessionActions, project: str | None, actions: Sequence[ActionRecord], first: int
 ) -> tuple[Action, ...]:
     """Return actions with what they are about; only the first, if their lines are very long together."""
@@ -216,17 +215,17 @@ def _view(
         kind=action.kind.value,
         category=Category(action.category),
         at=moment(told.at),
-        name=sayable(action.name),
+        name=clean_text(action.name),
         title=head_of(told.title),
         outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
         state=ActionState(action.state),
         duration_ms=action.duration_ms,
         turn=turns.get(action.point.at) if turn is None else turn,
         message=told.message,
-        message_uuid=None if row is None else sayable(row.id),
+        message_uuid=None if row is None else clean_text(row.id),
         source=told.source,
         call=told.call,
-        agent_id=say(agent),
+        agent_id=clean_optional(agent),
     )
 
 
@@ -329,8 +328,8 @@ def list_actions(
             count=limit + 1,
         )
         project = None if heard.stored is None else heard.stored.row.project
-        items = view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
-        tally = TALLIES.recall(
+        items = _view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
+        tally = _TALLIES.recall(
             store,
             (visible, heard.key, last_change, where),
             lambda: session.tally_actions(where, spans=_MOST_SPANS),
@@ -340,7 +339,7 @@ def list_actions(
         total=tally.total,
         next=_write_cursor(items, actions) if len(items) < len(actions) else None,
         counts={Category(name): count for name, count in tally.counts.items()},
-        names={sayable(name): count for name, count in tally.names.items()},
+        names={clean_text(name): count for name, count in tally.names.items()},
         failed=tally.failed,
         overview=tuple(_view_spans(tally.spans)),
         revision=heard.revision,

@@ -1,4 +1,4 @@
-"""`/api/archive`: what the archive contains, whether it is sound, and sessions that are forgotten or restored.
+"""The archive as a whole: what it contains, whether it is sound; forgetting, restoring and deleting sessions.
 
 Verification takes long, so it runs in a process of its own (`turnlog.server.verifier`), one at a time.
 """
@@ -9,18 +9,21 @@ import logging
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Annotated
 
 import msgspec
-from litestar import Response, get, post
+from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.errors import StoreError
 from turnlog.export.raw import Outcome, restore_session
 from turnlog.ingest.capture.sources import list_own_files, remove_captures
 from turnlog.ingest.exclusion import Exclusion
@@ -32,10 +35,11 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import SHORTEST, GivenVisit, Visit, get_session, may_change
+from turnlog.server.audit import GivenVisit, Visit, get_session, may_change
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
+    GivenAccounts,
     GivenScope,
     GivenStore,
     GivenSurroundings,
@@ -43,11 +47,12 @@ from turnlog.server.requests import (
     Surroundings,
     decode_body,
 )
-from turnlog.server.routes.metrics import WITH_PROBLEMS
-from turnlog.server.security.callers import ADMINS, OPERATORS, forbid
-from turnlog.server.session_items import name_session
-from turnlog.server.values import head_of, moment, say, sayable
+from turnlog.server.routes.status import WITH_PROBLEMS
+from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
+from turnlog.server.sessions import SHORTEST, name_session
+from turnlog.server.values import clean_optional, clean_text, head_of, instant_of, moment
 from turnlog.server.verifier import Finding, VerifyNews
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
 from turnlog.store.interface import (
     Backup,
     CaredStore,
@@ -59,11 +64,13 @@ from turnlog.store.interface import (
     find_sessions,
 )
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import Scope
-from turnlog.store.opening import measure_store
+from turnlog.store.model import LOCAL, Scope
+from turnlog.store.opening import find_in_backup, measure_store
 from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.paths import path_text
+
+logger = logging.getLogger("turnlog.server")
 
 
 class VerifyState(StrEnum):
@@ -212,13 +219,11 @@ class Restoring(Struct, frozen=True, gc=False, kw_only=True):
     """Files that already exist with the same bytes."""
 
 
-logger = logging.getLogger("turnlog.server")
-
 _PATIENCE = 2.0
 _MOST_FINDINGS = 200
 
 
-class Verifying:
+class VerifierProcess:
     """The verification that runs, or the last one."""
 
     def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
@@ -293,10 +298,10 @@ _MOST = 100
 _MOST_TOMBSTONES = 200
 
 
-def view_archive(
+def _view_archive(
     store: CaredStore, scope: Scope, around: Surroundings, job: VerifyJob | None
 ) -> ArchiveOverview:
-    """Return what the archive holds, and what it is kept from.
+    """Return what the archive contains, and what threatens it.
 
     To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
     """
@@ -355,10 +360,10 @@ def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
 def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
     stored = None if found.key is None else _find(store, scope, found.key)
     return EndangeredSession(
-        session_id=sayable(found.path.stem) if stored is None else name_session(stored),
+        session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
         key=None if stored is None else stored.key,
         title=None if stored is None else _name(stored),
-        project=None if stored is None else say(stored.row.project),
+        project=None if stored is None else clean_optional(stored.row.project),
         deletes_at=found.deletes_at,
         archived=found.archived,
         missing_bytes=found.missing_bytes,
@@ -384,7 +389,7 @@ def _name(stored: StoredSession) -> str | None:
 
 
 def _view_tombstone(found: Tombstone) -> ForgottenSession:
-    return ForgottenSession(session_id=say(found.session_id), key=found.key, at=_at(found.at_ns))
+    return ForgottenSession(session_id=clean_optional(found.session_id), key=found.key, at=_at(found.at_ns))
 
 
 def _view_backup(found: Backup) -> BackupCopy:
@@ -397,7 +402,7 @@ def _at(at_ns: int) -> datetime:
     return found
 
 
-GivenVerifying = NamedDependency[SkipValidation[Verifying]]
+GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
 
 
 @get("/api/archive", sync_to_thread=True)
@@ -405,7 +410,7 @@ def get_archive(
     store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, verifying: GivenVerifying
 ) -> ArchiveOverview:
     """Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems."""
-    return view_archive(store, visible, surroundings, verifying.find_job())
+    return _view_archive(store, visible, surroundings, verifying.find_job())
 
 
 @post("/api/archive/verify", opt=ADMINS, status_code=202, sync_to_thread=True)
@@ -443,7 +448,7 @@ def lift_tombstone(
     if len(found) > 1:
         raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions match that name")
     store.delete_tombstones(visible, [found[0].key])
-    return Lifted(session_id=say(found[0].session_id), key=found[0].key)
+    return Lifted(session_id=clean_optional(found[0].session_id), key=found[0].key)
 
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
@@ -528,3 +533,136 @@ def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> Known
     if name not in (session.key, session.row.session_id, known.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     return known
+
+
+class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
+    """A backup that still has a session, or may have it."""
+
+    path: str
+    """The full path for admins; only the file name for others."""
+    at: datetime
+    """When it was made."""
+    certain: bool
+    """False if it could not be read: then it may have the session."""
+
+
+class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
+    """What deleting a session would remove."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That would end."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that would still have it."""
+
+
+class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
+    """What was permanently deleted."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That ended."""
+    scrubbed: bool
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that still have it."""
+
+
+@get("/api/sessions/{id:str}/weight", sync_to_thread=True)
+def weigh_session(
+    id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit, accounts: GivenAccounts
+) -> SessionWeight:
+    """Return what deleting a session would remove, and which backups would still have it."""
+    session = _get_own(store, visible, id, visit)
+    weighed = store.forget(visible, [session.key], dry_run=True)
+    return SessionWeight(
+        sessions=weighed.sessions,
+        files=weighed.files,
+        bytes=weighed.bytes,
+        deliveries=weighed.deliveries,
+        links=_count_open(accounts, session.key),
+        backups=_list_holding(store, session.key, visit.caller),
+    )
+
+
+@delete("/api/sessions/{id:str}", status_code=200, sync_to_thread=True)
+def delete_session(
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+    surroundings: GivenSurroundings,
+) -> Response[DeletedSession]:
+    """Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
+
+    It must be named by its full id or key; its owner and admins may delete it. No collector brings it
+    back. The response lists what cannot be deleted from here: backups that still have it.
+    """
+    session = _get_own(store, visible, id, visit)
+    if id not in (session.key, session.row.session_id):
+        raise InvalidRequestError("This needs the full id or key of the session")
+    known = find_known(store, visible, session.key)
+    entry = AuditEntry(
+        at_ns=time.time_ns(),
+        who=visit.caller.name,
+        action=Action.FORGOTTEN,
+        session=session.key,
+        person=session.person,
+    )
+    visit.audit.record([entry])  # first: nothing goes without being recorded
+    links = accounts.revoke_links([session.key])
+    gone = store.forget(visible, [session.key])
+    if gone.sessions == 0:
+        raise StoreError("the session could not be deleted")
+    captured = surroundings.captured_dir
+    if captured is not None and known is not None:
+        remove_captures([known], captured)
+    told = DeletedSession(
+        sessions=gone.sessions,
+        files=gone.files,
+        bytes=gone.bytes,
+        deliveries=gone.deliveries,
+        links=links,
+        scrubbed=gone.scrubbed,
+        backups=_list_holding(store, session.key, visit.caller),
+    )
+    # The browser may have kept answers, to ask whether they still hold.
+    return Response(told, headers={"clear-site-data": '"cache"'})
+
+
+def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("Only the owner and admins can delete this session")
+    return session
+
+
+def _count_open(accounts: Accounts, key: str) -> int:
+    now = time.time_ns()
+    return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
+
+
+def _list_holding(store: CaredStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+    """Return the copies of the archive that have a session, or may; where they are is for admins."""
+    # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
+    found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]
+    return tuple(
+        HoldingBackup(
+            path=path_text(backup.path if caller.is_admin else PurePath(backup.path).name),
+            at=instant_of(backup.at_ns),
+            certain=held is not None,
+        )
+        for backup, held in found
+        if held is None or held
+    )

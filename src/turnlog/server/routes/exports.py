@@ -31,8 +31,8 @@ from turnlog.server.audit import GivenVisit, Visit, get_session
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.requests import FROM_ZERO, LARGEST, GivenScope, GivenStore, GivenSurroundings
 from turnlog.server.security.gate import UNTRUSTED_POLICY
-from turnlog.server.session_items import name_session
-from turnlog.server.values import sayable
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_text
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
@@ -62,7 +62,7 @@ class ExportPreview(Struct, frozen=True, gc=False, kw_only=True):
     """By kind; empty if nothing is removed."""
 
 
-MEDIA_TYPES = {
+_MEDIA_TYPES = {
     Format.HTML: "text/html; charset=utf-8",
     Format.MARKDOWN: "text/markdown; charset=utf-8",
     Format.JSON: "application/json",
@@ -90,7 +90,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     camel: bool = True
 
 
-def name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
+def _name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
     """Return what the file is called."""
     if len(sessions) == 1:
         return name_file(_name(sessions[0]), wanted.form)
@@ -111,7 +111,7 @@ def render(
     return chain((next(pieces, b""),), pieces)
 
 
-def preview(
+def _preview(
     store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
 ) -> ExportPreview:
     """Return what an export would be, and what it would take out; raises `RequestError`."""
@@ -123,7 +123,7 @@ def preview(
         if redactor is not None:
             taken.add(redactor)
     return ExportPreview(
-        name=name_export(sessions, wanted), sessions=len(sessions), size=size, taken_out=taken.list()
+        name=_name_export(sessions, wanted), sessions=len(sessions), size=size, taken_out=taken.list()
     )
 
 
@@ -154,7 +154,7 @@ class _Taken:
 
 def _show(kind: Kind, value: str) -> str:
     """Return what may be shown of a value."""
-    line = " ".join(sayable(value).split())
+    line = " ".join(clean_text(value).split())
     most = _LONGEST_EXAMPLE if kind in _OPEN_KINDS else min(_SHOWN_OF_SECRET, len(line) // 3)
     return line if len(line) <= most else f"{line[:most]}…"
 
@@ -312,12 +312,12 @@ def export_sessions(
     The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
-    name = name_export(sessions, wanted)
+    name = _name_export(sessions, wanted)
     return Stream(
         render(store, visible, sessions, wanted),
         headers={
             # Of a stream, Litestar would say what the route says.
-            "content-type": MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
+            "content-type": _MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
             "content-security-policy": UNTRUSTED_POLICY,
             "content-disposition": f'attachment; filename="{_to_ascii(name)}"',
             "cache-control": "no-store",
@@ -331,7 +331,7 @@ def preview_export(
 ) -> ExportPreview:
     """Return what an export would be called, how large it would be, and what would be removed from it."""
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.LOOKED)
-    return preview(store, visible, sessions, wanted)
+    return _preview(store, visible, sessions, wanted)
 
 
 def _list_sessions(

@@ -45,6 +45,8 @@ from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
 
+logger = logging.getLogger("turnlog.server")
+
 
 class HookReceipt(Struct, frozen=True, gc=False, kw_only=True):
     """The result of a delivery, which is on disk."""
@@ -69,18 +71,18 @@ class HookEventItem(Struct, frozen=True, gc=False, kw_only=True, rename="camel")
     """What is specific to the event."""
 
 
-MOST = 5_000
+_MOST_EVENTS = 5_000
 """How many events of a session are kept."""
-DROPPED = 100
+_DROPPED = 100
 """How many of the oldest go when there are more."""
-_SESSIONS = 256
-_BYTES = 64 << 20
+_MOST_SESSIONS = 256
+_MOST_BYTES = 64 << 20
 
 
 class LiveWindow:
     """What came lately; any thread may ask."""
 
-    def __init__(self, *, sessions: int = _SESSIONS, size: int = _BYTES) -> None:
+    def __init__(self, *, sessions: int = _MOST_SESSIONS, size: int = _MOST_BYTES) -> None:
         self._most_sessions = sessions
         self._most_bytes = size
         self._lock = threading.Lock()
@@ -103,7 +105,7 @@ class LiveWindow:
                 self._bytes -= session.shrink(self._most_bytes)
 
     def note_stored(self, deliveries: Iterable[HookDelivery]) -> None:
-        """Say that the store has these now; a session that ended goes with its last one."""
+        """Note that the store has these now; a session that ended is dropped with its last one."""
         with self._lock:
             for delivery in deliveries:
                 session = self._sessions.get(delivery.session_id)
@@ -152,8 +154,8 @@ class _Session:
         self.size += _weigh(event)
         if not stored:
             self.pending.add(event.delivery_id)
-        if len(self.events) > MOST:
-            for _ in range(DROPPED):
+        if len(self.events) > _MOST_EVENTS:
+            for _ in range(_DROPPED):
                 self._drop()
         return self.size - before
 
@@ -174,8 +176,6 @@ def _weigh(event: HookDelivery) -> int:
     return 500 + len(event.label or "") + len(event.context or "")
 
 
-logger = logging.getLogger("turnlog.server")
-
 OnDelivery = Callable[[HookDelivery], None]
 
 _BATCH_BYTES = 32 << 20
@@ -194,7 +194,7 @@ _Waiting = tuple[Frame, "asyncio.Future[HookReceipt]"]
 
 
 class HookReceiver:
-    """Takes deliveries in, keeps them, and tells of them.
+    """Receives deliveries, stores them, and reports them to listeners.
 
     Whoever wants to hear of each delivery adds a function to `listeners`. It is called once for each, on the
     event loop's thread, as soon as the delivery is on the disk, which may be before it is in the store; for
@@ -331,7 +331,7 @@ GivenHooks = NamedDependency[SkipValidation[HookReceiver]]
 
 
 _NANOSECONDS = 1_000_000_000
-_MOST = 50_000
+_MOST_LISTED = 50_000
 
 
 @dataclass
@@ -401,7 +401,9 @@ def list_hook_events(
         int,
         QueryParameter(ge=0, le=MOST_NUMBER, description="How many to skip.", schema_extra=FROM_ZERO),
     ] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=_MOST, description="The maximum number of events.")] = _MOST,
+    limit: Annotated[
+        int, QueryParameter(ge=1, le=_MOST_LISTED, description="The maximum number of events.")
+    ] = _MOST_LISTED,
 ) -> list[HookEventItem]:
     """List a session's hook events by time, in spec 002's shape.
 

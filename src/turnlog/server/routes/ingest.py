@@ -47,6 +47,8 @@ from turnlog.store.interface import find_known
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
 
+logger = logging.getLogger("turnlog.server")
+
 
 class IngestState(Struct, frozen=True, gc=False, kw_only=True):
     """A page of what the server has of a machine's sessions, by key."""
@@ -75,8 +77,6 @@ class HookReceipts(Struct, frozen=True, gc=False, kw_only=True):
     """Which of the offered deliveries are missing here."""
 
 
-logger = logging.getLogger("turnlog.server")
-
 _PATIENCE = 4.0
 _MOST_BYTES = 48 << 20
 """Of requests that are being read or wait to be taken."""
@@ -92,7 +92,7 @@ class _Child(Struct, frozen=True):
     to_send: queue.SimpleQueue[tuple[int, bytes] | None]
 
 
-class Uploading:
+class UploadProcess:
     """What takes uploads; the process is started with the first."""
 
     def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
@@ -204,7 +204,7 @@ def _busy(message: str) -> RequestError:
     return RequestError(503, "busy", message, headers={"retry-after": str(random.randint(1, 5))})
 
 
-GivenUploads = NamedDependency[SkipValidation[Uploading]]
+GivenUploads = NamedDependency[SkipValidation[UploadProcess]]
 """Parameter `uploads`: what takes them."""
 
 

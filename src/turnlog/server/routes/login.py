@@ -57,6 +57,8 @@ from turnlog.server.security.providers import Confirmed, Provider, RefusedLoginE
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 from turnlog.store.accounts.interface import Accounts, Action, PendingLogin, Token, TokenKind, User
 
+logger = logging.getLogger("turnlog.server")
+
 
 class LoginProvider(Struct, frozen=True, gc=False, kw_only=True):
     """An external login provider."""
@@ -104,7 +106,7 @@ async def log_in(
     secure = is_secure(request, doors.public_url)
     if doors.keeper.is_token(token):
         check_owner(request)
-        return Response(None, cookies=[_build_owner_cookie(doors, secure=secure)])
+        return Response(None, cookies=[_build_owner_cookie(doors.keeper, secure=secure)])
     found = await asyncio.to_thread(doors.accounts.find_by_token, token)
     if found is None:
         note_failure(request, doors.failures)
@@ -146,10 +148,10 @@ def _open(accounts: Accounts, user: User, token: Token) -> tuple[str, float]:
     return accounts.open_session(user.name, seconds, token=token.id), seconds
 
 
-def _build_owner_cookie(doors: Doors, *, secure: bool) -> Cookie:
+def _build_owner_cookie(keeper: TokenKeeper, *, secure: bool) -> Cookie:
     return Cookie(
-        key=doors.keeper.cookie,
-        value=doors.keeper.open_session(),
+        key=keeper.cookie,
+        value=keeper.open_session(),
         max_age=int(COOKIE_SECONDS),
         path="/",
         secure=secure,
@@ -181,15 +183,7 @@ async def open_page(
         if "text/html" not in request.headers.get("accept", ""):
             raise
         return _explain(refusal)
-    cookie = Cookie(
-        key=keeper.cookie,
-        value=keeper.open_session(),
-        max_age=int(COOKIE_SECONDS),
-        path="/",
-        httponly=True,
-        samesite="strict",
-    )
-    return Redirect("/", status_code=303, cookies=[cookie])
+    return Redirect("/", status_code=303, cookies=[_build_owner_cookie(keeper, secure=False)])
 
 
 @post("/api/keys", opt=TOKEN_ONLY | OPERATORS, status_code=201)
@@ -207,16 +201,13 @@ def _explain(refusal: RequestError) -> Response[str]:
     return Response(page, status_code=refusal.status, headers=dict(refusal.headers), media_type="text/html")
 
 
-logger = logging.getLogger("turnlog.server")
-
-CALLBACK = "/api/login/callback"
+_CALLBACK = "/api/login/callback"
 _PATH = "/api/login"
 _PENDING = "turnlog_pending"
 _MINUTES = 10
 """How long a login at the provider may take."""
 _LONGEST = 2000
 _GivenProvider = NamedDependency[SkipValidation[Provider | None]]
-_Text = Annotated[str | None, QueryParameter(max_length=4000)]
 
 
 @get("/api/login/oidc", opt=PUBLIC, status_code=302)
@@ -240,7 +231,7 @@ async def begin_login(
         expires_ns=time.time_ns() + _MINUTES * 60 * 10**9,
     )
     try:
-        address = await provider.begin(login, _find_base(request, doors) + CALLBACK)
+        address = await provider.begin(login, _find_base(request, doors) + _CALLBACK)
     except RefusedLoginError as refusal:
         return _refuse(refusal)
     await asyncio.to_thread(accounts.keep_login, login)
@@ -248,7 +239,7 @@ async def begin_login(
     return Redirect(address, status_code=302, cookies=[pending])
 
 
-@get(CALLBACK, opt=PUBLIC | ANY_PARAMETERS, status_code=303)
+@get(_CALLBACK, opt=PUBLIC | ANY_PARAMETERS, status_code=303)
 async def finish_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
@@ -271,7 +262,7 @@ async def finish_login(
         login = await _take(request, accounts, login_state)
         if error is not None or not code:
             raise RefusedLoginError("denied", f"the provider says {(error or 'nothing')[:100]!r}")
-        confirmed = await provider.finish(login, code, iss, _find_base(request, doors) + CALLBACK)
+        confirmed = await provider.finish(login, code, iss, _find_base(request, doors) + _CALLBACK)
         secret = await asyncio.to_thread(_let_in, accounts, audit, confirmed, settings)
     except RefusedLoginError as refusal:
         return _refuse(refusal, _build_pending(request, doors, "", 0))

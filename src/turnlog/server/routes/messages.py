@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from turnlog.ingest.capture.sources import is_capture, kind_of_capture
 from turnlog.messages import Line, decode
 from turnlog.server.audit import GivenVisit, get_session
-from turnlog.server.calls import find_picture
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import MessageWindow
+from turnlog.server.messages import MessageWindow, find_picture
 from turnlog.server.requests import (
     Active,
     After,
@@ -46,12 +45,12 @@ from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.files.paths import path_text
 from turnlog.transcripts.queries.bodies import decode_lines
 
-WHOLE = 4 << 20
+_WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""
 _NO_HEADERS: Mapping[str, str] = {}
 
 
-def send_pieces(
+def _send_pieces(
     pieces: Iterator[bytes], size: int, media_type: str, headers: Mapping[str, str] = _NO_HEADERS
 ) -> Response[Any]:
     """Return bytes of a known size: at once, or piece by piece if they are many."""
@@ -61,7 +60,7 @@ def send_pieces(
         "content-disposition": "inline" if shown else "attachment",
         **headers,
     }
-    if size <= WHOLE:
+    if size <= _WHOLE:
         return Response(b"".join(pieces), media_type=media_type, headers=every)
     # Of a stream, Litestar would say what the route says.
     told = {"content-type": media_type, "content-length": str(size)}
@@ -138,7 +137,7 @@ def get_raw_message(
         # Whoever asks may read slowly: the lines are read as they are sent, and the session is closed by then.
         places = [(Place(chapter.source, chapter.facts.generation, line.offset), line.length) for line in lines]
     pieces = (store.archive.read(visible, *place) + b"\n" for place in places)
-    return send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
+    return _send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
 
 
 _AT_ONCE = 256 << 10
@@ -176,7 +175,7 @@ def get_image(
     # A line never changes, and its place names it for good; but where there are people, who sees it may.
     alone = visit.caller.kind is CallerKind.OPERATOR
     cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
-    return send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
+    return _send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
 
 
 @get("/api/sessions/{id:str}/tool-results/{source:str}", sync_to_thread=True, media_type="text/plain")
@@ -194,7 +193,7 @@ def get_tool_result(
         raise NotFoundError("There is no such result")
     check_unchanged(request, known.generation, known.length)
     pieces = read_all(store.archive, visible, source, known.generation)
-    return send_pieces(pieces, known.length, "text/plain")
+    return _send_pieces(pieces, known.length, "text/plain")
 
 
 def _get_source(store: Store, scope: Scope, key: str, source: str) -> KnownSource:
@@ -281,7 +280,7 @@ def get_capture(
         raise NotFoundError("There is no such capture")
     check_unchanged(request, known.generation, known.length)
     pieces = read_all(store.archive, visible, source, known.generation)
-    return send_pieces(pieces, known.length, "application/x-ndjson")
+    return _send_pieces(pieces, known.length, "application/x-ndjson")
 
 
 def _list_sources(store: Store, scope: Scope, key: str) -> list[KnownSource]:

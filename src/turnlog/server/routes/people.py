@@ -14,7 +14,7 @@ from turnlog.server.audit import GivenAudit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
 from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
-from turnlog.server.values import moment, sayable
+from turnlog.server.values import clean_text, moment
 from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
 from turnlog.store.model import Machine
 
@@ -143,7 +143,7 @@ class Assigned(Struct, frozen=True, gc=False, kw_only=True):
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
-def view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
+def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
     """Return who asks; `sharer` made the link, if one lets them in."""
     user, link = caller.user, caller.link
     return Me(
@@ -165,8 +165,8 @@ def view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
     )
 
 
-def view_user(user: User, caller: Caller) -> UserItem:
-    """Return a user, as far as whoever asks may know."""
+def _view_user(user: User, caller: Caller) -> UserItem:
+    """Return a user, as far as the caller may know."""
     in_full = caller.is_admin or caller.name == user.name
     return UserItem(
         name=user.name,
@@ -179,7 +179,7 @@ def view_user(user: User, caller: Caller) -> UserItem:
     )
 
 
-def view_token(token: Token) -> TokenItem:
+def _view_token(token: Token) -> TokenItem:
     """Return a token."""
     return TokenItem(
         id=token.id,
@@ -194,13 +194,13 @@ def view_token(token: Token) -> TokenItem:
     )
 
 
-def view_machine(machine: Machine) -> MachineItem:
+def _view_machine(machine: Machine) -> MachineItem:
     """Return a machine; what it calls itself is untrusted."""
     return MachineItem(
         origin=machine.origin,
         person=machine.person,
-        host=sayable(machine.host),
-        user=sayable(machine.user),
+        host=clean_text(machine.host),
+        user=clean_text(machine.user),
         first_at=_at(machine.first_ns),
         last_at=_at(machine.last_ns),
         sessions=machine.sessions,
@@ -219,7 +219,7 @@ def _at(nanoseconds: int) -> datetime:
 def get_me(caller: GivenCaller, accounts: GivenAccounts) -> Me:
     """Return who the caller is, and what they may do."""
     maker = None if caller.link is None else caller.link.created_by
-    return view_me(
+    return _view_me(
         caller,
         team=caller.kind is not CallerKind.OPERATOR or accounts.has_users(),
         sharer=None if maker is None else accounts.find_user(maker),
@@ -232,7 +232,7 @@ _UserName = Annotated[str, PathParameter(description="The user's name.")]
 @get("/api/users", sync_to_thread=True)
 def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
     """List all users by name; e-mail addresses and when they were last seen are for admins and themselves."""
-    return [view_user(user, caller) for user in accounts.list_users()]
+    return [_view_user(user, caller) for user in accounts.list_users()]
 
 
 @post("/api/users", opt=ADMINS, sync_to_thread=True)
@@ -247,7 +247,7 @@ def add_user(
     wish = decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
     audit.record([build_entry(caller, Action.USER_ADDED, user.name, f"as {user.role}")])
-    return view_user(user, caller)
+    return _view_user(user, caller)
 
 
 @patch("/api/users/{name:str}", opt=READS, sync_to_thread=True)
@@ -274,7 +274,7 @@ def change_user(
     told += [f"{before.role} to {user.role}"] if before.role != user.role else []
     if told:
         audit.record([build_entry(caller, Action.USER_CHANGED, name, ", ".join(told).replace("_", " "))])
-    return view_user(user, caller)
+    return _view_user(user, caller)
 
 
 @post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
@@ -284,7 +284,7 @@ def disable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, 
     user = accounts.disable_user(name)
     if before.disabled_ns is None:
         audit.record([build_entry(caller, Action.USER_DISABLED, name)])
-    return view_user(user, caller)
+    return _view_user(user, caller)
 
 
 @post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
@@ -294,7 +294,7 @@ def enable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, a
     user = accounts.enable_user(name)
     if before.disabled_ns is not None:
         audit.record([build_entry(caller, Action.USER_ENABLED, name)])
-    return view_user(user, caller)
+    return _view_user(user, caller)
 
 
 def _get_user(accounts: Accounts, name: str) -> User:
@@ -323,7 +323,7 @@ def list_tokens(
     asked = caller.name if user is None else user
     if asked != caller.name and not caller.is_admin:
         raise forbid(_OTHERS)
-    return [view_token(token) for token in accounts.list_tokens(asked)]
+    return [_view_token(token) for token in accounts.list_tokens(asked)]
 
 
 @post("/api/tokens", sync_to_thread=True)
@@ -344,7 +344,7 @@ def create_token(
     expires_ns = None if wish.days is None else time.time_ns() + wish.days * _DAY_NS
     token, secret = accounts.create_token(user, wish.kind, wish.label, expires_ns=expires_ns)
     audit.record([build_entry(caller, Action.TOKEN_CREATED, user, f"{token.kind} {token.id}")])
-    return NewToken(token=view_token(token), secret=secret)
+    return NewToken(token=_view_token(token), secret=secret)
 
 
 @delete("/api/tokens/{id:str}", opt=READS, sync_to_thread=True)
@@ -368,7 +368,7 @@ def revoke_token(
 @get("/api/machines", sync_to_thread=True)
 def list_machines(store: GivenStore, visible: GivenScope) -> list[MachineItem]:
     """List machines by host and user: the caller's own, and those of sessions they may see."""
-    return [view_machine(machine) for machine in store.list_machines(visible)]
+    return [_view_machine(machine) for machine in store.list_machines(visible)]
 
 
 @put("/api/machines/{origin:str}", opt=ADMINS, sync_to_thread=True)

@@ -27,7 +27,7 @@ from turnlog.server.errors import RequestError
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
-from turnlog.server.values import head_of, moment, say, sayable
+from turnlog.server.values import clean_optional, clean_text, head_of, moment
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
@@ -209,20 +209,20 @@ def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     return Hit(
         kind=PassageKind(hit.kind),
         session=hit.session,
-        session_id=sayable(hit.session_id),
-        project=say(hit.project),
+        session_id=clean_text(hit.session_id),
+        project=clean_optional(hit.project),
         title=None if hit.title is None else head_of(hit.title),
         source=hit.source,
         message=hit.message,
-        message_uuid=say(hit.message_id),
+        message_uuid=clean_optional(hit.message_id),
         call=hit.call,
-        tool=say(hit.tool),
+        tool=clean_optional(hit.tool),
         role=None if hit.role is None else Role(hit.role),
-        model=say(hit.model),
-        agent_id=say(hit.agent_id),
+        model=clean_optional(hit.model),
+        agent_id=clean_optional(hit.agent_id),
         is_error=hit.is_error,
         created_at=moment(hit.time),
-        snippet=sayable(snippet.text),
+        snippet=clean_text(snippet.text),
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
         person=UNSET if owner is None else owner.person,
         machine=UNSET if owner is None else owner.origin,

@@ -2,7 +2,7 @@
 
 Which sessions are meant is said by parameters that several routes share:
 
-    @get(…, dependencies=SESSION_FILTER, sync_to_thread=True)
+    @get(…, dependencies=_SESSION_FILTER, sync_to_thread=True)
     def list_sessions(store: GivenStore, visible: GivenScope, asked: GivenFilter, …)
 
 Money in usage reports is text, digit for digit.
@@ -35,7 +35,7 @@ from turnlog.server.requests import (
     parse_moment,
 )
 from turnlog.server.security.callers import LINKED, Caller, GivenCaller, forbid
-from turnlog.server.session_items import (
+from turnlog.server.sessions import (
     Marks,
     Projects,
     SessionFacets,
@@ -46,7 +46,7 @@ from turnlog.server.session_items import (
     view_project,
     view_session,
 )
-from turnlog.server.values import build_resume, sayable
+from turnlog.server.values import build_resume, clean_text
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, MOST_TAGS, MarkChange
 from turnlog.store.model import Visibility
@@ -61,7 +61,7 @@ GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
 """Parameter `asked`: which sessions are meant."""
 
 
-def build_filter(
+def _build_filter(
     caller: GivenCaller,
     project: Annotated[
         str | None, QueryParameter(max_length=4000, description="The full path of the project.")
@@ -142,7 +142,7 @@ def _name(person: str, caller: Caller) -> str:
     return (caller.name or "") if person == ME else person
 
 
-SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(build_filter, sync_to_thread=False)}
+_SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(_build_filter, sync_to_thread=False)}
 
 
 class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
@@ -195,7 +195,7 @@ def list_projects(
     return Projects(items=items, total=len(found), next=find_next(cursor, items, len(found)))
 
 
-@get("/api/sessions", dependencies=SESSION_FILTER, sync_to_thread=True)
+@get("/api/sessions", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_sessions(
     request: Request[Any, Any, Any],
     store: GivenStore,
@@ -224,7 +224,7 @@ def list_sessions(
     return SessionPage(items=items, total=page.total, rows=page.rows, next=page.next)
 
 
-@get("/api/sessions/facets", dependencies=SESSION_FILTER, sync_to_thread=True)
+@get("/api/sessions/facets", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_facets(
     request: Request[Any, Any, Any], store: GivenStore, visible: GivenScope, asked: GivenFilter
 ) -> SessionFacets:
@@ -251,7 +251,7 @@ def get_session_detail(
     check_unchanged(request, session.key, last, item.state)
     return SessionDetail(
         session=item,
-        path=sayable(session.path),
+        path=clean_text(session.path),
         resume=build_resume(item.session_id, item.project),
         summary=Raw(session.row.summary),
         messages=session.row.messages,

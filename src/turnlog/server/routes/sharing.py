@@ -7,7 +7,7 @@ and `/api/links` makes addresses by which strangers see one session, without sec
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -27,14 +27,14 @@ from turnlog.server.requests import (
     decode_body,
 )
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller, forbid
-from turnlog.server.session_items import name_session
-from turnlog.server.values import head_of, instant_of, say, sayable
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import Machine, PeopleStore, Scope, SessionAccess, Visibility, find_access
+from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
-LONGEST_DAYS = 365
+_LONGEST_DAYS = 365
 _Word = Annotated[str, Meta(min_length=2, max_length=200)]
 _Words = Annotated[tuple[_Word, ...], Meta(max_length=100)]
 _Named = Annotated[str, Meta(max_length=200)]
@@ -73,7 +73,7 @@ class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fie
     """Which session strangers may see, and for how long."""
 
     session: _Named
-    days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS)] = 7
+    days: Annotated[float, Meta(gt=0, le=_LONGEST_DAYS)] = 7
     words: _Words = ()
     """Words to hide from them, besides secrets."""
 
@@ -175,16 +175,11 @@ class RuleWeight(Struct, frozen=True, gc=False, kw_only=True):
     """How many sessions become visible to others, or stop being visible."""
 
 
-def map_machines(store: PeopleStore, scope: Scope) -> Mapping[str, Machine]:
-    """Return the machines that may be seen, by their origins."""
-    return {machine.origin: machine for machine in store.list_machines(scope)}
-
-
-def view_access(
+def _view_access(
     store: PeopleStore, accounts: Accounts, scope: Scope, found: SessionAccess, caller: Caller
 ) -> SessionAccessItem:
-    """Return who may see a session, and the links to it for whoever may change that."""
-    machine = map_machines(store, scope).get(found.origin)
+    """Return who may see a session, and, for a caller who may change that, the links to it."""
+    machine = next((each for each in store.list_machines(scope) if each.origin == found.origin), None)
     may = may_change(caller, found.person)
     links = accounts.list_links(session=found.key) if may else []
     return SessionAccessItem(
@@ -196,11 +191,11 @@ def view_access(
         rule=found.rule,
         visibility=found.visibility,
         may_change=may,
-        links=tuple(map(view_link, links)),
+        links=tuple(map(_view_link, links)),
     )
 
 
-def view_link(link: Link) -> SharedLink:
+def _view_link(link: Link) -> SharedLink:
     """Return a link, without its secret, which nobody has."""
     return SharedLink(
         id=link.id,
@@ -227,7 +222,7 @@ def get_access(
     """Return who may see a session, and why."""
     session = get_session(store, visible, id, visit)
     found = _find(store, visible, session.key)
-    return view_access(store, accounts, visible, found, visit.caller)
+    return _view_access(store, accounts, visible, found, visit.caller)
 
 
 @put("/api/sessions/{id:str}/access", sync_to_thread=True)
@@ -247,7 +242,7 @@ def change_access(
         raise forbid("Only the owner and admins can change who sees this session")
     changed = store.set_visibility(visible, [session.key], wanted.visibility)
     visit.audit.record(_list_entries(visit.caller, changed, wanted.visibility))
-    return view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
+    return _view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
 
 
 @post("/api/access", status_code=200, sync_to_thread=True)
@@ -341,7 +336,7 @@ def list_links(
 ) -> list[SharedLink]:
     """List links, the newest first, ended ones included: your own, or everybody's for admins."""
     found = accounts.list_links(created_by=None if caller.is_admin else caller.name, session=session)
-    return [view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
+    return [_view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
 
 
 @post("/api/links/preview", status_code=200, sync_to_thread=True)
@@ -360,12 +355,12 @@ def preview_link(
     found = build_preview(store, visible, session, words)
     return LinkPreviewed(
         title=head_of(found.title),
-        project=say(found.project),
+        project=clean_optional(found.project),
         messages=found.messages,
         agents=found.agents,
         calls=found.calls,
-        tools=tuple((sayable(name), times) for name, times in found.tools),
-        files=tuple(map(sayable, found.files)),
+        tools=tuple((clean_text(name), times) for name, times in found.tools),
+        files=tuple(map(clean_text, found.files)),
         redacted=found.redacted,
         excerpts=tuple(map(head_of, found.excerpts)),
     )
@@ -399,7 +394,7 @@ def create_link(
     except RequestError:
         accounts.revoke_link(link.id)
         raise
-    return LinkMade(link=view_link(link), path=f"/s/{secret}")
+    return LinkMade(link=_view_link(link), path=f"/s/{secret}")
 
 
 @delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)

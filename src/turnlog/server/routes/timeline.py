@@ -13,7 +13,6 @@ from litestar import Request, get
 from msgspec import Raw, Struct
 
 from turnlog.server.audit import GivenVisit, get_heard
-from turnlog.server.lines import fit, read_each, read_lines
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
     Active,
@@ -33,7 +32,18 @@ from turnlog.server.requests import (
     check_unchanged,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import LONGEST_SHOWN, cut, cut_json, head_of, moment, say, sayable
+from turnlog.server.values import (
+    LONGEST_SHOWN,
+    clean_optional,
+    clean_text,
+    cut,
+    cut_json,
+    fit,
+    head_of,
+    moment,
+    read_each,
+    read_lines,
+)
 from turnlog.server.windows import Asked, ask_window, build_filter, view_window
 from turnlog.transcripts.actions.telling import report_of
 from turnlog.transcripts.conversation.placements import Rule
@@ -134,7 +144,7 @@ class TimelineWindow(Struct, frozen=True, gc=False, kw_only=True):
     """The number of hook events under these messages that were left out; `/hook-events` has them all."""
 
 
-MOST_HOOKS = 1000
+_MOST_HOOKS = 1000
 """Under the messages of one window."""
 _MOST_HOOK_LINES = 2000
 """That tell of the hook events of one answer: those that stand first."""
@@ -165,7 +175,7 @@ def view_timeline(
     """
     notes = notes or {}
     shown = {message.index for message in messages}
-    under = session.list_hooks_under(chapter, shown, above=above, count=MOST_HOOKS)
+    under = session.list_hooks_under(chapter, shown, above=above, count=_MOST_HOOKS)
     runs = list_runs(session, [hook for _, hook in under.hooks])
     told = (
         set() if chapter is None else _find_told(session, chapter, [row for row in rows if row.index in shown])
@@ -250,15 +260,15 @@ def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[Messag
 def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
     return HookItem(
         id=fact.id,
-        delivery_id=sayable(fact.delivery_id),
+        delivery_id=clean_text(fact.delivery_id),
         at=moment(fact.received_ns // 1000),
-        event_name=sayable(fact.event_name),
-        tool_name=say(fact.tool_name),
-        label=sayable(fact.label or fact.event_name),
+        event_name=clean_text(fact.event_name),
+        tool_name=clean_optional(fact.tool_name),
+        label=clean_text(fact.label or fact.event_name),
         group=GROUPS.get(fact.group_name),
         context=_read_context(fact.context),
-        tool_use_id=say(fact.tool_use_id),
-        agent_id=say(fact.agent_id),
+        tool_use_id=clean_optional(fact.tool_use_id),
+        agent_id=clean_optional(fact.agent_id),
         message=message,
         commands=tuple(map(_view_command, runs)),
     )
@@ -266,9 +276,9 @@ def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun])
 
 def _view_command(run: HookRun) -> HookCommand:
     return HookCommand(
-        name=sayable(run.name),
-        command=say(run.command),
-        outcome=say(run.outcome),
+        name=clean_text(run.name),
+        command=clean_optional(run.command),
+        outcome=clean_optional(run.outcome),
         exit_code=run.exit_code,
         duration_ms=run.duration_ms,
         output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],

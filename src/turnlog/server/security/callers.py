@@ -69,7 +69,7 @@ class Caller(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_admin(self) -> bool:
-        """Whether they may look after people, rules and the archive."""
+        """Whether they may manage people, rules and the archive."""
         if self.kind is CallerKind.OPERATOR:
             return True
         return self.kind is CallerKind.PERSON and self.user is not None and self.user.role is UserRole.ADMIN
@@ -119,7 +119,7 @@ _NOTHING_THERE = "There is nothing at this address"
 
 
 def check_policy(caller: Caller, opt: Mapping[str, Any], method: str) -> None:
-    """Raise `RequestError` unless somebody may use a route that says `opt` of itself."""
+    """Raise `RequestError` unless a caller may use a route with this `opt`."""
     match caller.kind:
         case CallerKind.OPERATOR:
             return
@@ -135,7 +135,7 @@ def check_policy(caller: Caller, opt: Mapping[str, Any], method: str) -> None:
 
 
 def forbid(message: str) -> RequestError:
-    """Return what is said to somebody who may not do what everybody knows can be done."""
+    """Return the failure for a caller who may not do something whose existence is no secret."""
     return RequestError(403, "forbidden", message)
 
 

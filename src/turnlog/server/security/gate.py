@@ -14,6 +14,9 @@ typed it: other servers on this machine are the "same site", since ports do not 
 
 Headers: transcripts are untrusted, and contain whatever a model read on the web. If a part of one ever reached
 the page as markup, the policy of every answer still keeps it from running, loading or sending anything.
+
+Failures: every exception becomes one shape. Of those that are nobody's business the client learns only an id,
+under which the log has the rest.
 """
 
 from __future__ import annotations
@@ -24,12 +27,29 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
 from msgspec import Struct
 
+from turnlog.errors import (
+    AccountError,
+    ArchiveError,
+    BusyStoreError,
+    CursorError,
+    LostStoreError,
+    MarkError,
+    RestoreError,
+    TakenMachineError,
+    TurnlogError,
+)
 from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
-from turnlog.server.errors import RequestError, build_failure, encode_failure
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError, encode_failure
+
+logger = logging.getLogger("turnlog.server")
 
 POLICY = "; ".join(
     (
@@ -60,7 +80,7 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 """Each is put on every answer that does not say otherwise itself."""
 
 API_CACHING = b"no-store"
-REVALIDATED = b"private, no-cache"
+_REVALIDATED = b"private, no-cache"
 """May be kept by this browser, and must be asked for again: for answers with an ETag."""
 
 
@@ -83,7 +103,7 @@ class Authority(Struct, frozen=True, gc=False):
 
 
 def parse_authority(text: str) -> Authority | None:
-    """Return what `host[:port]` says, None if it is not that."""
+    """Parse `host[:port]`; return None if it is not that."""
     found = _FORM.fullmatch(text)
     if found is None:
         return None
@@ -192,7 +212,7 @@ class Limits(Struct, frozen=True, gc=False, kw_only=True):
     """How long a client may leave what it was sent unread."""
 
 
-def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits) -> None:
+def _check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits) -> None:
     """Raise `RequestError` for a request that is too large, before any of it is read."""
     if len(raw_path) + len(query) > limits.url:
         raise RequestError(414, "url_too_long", f"The address is longer than {limits.url:,} bytes")
@@ -206,7 +226,7 @@ def check_size(raw_path: bytes, query: bytes, headers: _Headers, limits: Limits)
             raise RequestError(413, "too_large", f"The request is larger than {largest:,} bytes")
 
 
-def check_path(path: str) -> None:
+def _check_path(path: str) -> None:
     """Raise `RequestError` for an address that is written as nobody does who means well.
 
     What remains has one spelling, so that no two parts of the program can read it differently.
@@ -222,7 +242,7 @@ _PORTS = {"http": 80, "https": 443}
 _OWN = frozenset({b"same-origin", b"none"})
 
 
-def check_origin(method: str, headers: _Headers, asked: Authority) -> None:
+def _check_origin(method: str, headers: _Headers, asked: Authority) -> None:
     """Raise `RequestError` for a request that another page makes, unless somebody followed a link."""
     given = _list(headers, b"origin")
     is_foreign = bool(given) and (len(given) > 1 or not _is_own(given[0].decode("latin-1"), asked))
@@ -265,9 +285,6 @@ def _is_own(origin: str, asked: Authority) -> bool:
     # Behind a proxy that speaks TLS, the name that was asked for comes without a port.
     ports = (found.port,) if found.port is not None else tuple(_PORTS.values())
     return asked.host == found.host and asked.port in ports
-
-
-logger = logging.getLogger("turnlog.server")
 
 
 class Seen(Struct, frozen=True, gc=False):
@@ -318,7 +335,7 @@ class Gate:
             failure = build_failure(error, request_id)
             if status:
                 raise  # half an answer is out; all that is left is to close the connection
-            for message in build_answer(failure):
+            for message in _build_answer(failure):
                 await send_on(message)
         finally:
             route = scope.get("path_template") or "(none)"
@@ -326,14 +343,14 @@ class Gate:
 
     def _check(self, scope: Scope) -> None:
         headers = list(scope["headers"])
-        check_size(scope.get("raw_path") or b"", scope["query_string"], headers, self._limits)
+        _check_size(scope.get("raw_path") or b"", scope["query_string"], headers, self._limits)
         asked = self._hosts.check(headers)
-        check_path(scope["path"])
-        check_origin(scope["method"], headers, asked)
+        _check_path(scope["path"])
+        _check_origin(scope["method"], headers, asked)
 
 
-def build_answer(failure: RequestError) -> tuple[Message, Message]:
-    """Return the messages that say a failure."""
+def _build_answer(failure: RequestError) -> tuple[Message, Message]:
+    """Return the ASGI messages of a failure."""
     body = encode_failure(failure)
     headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -344,12 +361,123 @@ def build_answer(failure: RequestError) -> tuple[Message, Message]:
 
 
 def _complete(headers: Headers, etag: str | None, status: int) -> Headers:
-    """Add what every answer says, unless it says something else itself."""
+    """Add the headers of every answer, unless it has its own."""
     given = {name.lower() for name, _ in headers}
     if etag is not None and status == 200 and b"etag" not in given:
         headers.append((b"etag", etag.encode()))
         given.add(b"etag")
     if b"cache-control" not in given:
-        headers.append((b"cache-control", REVALIDATED if b"etag" in given else API_CACHING))
+        headers.append((b"cache-control", _REVALIDATED if b"etag" in given else API_CACHING))
     headers += [(name, value) for name, value in SECURITY_HEADERS if name not in given]
     return headers
+
+
+def build_failure(error: Exception, request_id: str) -> RequestError:
+    """Return what a client may know of an exception; the log gets what it may not."""
+    match error:
+        case RequestError():
+            return error
+        case ValidationException():
+            return InvalidRequestError("The request is not valid", *_list_details(error))
+        case HTTPException() if error.status_code < 500:
+            return _translate(error)
+        case RecursionError() if "deserializing" in str(error):  # a body of a hundred thousand brackets
+            return RequestError(400, "bad_request", "The request cannot be read")
+        case BusyStoreError():
+            return RequestError(
+                503, "busy", "The archive is being written; try again", headers={"retry-after": "1"}
+            )
+        case LostStoreError():
+            logger.error("request %s: %s", request_id, error)
+            return RequestError(
+                503, "unavailable", "The archive cannot be reached; try again", headers={"retry-after": "2"}
+            )
+        case TakenMachineError():
+            return RequestError(403, "machine_taken", "This machine belongs to another person")
+        case RestoreError():
+            where = ErrorDetail(where=error.path.encode("utf-8", "replace").decode(), message=error.reason)
+            return RequestError(
+                409, "in_the_way", "The file may not be restored to its place", details=(where,)
+            )
+        case ArchiveError():
+            logger.error("request %s: %s", request_id, error)
+            return RequestError(500, "damaged", "The archive is damaged here", request_id=request_id)
+        case CursorError():
+            return InvalidRequestError(
+                "The cursor is not valid", ErrorDetail(where="cursor", message=str(error))
+            )
+        case MarkError() | AccountError():
+            return InvalidRequestError(str(error))
+        case TurnlogError() if isinstance(at := getattr(error, "at", None), int):
+            # A query of the search language, which says where it ceases to be one.
+            return InvalidRequestError(
+                "The query is not valid", ErrorDetail(where="q", message=str(error), at=at)
+            )
+    logger.error("request %s failed", request_id, exc_info=error)
+    return RequestError(
+        500, "internal", "Something went wrong on the server; its log has more", request_id=request_id
+    )
+
+
+def _translate(error: HTTPException) -> RequestError:
+    status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.BAD_REQUEST:  # a body that is no JSON, a parameter that is no UTF-8
+        return RequestError(400, "bad_request", "The request cannot be read")
+    code, message = _KNOWN.get(status, (status.name.lower(), status.phrase))
+    allowed = [value for name, value in (error.headers or {}).items() if name.lower() == "allow"]
+    headers = {"allow": _add_head(allowed[0])} if allowed else {}
+    return RequestError(status.value, code, message, headers=headers)
+
+
+def _add_head(allowed: str) -> str:
+    """Return the methods that are allowed: what can be asked for by GET can be by HEAD."""
+    methods = [each.strip() for each in allowed.split(",")]
+    return ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
+
+
+_KNOWN = {
+    HTTPStatus.NOT_FOUND: ("not_found", "There is nothing at this address"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "This method is not allowed here"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large"),
+}
+
+
+def _list_details(error: ValidationException) -> tuple[ErrorDetail, ...]:
+    """Return what Litestar found wrong, without what was given: that may be a secret."""
+    missing = _MISSING.match(error.detail)
+    if missing is not None:
+        return (ErrorDetail(where=_name(missing[1]), message="Expected a value, got none"),)
+    found = error.extra if isinstance(error.extra, list) else []
+    return tuple(
+        ErrorDetail(
+            where=_name(each.get("key", each.get("source", "body"))), message=str(each.get("message", ""))
+        )
+        for each in found
+        if isinstance(each, dict)
+    )
+
+
+def _name(parameter: object) -> str:
+    return _RENAMED.get(str(parameter), str(parameter))
+
+
+_MISSING = re.compile(r"Missing required \w+ parameter '(\w+)'")
+
+
+_RENAMED = {"call_state": "state"}
+"""Parameters that cannot have their own names in a handler, where Litestar gives these another meaning."""
+
+
+def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    failure = build_failure(error, str(request.scope["state"].get("request_id", "")))
+    body = encode_failure(failure)
+    return Response(
+        body,
+        status_code=failure.status,
+        headers=dict(failure.headers),
+        media_type="application/json" if body else None,
+    )
+
+
+EXCEPTION_HANDLERS: dict[int | type[Exception], Any] = {HTTPException: _answer, Exception: _answer}
+"""For Litestar: whatever is raised, one shape."""

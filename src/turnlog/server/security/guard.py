@@ -177,7 +177,7 @@ _Connection = ASGIConnection[Any, Any, Any, Any]
 
 
 def is_secure(connection: _Connection, public_url: str | None) -> bool:
-    """Tell whether a browser came by https: under the name that is said to be reached that way."""
+    """Return whether a browser came by https: under the name of the public URL."""
     parts = urlsplit(public_url or "")
     if parts.scheme != "https":
         return False
@@ -235,19 +235,19 @@ _PUSHED = "pushed_origin"
 """Where a request's state has the machine that its token is good for."""
 
 
-def find_pushed(connection: _Connection) -> str | None:
-    """Return the machine that a request says it comes from; None if it says none, or more than one."""
+def _find_pushed(connection: _Connection) -> str | None:
+    """Return the machine that a request names as its origin; None if it names none, or more than one."""
     given = connection.query_params.getall("origin", [])
     return given[0] if len(given) == 1 and _FORM.fullmatch(given[0]) else None
 
 
-def note_pushed(connection: _Connection, origin: str | None) -> None:
+def _note_pushed(connection: _Connection, origin: str | None) -> None:
     """Remember which machine the request's token is good for."""
     connection.scope["state"][_PUSHED] = origin
 
 
 def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
-    """Raise `RequestError` unless whoever asks may push what comes from a machine, and learn what is there.
+    """Raise `RequestError` unless the caller may push for a machine, and read what is stored of it.
 
     Whoever has the server's token may, for every machine. Whose a machine is, is found out when something is
     taken from it.
@@ -326,7 +326,7 @@ async def _find_bearer(connection: _Connection, doors: Doors, given: str) -> Cal
 
 
 def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> Caller | None:
-    origin = find_pushed(connection)
+    origin = _find_pushed(connection)
     found = accounts.find_by_token(token, origin=origin)
     if found is None:
         if origin is not None and accounts.find_by_token(token) is not None:
@@ -336,7 +336,7 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     user, known = found
     if known.kind is TokenKind.PERSONAL:
         return Caller(kind=CallerKind.PERSON, user=user, token=known.id)
-    note_pushed(connection, origin)
+    _note_pushed(connection, origin)
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 

@@ -1,9 +1,17 @@
 """Sending events to all clients: one reader of the feed, one window of events for each scope.
 
-Who may see everything shares one window, which gets the reader's entries. For each other scope with clients the
-store is asked what of the feed they may see, so the store decides, here as everywhere.
+The reader has a thread of its own. It reads the feed when somebody reports news, and a few times a second
+besides, since other processes write, too; where the store itself reports what they write, it reads seldom. A
+read that finds nothing is one small query. After each that found something there is a pause, in which changes
+gather: the more clients, the longer.
 
-The reader's thread hands events over to the event loop, which puts them into the window and wakes the clients.
+Events go to the event loop, which puts them into a window and wakes the clients. Who may see everything shares
+one window. For each other scope with clients the store is asked what of the feed they may see, so the store
+decides, here as everywhere. In a window, an event replaces an earlier one about the same thing and moves to the
+end: a client that comes late, or reads slowly, gets what is true now and not all that led to it. So what a
+client can have before it is bounded by the number of things; and since an event never moves before another one,
+whoever goes on from any place misses nothing.
+
 Each client reads from its own place and at its own speed; one that does not read is cut off by the connection,
 and one that falls behind the window is let go. Either comes back with the last id that it got.
 
@@ -31,12 +39,118 @@ from msgspec.structs import replace
 
 from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
-from turnlog.server.live.reader import FeedReader
-from turnlog.server.session_items import name_session
-from turnlog.server.values import sayable
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_text
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
+
+_VERSION = version("turnlog")
+
+logger = logging.getLogger("turnlog.server")
+
+_LOOK_SECONDS = 0.2
+"""How often to look without being told."""
+_SELDOM_SECONDS = 5.0
+"""How often, where the store tells of news."""
+_LISTEN_SECONDS = 0.5
+"""How soon listening ends when it is to."""
+_SOON_SECONDS, _SOON = 0.025, 6
+"""How often to look, and how many times, for what was announced: it may be on its way into the store."""
+_RECHECK_SECONDS = 15.0
+"""How often there is time for what does not follow from a change."""
+_AT_ONCE = 1000
+_LONGEST_PAUSE = 30.0
+"""Between attempts to read a feed that cannot be read."""
+
+OnChanges = Callable[[Sequence[ChangeEntry]], None]
+
+
+class FeedReader:
+    """Reads the feed from a place on, and hands on what is new, in order."""
+
+    def __init__(
+        self,
+        store: Store,
+        seq: int,
+        on_changes: OnChanges,
+        find_pause: Callable[[], float],
+        on_start: Callable[[], None] = lambda: None,
+        on_pause: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._seq = seq
+        self._on_changes = on_changes
+        self._find_pause = find_pause
+        self._on_start = on_start
+        self._on_pause = on_pause
+        self._news = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="live", daemon=True)
+        self._listener = store.listen()
+        self._listening = threading.Thread(target=self._listen, name="listen", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+        if self._listener is not None:
+            self._listening.start()
+
+    def wake(self) -> None:
+        """Look now; from any thread."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """End; from any other thread."""
+        self._stopping.set()
+        self._news.set()
+        self._thread.join()
+        if self._listener is not None:
+            self._listening.join()
+            self._listener.close()
+
+    def _listen(self) -> None:
+        while self._listener is not None and not self._stopping.is_set():
+            if self._listener.wait(_LISTEN_SECONDS):
+                self._news.set()
+
+    def _run(self) -> None:
+        failures, soon, pause_at = 0, 0, time.monotonic() + _RECHECK_SECONDS
+        usual = _LOOK_SECONDS if self._listener is None else _SELDOM_SECONDS
+        self._on_start()
+        while not self._stopping.is_set():
+            told = self._news.wait(_SOON_SECONDS if soon else usual)
+            self._news.clear()
+            soon = _SOON if told else max(soon - 1, 0)
+            if self._stopping.is_set():
+                return
+            try:
+                found = self._look()
+            except StoreError as error:
+                failures += 1
+                if failures == 1:
+                    logger.warning("the feed cannot be read: %s", error)
+                self._stopping.wait(min(_LOOK_SECONDS * 2**failures, _LONGEST_PAUSE))
+                continue
+            failures = 0
+            if time.monotonic() >= pause_at:
+                self._on_pause()
+                pause_at = time.monotonic() + _RECHECK_SECONDS
+            if found:
+                soon = 0
+                self._stopping.wait(self._find_pause())
+
+    def _look(self) -> bool:
+        """Hand on what is new; return whether there was anything."""
+        last, found = self._store.read_feed(LOCAL).last, False
+        while self._seq < last and not self._stopping.is_set():
+            entries = self._store.read_feed(LOCAL, after=self._seq, limit=_AT_ONCE).entries
+            if not entries:
+                break
+            self._on_changes(entries)
+            self._seq = entries[-1].seq  # only now: if it failed, they are handed on the next time
+            found = True
+        return found
 
 
 class HelloEvent(Struct, frozen=True, gc=False, kw_only=True):
@@ -65,14 +179,6 @@ class ChangeEvent(Struct, frozen=True, gc=False, kw_only=True):
     seq: int
 
 
-class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
-    """A session went to another column of mission control, or is there for another reason."""
-
-    session_id: str
-    column: str
-    why: str | None
-
-
 _is_id = re.compile("([0-9a-z-]{1,64}):([0-9]{1,18})").fullmatch
 
 
@@ -86,23 +192,23 @@ class EventId(Struct, frozen=True, gc=False):
         return f"{self.epoch}:{self.seq}"
 
 
-def parse_event_id(text: str | None) -> EventId | None:
-    """Return what a client says that it has; None if it says nothing, or nothing that was ever an id."""
+def _parse_event_id(text: str | None) -> EventId | None:
+    """Return the id that a client sends; None if it sends none, or nothing that was ever an id."""
     found = None if text is None else _is_id(text.strip())
     return None if found is None else EventId(found[1], int(found[2]))
 
 
-HEARTBEAT = b": \n\n"
+_HEARTBEAT = b": \n\n"
 """A comment: it keeps connections open, and tells whether anybody is still there."""
 
 
-def encode_event(name: str, data: Struct, id: EventId | None = None) -> bytes:
+def _encode_event(name: str, data: Struct, id: EventId | None = None) -> bytes:
     """Return an event; one without an id leaves the client's place in the feed as it is."""
     head = "" if id is None else f"id: {id}\n"
     return f"{head}event: {name}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 
-_MOST = 10_000
+_MOST_NAMES = 10_000
 
 
 class SessionNames:
@@ -116,7 +222,7 @@ class SessionNames:
     def find(self, entry: ChangeEntry) -> str | None:
         """Return the id of the session that an entry is about; None if there is no such session any more."""
         if entry.kind is ChangeKind.HOOK_DELIVERED:
-            return sayable(entry.session)
+            return clean_text(entry.session)
         with self._lock:
             known = self._known.get(entry.session)
         if known is not None or entry.kind is ChangeKind.SESSION_FORGOTTEN:
@@ -127,22 +233,22 @@ class SessionNames:
         name = name_session(stored)
         with self._lock:
             self._known[entry.session] = name
-            if len(self._known) > _MOST:
+            if len(self._known) > _MOST_NAMES:
                 self._known.popitem(last=False)
         return name
 
     def view(self, entry: ChangeEntry) -> ChangeEvent:
-        """Return an entry as clients are told it."""
+        """Return an entry as clients get it."""
         return ChangeEvent(
             kind=entry.kind,
-            session=sayable(entry.session),
+            session=clean_text(entry.session),
             session_id=self.find(entry),
             revision=entry.revision,
             seq=entry.seq,
         )
 
 
-def coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
+def _coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
     """Return entries without those that a later one repeats: the same thing of the same session."""
     last: dict[tuple[ChangeKind, str], ChangeEntry] = {}
     for entry in entries:
@@ -152,14 +258,14 @@ def coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
     return list(last.values())
 
 
-MOST = 4096
+_MOST_EVENTS = 4096
 """How many things are remembered."""
 
 
 class Window:
-    """Events in the order in which they were told last."""
+    """Events in the order in which they were last sent."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = _MOST_EVENTS) -> None:
         self._most = most
         self._told: OrderedDict[Hashable, tuple[int, bytes]] = OrderedDict()
         self._forgotten = 0
@@ -168,7 +274,7 @@ class Window:
         """The place of the newest."""
 
     def put(self, about: Hashable, data: bytes) -> None:
-        """Tell something; an earlier event about the same is no longer told."""
+        """Add an event; an earlier one about the same thing is dropped."""
         self.at += 1
         self._told[about] = (self.at, data)
         self._told.move_to_end(about)
@@ -177,7 +283,7 @@ class Window:
             self._forgotten = place
 
     def read(self, after: int) -> list[bytes] | None:
-        """Return what was told behind a place, in order; None if some of it is no longer known."""
+        """Return the events after a place, in order; None if some of them are no longer known."""
         if after < self._forgotten:
             return None
         found: list[bytes] = []
@@ -203,8 +309,8 @@ class Channel:
         self.clients = 0
 
 
-def view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[ChangeEntry, ...]:
-    """Return an entry as those of a scope are told it.
+def _view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[ChangeEntry, ...]:
+    """Return an entry as the clients of a scope get it.
 
     A session that they may no longer see is gone for them, as if it had been forgotten. One that is not their
     own, and that they may see, is told as added before: it may be new to them.
@@ -219,25 +325,23 @@ def view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[Chang
     return replace(entry, kind=ChangeKind.SESSION_ADDED), entry
 
 
-logger = logging.getLogger("turnlog.server")
-
 _TICK = 1.0
 _AGAIN = 15.0
-"""How often everybody is asked for again, whatever happened."""
+"""How often everybody is checked again, whatever happened."""
 
 
 class Listener:
-    """Somebody who listens, and might be turned out."""
+    """A client that could lose its access."""
 
     def __init__(self, is_good: Callable[[], Awaitable[bool]], until_ns: int | None = None) -> None:
-        """Take what tells whether they are still let in, and when that ends in any case."""
+        """Take what checks whether they still have access, and when that ends in any case."""
         self.is_good = is_good
         self.until_ns = until_ns
         self.ended = False
 
 
-class Endings:
-    """Watches listeners; in the event loop."""
+class AccessChecks:
+    """Checks the access of listeners; in the event loop."""
 
     def __init__(self, accounts: Accounts, on_end: Callable[[], None]) -> None:
         """Take what is called when some have ended."""
@@ -249,17 +353,17 @@ class Endings:
         self._asked_at = 0.0
 
     def add(self, listener: Listener) -> None:
-        """Watch somebody."""
+        """Begin to check a listener."""
         self._listeners.add(listener)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
 
     def remove(self, listener: Listener) -> None:
-        """Watch somebody no longer."""
+        """Stop checking a listener."""
         self._listeners.discard(listener)
 
     def stop(self) -> None:
-        """Watch nobody any longer."""
+        """Stop checking all of them."""
         self._listeners.clear()
         if self._task is not None:
             self._task.cancel()
@@ -287,29 +391,28 @@ class Endings:
             self._on_end()
 
 
-HEARTBEAT_SECONDS = 15.0
+_HEARTBEAT_SECONDS = 15.0
 MOST_BEHIND = 10_000
 """How many entries of the feed a client is told that was away; if there are more, it asks for all again."""
 _PAUSE = 0.1
 """How long changes gather at least, in seconds."""
 _PAUSE_FOR_EACH = 0.0005
 """How much longer for each client: telling a thousand takes the event loop a tenth of a second."""
-_VERSION = version("turnlog")
 
 OnEntries = Callable[[Sequence[ChangeEntry]], None]
 Item = tuple[Hashable, bytes]
 
 
 class LiveHub:
-    """What all clients are told. `start` is called in the event loop, `stop` where that has ended."""
+    """Sends events to all clients. `start` is called in the event loop, `stop` where that has ended."""
 
-    def __init__(self, store: CaredStore, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(self, store: CaredStore, *, heartbeat_seconds: float = _HEARTBEAT_SECONDS) -> None:
         self._store = store
         self._names = SessionNames(store)
         self._everything = Channel(LOCAL, 0)
         self._channels: dict[Scope, Channel] = {}
         """For those who may not see everything."""
-        self._endings: Endings | None = None
+        self._access_checks: AccessChecks | None = None
         self._heartbeat_seconds = heartbeat_seconds
         self._beats = 0
         self._epoch = ""
@@ -330,7 +433,7 @@ class LiveHub:
 
     def watch(self, accounts: Accounts) -> None:
         """End the streams of those who are no longer let in; before `start`."""
-        self._endings = Endings(accounts, self._pulse)
+        self._access_checks = AccessChecks(accounts, self._pulse)
 
     def start(self) -> None:
         """Begin to read where the feed ends."""
@@ -352,13 +455,13 @@ class LiveHub:
         self._end_streams()
         if self._timer is not None:
             self._timer.cancel()
-        if self._endings is not None:
-            self._endings.stop()
+        if self._access_checks is not None:
+            self._access_checks.stop()
         if self._reader is not None:
             self._reader.stop()
 
     def tell(self, name: str, about: Hashable, data: Struct, others: Struct | None = None) -> None:
-        """Tell clients something that is no entry of the feed; from any thread.
+        """Send clients an event that is no entry of the feed; from any thread.
 
         Those who may not see everything are told `others` instead, if anything.
         """
@@ -368,7 +471,7 @@ class LiveHub:
                 self._tell(channel, name, about, others)
 
     def tell_of(self, session: str, name: str, data: Struct) -> None:
-        """Tell those clients of a session who may see it; not from the event loop.
+        """Send an event about a session to the clients that may see it; not from the event loop.
 
         The session goes by its key, or by its id if only hooks have told of it.
         """
@@ -390,7 +493,7 @@ class LiveHub:
             )
         if self.closing:
             raise RequestError(503, "ending", "The server is shutting down")
-        return self._stream(parse_event_id(last), scope, listener, is_new=not last)
+        return self._stream(_parse_event_id(last), scope, listener, is_new=not last)
 
     def _begin(self) -> bool:
         try:
@@ -415,14 +518,14 @@ class LiveHub:
     ) -> AsyncIterator[bytes]:
         channel = await self._enter(scope)
         self.clients += 1
-        watched = self._endings if listener is not None else None
+        watched = self._access_checks if listener is not None else None
         try:
             if watched is not None and listener is not None:
                 watched.add(listener)
             place, current = channel.window.at, EventId(self._epoch, channel.seq)
             known = not is_new and last is not None and last.epoch == current.epoch and last.seq <= current.seq
             begin = last if known and last is not None else current
-            yield encode_event("hello", HelloEvent(version=_VERSION, seq=begin.seq), begin)
+            yield _encode_event("hello", HelloEvent(version=_VERSION, seq=begin.seq), begin)
             if begin.seq < current.seq:
                 yield await asyncio.to_thread(self._replay, scope, begin, current)
             elif not is_new and not known:
@@ -436,7 +539,7 @@ class LiveHub:
                 watched.remove(listener)
 
     async def _enter(self, scope: Scope) -> Channel:
-        """Return what those of a scope are told, for one client more."""
+        """Return the channel of a scope, for one client more."""
         if scope.viewer is None:
             self._everything.clients += 1
             return self._everything
@@ -469,7 +572,7 @@ class LiveHub:
                 continue
             await self._news.wait()
             if self._beats != beats and window.at == place:
-                yield HEARTBEAT
+                yield _HEARTBEAT
 
     def _replay(self, scope: Scope, begin: EventId, current: EventId) -> bytes:
         """Return what a client missed, from the store."""
@@ -480,14 +583,14 @@ class LiveHub:
         return b"".join(data for _, data in self._encode(missed, scope))
 
     def _reset(self, current: EventId) -> bytes:
-        return encode_event("reset", ResetEvent(seq=current.seq), current)
+        return _encode_event("reset", ResetEvent(seq=current.seq), current)
 
     def _encode(self, entries: Iterable[ChangeEntry], scope: Scope = LOCAL) -> list[Item]:
-        told = (each for entry in coalesce(entries) for each in view_for(self._store, scope, entry))
+        told = (each for entry in _coalesce(entries) for each in _view_for(self._store, scope, entry))
         return [
             (
                 (entry.kind, entry.session),
-                encode_event("change", self._names.view(entry), EventId(self._epoch, entry.seq)),
+                _encode_event("change", self._names.view(entry), EventId(self._epoch, entry.seq)),
             )
             for entry in told
         ]
@@ -513,7 +616,7 @@ class LiveHub:
             self._call(lambda: self._put(channel, items, seq))
 
     def _tell(self, channel: Channel, name: str, about: Hashable, data: Struct) -> None:
-        item = (name, about), encode_event(name, data)
+        item = (name, about), _encode_event(name, data)
         self._call(lambda: self._put(channel, [item]))
 
     def _put(self, channel: Channel, items: Iterable[Item], seq: int | None = None) -> None:
@@ -550,7 +653,7 @@ class LiveHub:
 
 
 def _attempt(*functions: Callable[[], None]) -> None:
-    """Do what follows from changes; if that fails, clients are told of changes all the same."""
+    """Do what follows from changes; if that fails, clients get the changes all the same."""
     for function in functions:
         try:
             function()

@@ -1,4 +1,7 @@
-"""Sessions and projects as lists show them: the shapes, and how they are made from rows."""
+"""Sessions and projects: found by their names, and as lists show them.
+
+A session is named by its key, its id, or a beginning of either that only one has.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from turnlog.server.board.states import ListedState, SessionState, name_state
-from turnlog.server.values import dollars, head_of, moment, sayable, took_ms
+from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
+from turnlog.server.values import clean_text, dollars, head_of, moment, took_ms
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, StoredProject, StoredSession
-from turnlog.store.model import Visibility
+from turnlog.store.model import Scope, Visibility
 
 
 class Marks(Struct, frozen=True, gc=False, kw_only=True):
@@ -138,7 +143,7 @@ class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
 
 
 _MOST_FACETS = 200
-_SEPARATOR = re.compile(r"[/\\]")
+_SEPARATORS = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""
 
 
@@ -154,9 +159,9 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         revision=stored.revision,
         title=None if title is None else head_of(title),
         first_prompt=None if row.first_prompt is None else head_of(row.first_prompt),
-        project=None if row.project is None else sayable(row.project),
-        git_branch=sayable(row.branches[-1]) if row.branches else None,
-        models=tuple(map(sayable, row.models)),
+        project=None if row.project is None else clean_text(row.project),
+        git_branch=clean_text(row.branches[-1]) if row.branches else None,
+        models=tuple(map(clean_text, row.models)),
         messages=row.messages,
         prompts=row.prompts,
         answers=row.answers,
@@ -184,12 +189,12 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
 
 
 def name_session(stored: StoredSession) -> str:
-    """Return the id of a session: what its lines say, else what its file is called."""
-    return sayable(stored.row.session_id or PurePath(stored.path).stem or stored.key)
+    """Return the id of a session: from its lines, otherwise from the name of its file."""
+    return clean_text(stored.row.session_id or PurePath(stored.path).stem or stored.key)
 
 
 def view_marks(stored: StoredSession) -> Marks:
-    """Return what somebody said of a session."""
+    """Return the marks of a session."""
     marks = stored.marks
     return Marks(
         name=marks.name, tags=marks.tags, starred=marks.starred, archived=marks.archived, note=marks.note
@@ -197,7 +202,7 @@ def view_marks(stored: StoredSession) -> Marks:
 
 
 def view_facets(found: Facets) -> SessionFacets:
-    """Return what sessions can be told apart by."""
+    """Return the values that sessions can be filtered by."""
     return SessionFacets(
         models=_list_facets(found.models),
         tags=_list_facets(found.tags),
@@ -208,15 +213,15 @@ def view_facets(found: Facets) -> SessionFacets:
 
 
 def _list_facets(counted: Sequence[tuple[str, int]]) -> tuple[Facet, ...]:
-    return tuple(Facet(name=sayable(name), sessions=sessions) for name, sessions in counted[:_MOST_FACETS])
+    return tuple(Facet(name=clean_text(name), sessions=sessions) for name, sessions in counted[:_MOST_FACETS])
 
 
 def view_project(stored: StoredProject) -> Project:
     """Return a project as it is listed."""
-    path = None if stored.path is None else sayable(stored.path)
+    path = None if stored.path is None else clean_text(stored.path)
     return Project(
         path=path,
-        name=None if path is None else _SEPARATOR.split(path.rstrip("/\\"))[-1] or path,
+        name=None if path is None else _SEPARATORS.split(path.rstrip("/\\"))[-1] or path,
         sessions=stored.sessions,
         only_here=stored.only_here,
         archived=stored.archived,
@@ -229,3 +234,26 @@ def view_project(stored: StoredProject) -> Project:
         first_at=moment(stored.first_time),
         last_at=moment(stored.last_time),
     )
+
+
+def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
+    """Return a session for somebody whose looks are not recorded; raises `RequestError` as `get_session`."""
+    found = find_sessions(store, visible, name) if name else []
+    exact = [session for session in found if session.key == name] or [
+        session for session in found if session.row.session_id == name
+    ]
+    meant = exact or (found if len(name) >= SHORTEST else [])
+    if not meant:
+        raise NotFoundError("There is no such session")
+    if len(meant) > 1:
+        # Copies have the same id; their keys tell them apart.
+        keys = tuple(ErrorDetail(where="id", message=session.key) for session in meant[:_MOST_NAMED])
+        raise RequestError(409, "ambiguous", f"{len(meant)} sessions match that name", details=keys)
+    return meant[0]
+
+
+SHORTEST = 4
+"""How many characters of a name are needed, unless it is the whole name."""
+
+
+_MOST_NAMED = 5

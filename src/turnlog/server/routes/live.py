@@ -1,4 +1,4 @@
-"""`/api/live`: what happens, while it happens."""
+"""`/api/live`: the stream of events, where they come from, and whether a client may still have them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter, SkipValidation
 from litestar.response import Stream
+from msgspec import Struct
 
 from turnlog.server.board.states import StateChange
 from turnlog.server.board.watch import StateTracker, StateWatch
-from turnlog.server.live.hub import ChangeEvent, Listener, LiveHub, StateEvent
+from turnlog.server.live import ChangeEvent, Listener, LiveHub
 from turnlog.server.requests import GivenScope
 from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
 from turnlog.server.security.guard import Doors, find_logged_in
@@ -25,10 +26,18 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
 
 
+class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """A session went to another column of mission control, or is there for another reason."""
+
+    session_id: str
+    column: str
+    why: str | None
+
+
 def build_live(
     store: CaredStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]
 ) -> LiveHub:
-    """Return what tells clients of all that changes in a store, of the follower's doings, and of states.
+    """Return the hub that sends clients the changes of a store, the follower's progress, and states.
 
     `on_change` is told of states, too, in the reader's thread.
     """
@@ -54,7 +63,7 @@ def build_live(
     return live
 
 
-def build_listener(request: Request[Any, Any, Any], caller: Caller, doors: Doors) -> Listener | None:
+def _build_listener(request: Request[Any, Any, Any], caller: Caller, doors: Doors) -> Listener | None:
     """Return what a stream ends with; None for the operator's, which last as long as the server."""
     if caller.kind is CallerKind.OPERATOR:
         return None
@@ -125,4 +134,4 @@ async def open_stream(
     much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
     """
     last = request.headers.get("last-event-id", last_event_id)
-    return Stream(await live.open(last, visible, build_listener(request, caller, doors)), media_type=_TYPE)
+    return Stream(await live.open(last, visible, _build_listener(request, caller, doors)), media_type=_TYPE)
