@@ -17,7 +17,7 @@ import uvicorn
 
 from turnlog.server.app import HANDLERS, Application, build_app
 from turnlog.server.connections import build_protocol
-from turnlog.server.requests import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.server.routes import login, status
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.guard import FailureLimit
@@ -131,7 +131,7 @@ def serving(
     failures: FailureLimit | None = None,
     page: Path | None = None,
     allowed: Sequence[str] = (),
-    around: Surroundings | None = None,
+    around: ServerContext | None = None,
 ) -> Iterator[Served]:
     """Run the server in a thread, with `handlers` besides its own; what is not given is made in `home`."""
     home.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ def serving(
             handlers=(*routes, *handlers),
             syncing=syncing,
             failures=failures,
-            around=around or Surroundings(place=home / "turnlog.db" if own else None),
+            context=around or ServerContext(place=home / "turnlog.db" if own else None),
             page=page or home / "no page",
         )
         config = uvicorn.Config(

@@ -44,7 +44,7 @@ from turnlog.server.links import LinkLayer
 from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
 from turnlog.server.pages import PAGE, Pages
-from turnlog.server.requests import NOWHERE, Surroundings, build_dependencies, refuse_unknown
+from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, refuse_unknown
 from turnlog.server.routes import (
     actions,
     archive,
@@ -68,7 +68,7 @@ from turnlog.server.routes.ingest import UploadProcess
 from turnlog.server.routes.live import build_live
 from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
 from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits, Seen
-from turnlog.server.security.guard import Doors, FailureLimit, build_guard
+from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sync import SyncState
@@ -185,37 +185,37 @@ def build_app(
     handlers: Sequence[Any] = HANDLERS,
     syncing: SyncState | None = None,
     failures: FailureLimit | None = None,
-    around: Surroundings = NOWHERE,
+    context: ServerContext = NO_CONTEXT,
     readiness: Readiness | None = None,
     page: Path = PAGE,
 ) -> Application:
-    """Return the application; `around` says where the store is, and `page` is the folder of the page."""
+    """Return the application; `context` says where the store is, and `page` is the folder of the page."""
     limits, syncing = limits or Limits(), syncing or SyncState()
-    failures = failures or FailureLimit(proxies=around.trusted_proxies)
+    failures = failures or FailureLimit(proxies=context.trusted_proxies)
     counter = ArchiveCounter(store, LOCAL)
-    metrics, verifying = Metrics(counter, syncing, around.place), VerifierProcess(around.place, around.env)
-    uploads = UploadProcess(around.place, around.env)
-    hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
+    metrics, verifying = Metrics(counter, syncing, context.place), VerifierProcess(context.place, context.env)
+    uploads = UploadProcess(context.place, context.env)
+    hooks = HookReceiver(store, None if context.place is None else home_of(context.place) / SPOOL)
     metrics.watch_hooks(hooks)
-    watch = StateWatch(store, around.config_dirs, has_people=accounts.has_users)
-    notifier = Notifier(around.notifications)
+    watch = StateWatch(store, context.config_dirs, has_people=accounts.has_users)
+    notifier = Notifier(context.notifications)
     live = build_live(store, syncing, watch, notifier.note)
     live.watch(accounts)
     hooks.listeners.append(lambda _: live.wake())
-    doors = Doors(keeper, failures, accounts, around.public_url)
+    auth = AuthContext(keeper, failures, accounts, context.public_url)
     audit = Auditor(accounts)
-    provider = load_provider(around.oidc, around.oidc_secret)
-    parts: dict[str, object] = {"doors": doors, "provider": provider, "audit": audit}
+    provider = load_provider(context.oidc, context.oidc_secret)
+    parts: dict[str, object] = {"auth": auth, "provider": provider, "audit": audit}
     parts |= {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
     parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
-    parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
+    parts |= {"context": context, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     for handler in handlers:
         # Litestar would read them from what it wraps some functions in, where an address has several methods.
         if isinstance(handler, HTTPRouteHandler):
             handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
-        guards=[build_guard(doors), refuse_unknown],
+        guards=[build_guard(auth), refuse_unknown],
         exception_handlers=EXCEPTION_HANDLERS,
         dependencies={
             **build_dependencies(store, accounts, syncing),
@@ -237,7 +237,7 @@ def build_app(
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
-    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, around.redact_words)
+    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, context.redact_words)
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
 
 

@@ -20,7 +20,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.tenure import hold_lease
 from turnlog.ingest.watcher import Watcher
 from turnlog.ingest.watching import choose_watcher
-from turnlog.server.children import find_place, give_way, open_input, tell
+from turnlog.server.children import find_place, open_input, prepare_child, send_report
 from turnlog.server.sync import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
@@ -32,7 +32,7 @@ _PROGRESS_SECONDS = 0.2
 
 def main(place: StorePlace) -> int:
     """Follow until standard input ends; return the exit status."""
-    give_way()
+    prepare_child()
     ended = threading.Event()
     watchers: list[Watcher] = []
 
@@ -52,9 +52,9 @@ def main(place: StorePlace) -> int:
         try:
             _follow(settings, place, watchers[-1])
         except BusyStoreError as error:
-            tell(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
+            send_report(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
         except TurnlogError as error:
-            tell(News(phase=SyncPhase.FAILED, reason=str(error)))
+            send_report(News(phase=SyncPhase.FAILED, reason=str(error)))
             return 1
         watchers.clear()
         ended.wait(_AGAIN_SECONDS)
@@ -65,7 +65,7 @@ def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
     store = open_store(place)
     try:
         with hold_lease(place, watcher.stop):
-            tell(News(phase=SyncPhase.SYNCING))
+            send_report(News(phase=SyncPhase.SYNCING))
             follow(
                 store,
                 place,
@@ -91,12 +91,12 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            tell(News(phase=SyncPhase.SYNCING, done=done, total=total))
+            send_report(News(phase=SyncPhase.SYNCING, done=done, total=total))
 
 
 def _report(followed: Followed) -> None:
     report = followed.report
-    tell(
+    send_report(
         News(
             phase=SyncPhase.WATCHING,
             looked=True,

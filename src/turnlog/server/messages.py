@@ -22,6 +22,7 @@ from urllib.parse import quote
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line, encode
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, ToolResultBlock
 from turnlog.messages.blocks import ThinkingBlock as Thought
@@ -42,7 +43,6 @@ from turnlog.server.values import (
     dollars,
     fit,
     head_of,
-    moment,
     read_each,
     took_ms,
 )
@@ -218,8 +218,8 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
         changes_file=record.changes_file,
         message=record.message,
         agent_id=clean_optional(record.agent_id),
-        started_at=moment(record.started),
-        ended_at=moment(record.ended),
+        started_at=find_moment(record.started),
+        ended_at=find_moment(record.ended),
         duration_ms=took_ms(record.started, record.ended),
     )
 
@@ -468,7 +468,7 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
     text, _ = cut(built.text, LONGEST_SAID)
     answer = _find_answer(own, window.answers)
     parent = None if row.parent is None else clean_optional(window.ids.get(row.parent))
-    time = moment(row.time)
+    time = find_moment(row.time)
     return Message(
         document_id=_name_document(row.id, window),
         index=row.index,

@@ -2,7 +2,7 @@
 
 Litestar passes dependencies by the names of parameters, and each has its type here:
 
-    def list_turns(store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, …)
+    def list_turns(store: GivenStore, visible: GivenScope, context: GivenContext, …)
 
 Parameters that several routes take have one type each, with their limits and descriptions; a parameter that a
 route does not know is refused. Bodies are decoded a second time, strictly, since Litestar takes "false" and 0
@@ -53,8 +53,8 @@ from turnlog.transcripts.lines.kinds import Category, Role
 _VERSION = version("turnlog")
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
-    """Where things are; they do not change while the server runs."""
+class ServerContext(Struct, frozen=True, kw_only=True):
+    """Where the data of a server is, and how it is set up; nothing of this changes while the server runs."""
 
     place: StorePlace | None = None
     """Where the store is, if anywhere."""
@@ -82,10 +82,10 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """What processes beside the server find their settings in."""
 
 
-NOWHERE = Surroundings()
+NO_CONTEXT = ServerContext()
 
-GivenSurroundings = NamedDependency[SkipValidation[Surroundings]]
-"""Parameter `surroundings`: where things are."""
+GivenContext = NamedDependency[SkipValidation[ServerContext]]
+"""Parameter `context`: where the data of the server is, and how it is set up."""
 
 
 GivenStore = NamedDependency[SkipValidation[CaredStore]]

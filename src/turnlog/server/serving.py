@@ -33,7 +33,7 @@ from turnlog.server.app import build_app
 from turnlog.server.connections import build_protocol
 from turnlog.server.pages import PAGE
 from turnlog.server.presence import Presence, claim
-from turnlog.server.requests import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
@@ -255,15 +255,15 @@ def serve(
         made = stack.enter_context(closing(listen(options.host, options.port)))
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place, create=False)))
-        around = _look_around(place, options, env)
+        context = _build_context(place, options, env)
         write_logs(
             sys.stderr,
             requests=options.log_requests,
-            secrets=tuple(secret for secret in (keeper.token, around.oidc_secret) if secret),
+            secrets=tuple(secret for secret in (keeper.token, context.oidc_secret) if secret),
             form=options.log_format,
         )
         port, syncing, readiness = int(made.getsockname()[1]), SyncState(), Readiness()
-        hosts = Hosts(options.host, port, options.allowed, public_url=around.public_url)
+        hosts = Hosts(options.host, port, options.allowed, public_url=context.public_url)
         app = build_app(
             store,
             keeper,
@@ -271,7 +271,7 @@ def serve(
             accounts,
             limits=options.limits,
             syncing=syncing,
-            around=around,
+            context=context,
             readiness=readiness,
             page=options.page,
         )
@@ -304,9 +304,9 @@ def _require_home(home: Path) -> None:
         raise ServerError(f"{home}: nothing can be stored here ({reason}); TURNLOG_HOME names another place")
 
 
-def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:
+def _build_context(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> ServerContext:
     settings = Settings.from_env(env)
-    return Surroundings(
+    return ServerContext(
         place=place,
         config_dirs=settings.config_dirs,
         captured_dir=settings.captured_dir,

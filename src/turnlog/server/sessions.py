@@ -12,9 +12,10 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
+from turnlog.instants import find_moment
 from turnlog.server.board.states import ListedState, SessionState, name_state
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
-from turnlog.server.values import clean_text, dollars, head_of, moment, took_ms
+from turnlog.server.values import clean_text, dollars, head_of, took_ms
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, StoredProject, StoredSession
 from turnlog.store.model import Scope, Visibility
@@ -173,8 +174,8 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
         cost_usd=dollars(row.cost),
-        created_at=moment(row.first_time),
-        last_at=moment(row.last_time),
+        created_at=find_moment(row.first_time),
+        last_at=find_moment(row.last_time),
         duration_ms=took_ms(row.first_time, row.last_time),
         present=stored.present,
         only_here=stored.only_here,
@@ -231,8 +232,8 @@ def view_project(stored: StoredProject) -> Project:
         output_tokens=stored.output_tokens,
         cost_usd=dollars(stored.cost),
         unpriced=stored.unpriced,
-        first_at=moment(stored.first_time),
-        last_at=moment(stored.last_time),
+        first_at=find_moment(stored.first_time),
+        last_at=find_moment(stored.last_time),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import PurePosixPath, PureWindowsPath
 from threading import Lock
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Raw
 
-from turnlog.instants import find_moment
+from turnlog.instants import from_microseconds
 from turnlog.messages import Line
 from turnlog.server.errors import NotFoundError
 from turnlog.store.interface import Store
@@ -63,14 +63,9 @@ def cut_json(value: Raw | None, most: int = LONGEST_JSON) -> Raw | None:
     return None if value is None or len(bytes(value)) > most else value
 
 
-def moment(microseconds: int | None) -> datetime | None:
-    """Return an instant; None also for one that no calendar has."""
-    return find_moment(microseconds)
-
-
 def instant_of(nanoseconds: int) -> datetime:
     """Return the instant of an account, a link or an entry, which count nanoseconds."""
-    return datetime.fromtimestamp(nanoseconds // 1000 / 1_000_000, UTC)
+    return from_microseconds(nanoseconds // 1000)
 
 
 def took_ms(started: int | None, ended: int | None) -> int | None:

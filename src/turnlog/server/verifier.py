@@ -13,7 +13,7 @@ from msgspec import Struct
 from turnlog.errors import TurnlogError
 from turnlog.ingest.checks import Step, check_archive
 from turnlog.ingest.verification import Disagreement, Subject
-from turnlog.server.children import find_place, give_way, open_input, tell
+from turnlog.server.children import find_place, open_input, prepare_child, send_report
 from turnlog.server.values import clean_text, head_of
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -50,7 +50,7 @@ class VerifyNews(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
 
 def main(place: StorePlace) -> int:
     """Verify until all is done, or standard input ends; return the exit status."""
-    give_way()
+    prepare_child()
     threading.Thread(target=_await_end, daemon=True).start()
     progress = _Progress()
     try:
@@ -58,7 +58,7 @@ def main(place: StorePlace) -> int:
             for step in check_archive(store, LOCAL):
                 progress.note(step)
     except TurnlogError as error:
-        tell(VerifyNews(reason=head_of(str(error))))
+        send_report(VerifyNews(reason=head_of(str(error))))
         return 1
     progress.end()
     return 0
@@ -81,10 +81,10 @@ class _Progress:
         self._last = VerifyNews(done=step.done, total=step.total, found=tuple(map(_view, step.checked.left)))
         if step.checked.left or now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            tell(self._last)
+            send_report(self._last)
 
     def end(self) -> None:
-        tell(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
+        send_report(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
 
 
 def _view(found: Disagreement) -> Finding:

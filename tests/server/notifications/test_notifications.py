@@ -33,7 +33,7 @@ from turnlog.server.notifications import (
     build_test_notice,
     find_occasion,
 )
-from turnlog.server.requests import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import AgentPhase, Why
@@ -301,7 +301,7 @@ def store(tmp_path: Path) -> Iterator[CaredStore]:
 
 @contextmanager
 def serving_with(store: CaredStore, tmp_path: Path, settings: NotificationSettings) -> Iterator[Served]:
-    around = Surroundings(notifications=settings)
+    around = ServerContext(notifications=settings)
     with serving(tmp_path / "home", store=store, around=around) as running:
         yield running
 

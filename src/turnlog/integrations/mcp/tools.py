@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from turnlog.errors import TurnlogError
+from turnlog.instants import find_moment
 from turnlog.integrations.mcp.answers import (
     Call,
     Conversation,
@@ -26,7 +27,7 @@ from turnlog.server.errors import RequestError
 from turnlog.server.messages import CallBlock
 from turnlog.server.messages import Message as Shown
 from turnlog.server.sessions import find_session, name_session
-from turnlog.server.values import clean_optional, clean_text, dollars, head_of, moment
+from turnlog.server.values import clean_optional, clean_text, dollars, head_of
 from turnlog.server.windows import Asked, ask_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -167,7 +168,7 @@ class ArchiveTools:
             Project(
                 path=clean_optional(each.path),
                 sessions=each.sessions,
-                last_at=moment(each.last_time),
+                last_at=find_moment(each.last_time),
                 cost_usd=dollars(each.cost),
             )
             for each in found[:200]
@@ -213,7 +214,7 @@ def _tell_hit(hit: Passage) -> Hit:
         session_id=clean_text(hit.session_id),
         message=clean_optional(hit.message_id),
         kind=hit.kind,
-        at=moment(hit.time),
+        at=find_moment(hit.time),
         project=clean_optional(hit.project),
         tool=clean_optional(hit.tool),
         agent=clean_optional(hit.agent_id),
@@ -229,8 +230,8 @@ def _tell_session(stored: StoredSession) -> Listed:
         session_id=name_session(stored),
         project=clean_optional(row.project),
         branch=clean_text(row.branches[-1]) if row.branches else None,
-        started_at=moment(row.first_time),
-        last_at=moment(row.last_time),
+        started_at=find_moment(row.first_time),
+        last_at=find_moment(row.last_time),
         messages=row.messages,
         cost_usd=dollars(row.cost),
         series=row.series,

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from litestar import get
 from msgspec import Raw, Struct
 
+from turnlog.instants import find_moment
 from turnlog.server.board.facts import (
     HookFold,
     Interval,
@@ -36,7 +37,7 @@ from turnlog.server.board.watch import ACTIVE_NS, GivenWatch, StateWatch
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.conversation import StripBar, build_strip
 from turnlog.server.sessions import name_session
-from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, moment
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -202,7 +203,7 @@ def _view_card(
         step=_view_step(state, given, facts, row.project),
         agents=_list_running(records) if working and row.agents else (),
         turns=turns,
-        started_at=moment(row.first_time),
+        started_at=find_moment(row.first_time),
         last_at=_moment(max((row.last_time or 0) * 1000, state.seen_ns)),
         cost_usd=dollars(row.cost),
         context_tokens=facts.context_tokens,
@@ -271,7 +272,7 @@ def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
                 id=clean_text(agent.id),
                 type=clean_optional(agent.type),
                 title=None if agent.description is None else head_of(agent.description),
-                since=moment(calls[0].started if calls else None),
+                since=find_moment(calls[0].started if calls else None),
             )
         )
     return tuple(found)
@@ -323,7 +324,7 @@ def _find_error(state: SessionState) -> str | None:
 
 
 def _moment(ns: int | None) -> datetime | None:
-    return moment(None if not ns else ns // 1000)
+    return find_moment(None if not ns else ns // 1000)
 
 
 _MOST_CARDS = 200

@@ -13,6 +13,7 @@ from litestar import Request, get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
+from turnlog.instants import find_moment
 from turnlog.messages import Line
 from turnlog.server.audit import GivenVisit, get_heard
 from turnlog.server.errors import InvalidRequestError
@@ -27,7 +28,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, moment, read_each
+from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
 from turnlog.transcripts.actions.states import ActionState
 from turnlog.transcripts.actions.telling import tell_event, tell_runs
 from turnlog.transcripts.calls.states import CallState
@@ -214,7 +215,7 @@ def _view(
         index=index,
         kind=action.kind.value,
         category=Category(action.category),
-        at=moment(told.at),
+        at=find_moment(told.at),
         name=clean_text(action.name),
         title=head_of(told.title),
         outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
@@ -365,6 +366,6 @@ def _write_cursor(items: Sequence[Action], actions: Sequence[ActionRecord]) -> s
 
 def _view_spans(spans: Sequence[TimeSpan]) -> Iterator[ActionSpan]:
     for span in spans:
-        since, until = moment(span.since), moment(span.until)
+        since, until = find_moment(span.since), find_moment(span.until)
         if since is not None and until is not None:
             yield ActionSpan(since=since, until=until, actions=span.actions, failed=span.failed)

@@ -40,17 +40,17 @@ from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
+    GivenContext,
     GivenScope,
     GivenStore,
-    GivenSurroundings,
     NamedSession,
-    Surroundings,
+    ServerContext,
     decode_body,
 )
 from turnlog.server.routes.status import WITH_PROBLEMS
 from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
 from turnlog.server.sessions import SHORTEST, name_session
-from turnlog.server.values import clean_optional, clean_text, head_of, instant_of, moment
+from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
 from turnlog.store.interface import (
@@ -299,7 +299,7 @@ _MOST_TOMBSTONES = 200
 
 
 def _view_archive(
-    store: CaredStore, scope: Scope, around: Surroundings, job: VerifyJob | None
+    store: CaredStore, scope: Scope, context: ServerContext, job: VerifyJob | None
 ) -> ArchiveOverview:
     """Return what the archive contains, and what threatens it.
 
@@ -309,20 +309,20 @@ def _view_archive(
         return _view_own(store, scope)
     counts = count_files(store, scope)
     managed = list_managed_settings()
-    machine = None if around.place is None else peek_origin(home_of(around.place))
+    machine = None if context.place is None else peek_origin(home_of(context.place))
     known = store.list_known(scope, machine)
     endangered = list_all_endangered(
-        around.config_dirs, known, datetime.now(UTC), managed, Exclusion(around.exclude)
+        context.config_dirs, known, datetime.now(UTC), managed, Exclusion(context.exclude)
     )
     tombstones = store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
     return ArchiveOverview(
-        place=None if around.place is None else path_text(str(around.place)),
-        bytes=0 if around.place is None else measure_store(around.place),
+        place=None if context.place is None else path_text(str(context.place)),
+        bytes=0 if context.place is None else measure_store(context.place),
         raw_bytes=counts.bytes,
         sessions=counts.sessions,
         only_here=counts.only_here,
-        retention_days=read_shortest_retention(around.config_dirs, managed),
+        retention_days=read_shortest_retention(context.config_dirs, managed),
         deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
         deleted_soon_total=len(endangered),
         not_archived=sum(not each.archived for each in endangered),
@@ -389,17 +389,13 @@ def _name(stored: StoredSession) -> str | None:
 
 
 def _view_tombstone(found: Tombstone) -> ForgottenSession:
-    return ForgottenSession(session_id=clean_optional(found.session_id), key=found.key, at=_at(found.at_ns))
+    return ForgottenSession(
+        session_id=clean_optional(found.session_id), key=found.key, at=instant_of(found.at_ns)
+    )
 
 
 def _view_backup(found: Backup) -> BackupCopy:
-    return BackupCopy(path=path_text(found.path), at=_at(found.at_ns), size=found.size)
-
-
-def _at(at_ns: int) -> datetime:
-    found = moment(at_ns // 1000)
-    assert found is not None
-    return found
+    return BackupCopy(path=path_text(found.path), at=instant_of(found.at_ns), size=found.size)
 
 
 GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
@@ -407,10 +403,10 @@ GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
 
 @get("/api/archive", sync_to_thread=True)
 def get_archive(
-    store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, verifying: GivenVerifying
+    store: GivenStore, visible: GivenScope, context: GivenContext, verifying: GivenVerifying
 ) -> ArchiveOverview:
     """Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems."""
-    return _view_archive(store, visible, surroundings, verifying.find_job())
+    return _view_archive(store, visible, context, verifying.find_job())
 
 
 @post("/api/archive/verify", opt=ADMINS, status_code=202, sync_to_thread=True)
@@ -459,7 +455,7 @@ def forget_session(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> Response[Forgetting]:
     """Permanently remove a session from the archive, or report what would be removed.
 
@@ -470,7 +466,7 @@ def forget_session(
     wiped = (
         store.forget(visible, [known.key], dry_run=True) if wish.dry_run else store.forget(visible, [known.key])
     )
-    captured = surroundings.captured_dir
+    captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
@@ -500,7 +496,7 @@ def restore_files(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> Restoring:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
 
@@ -508,8 +504,8 @@ def restore_files(
     Code's own folders, except what turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
-    captured = surroundings.captured_dir
-    places = [*surroundings.config_dirs, *([] if captured is None else [captured])]
+    captured = context.captured_dir
+    places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
         found = restore_session(store, visible, known, dry_run=wish.dry_run, within=list_roots(places))
     except OSError as error:
@@ -602,7 +598,7 @@ def delete_session(
     visible: GivenScope,
     visit: GivenVisit,
     accounts: GivenAccounts,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> Response[DeletedSession]:
     """Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
 
@@ -625,7 +621,7 @@ def delete_session(
     gone = store.forget(visible, [session.key])
     if gone.sessions == 0:
         raise StoreError("the session could not be deleted")
-    captured = surroundings.captured_dir
+    captured = context.captured_dir
     if captured is not None and known is not None:
         remove_captures([known], captured)
     told = DeletedSession(

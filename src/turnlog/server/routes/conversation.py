@@ -16,6 +16,7 @@ from litestar import Request, get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
+from turnlog.instants import find_moment
 from turnlog.messages import ProblemKind
 from turnlog.server.audit import GivenVisit, get_session
 from turnlog.server.errors import NotFoundError
@@ -33,7 +34,7 @@ from turnlog.server.requests import (
     find_next,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, moment, read_each, took_ms
+from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
 from turnlog.server.windows import read_titles
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
@@ -196,8 +197,8 @@ def _view_turn(
         calls=row.calls,
         agents=row.agents,
         files_changed=row.files_changed,
-        started_at=moment(row.started),
-        ended_at=moment(row.ended),
+        started_at=find_moment(row.started),
+        ended_at=find_moment(row.ended),
         duration_ms=row.duration_ms,
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,

@@ -29,7 +29,7 @@ from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.audit import GivenVisit, Visit, get_session
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.requests import FROM_ZERO, LARGEST, GivenScope, GivenStore, GivenSurroundings
+from turnlog.server.requests import FROM_ZERO, LARGEST, GivenContext, GivenScope, GivenStore
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
@@ -252,7 +252,7 @@ _GivenWanted = NamedDependency[SkipValidation[Wanted]]
 
 
 def _build_wanted(
-    surroundings: GivenSurroundings,
+    context: GivenContext,
     form: Annotated[Format, QueryParameter(name="format", description="The format.")] = Format.HTML,
     first_turn: Annotated[
         int | None, QueryParameter(ge=1, le=LARGEST, description="The first turn, from 1.")
@@ -284,7 +284,7 @@ def _build_wanted(
 ) -> Wanted:
     if first_turn is not None and last_turn is not None and first_turn > last_turn:
         raise InvalidRequestError("The first turn comes after the last one")
-    words = (*surroundings.redact_words, *(word or ()))
+    words = (*context.redact_words, *(word or ()))
     return Wanted(
         form=form,
         selection=Selection(

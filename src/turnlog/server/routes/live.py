@@ -20,7 +20,7 @@ from turnlog.server.board.watch import StateTracker, StateWatch
 from turnlog.server.live import ChangeEvent, Listener, LiveHub
 from turnlog.server.requests import GivenScope
 from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
-from turnlog.server.security.guard import Doors, find_logged_in
+from turnlog.server.security.guard import AuthContext, find_logged_in
 from turnlog.server.sync import SyncState, SyncStatus, view_sync
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
@@ -63,11 +63,11 @@ def build_live(
     return live
 
 
-def _build_listener(request: Request[Any, Any, Any], caller: Caller, doors: Doors) -> Listener | None:
+def _build_listener(request: Request[Any, Any, Any], caller: Caller, auth: AuthContext) -> Listener | None:
     """Return what a stream ends with; None for the operator's, which last as long as the server."""
     if caller.kind is CallerKind.OPERATOR:
         return None
-    accounts = doors.accounts
+    accounts = auth.accounts
     if caller.link is not None:
         link = caller.link
         return Listener(lambda: asyncio.to_thread(_is_open, accounts, caller), link.expires_ns)
@@ -75,7 +75,7 @@ def _build_listener(request: Request[Any, Any, Any], caller: Caller, doors: Door
         return Listener(lambda: asyncio.to_thread(_is_let_in, accounts, caller))
 
     async def is_logged_in() -> bool:
-        user = await find_logged_in(request, doors)
+        user = await find_logged_in(request, auth)
         return user is not None and user.name == caller.name and _has_role(caller, user.role)
 
     return Listener(is_logged_in)
@@ -119,7 +119,7 @@ async def open_stream(
     live: NamedDependency[SkipValidation[LiveHub]],
     caller: GivenCaller,
     visible: GivenScope,
-    doors: NamedDependency[SkipValidation[Doors]],
+    auth: NamedDependency[SkipValidation[AuthContext]],
     last_event_id: Annotated[
         str | None,
         QueryParameter(
@@ -134,4 +134,4 @@ async def open_stream(
     much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
     """
     last = request.headers.get("last-event-id", last_event_id)
-    return Stream(await live.open(last, visible, _build_listener(request, caller, doors)), media_type=_TYPE)
+    return Stream(await live.open(last, visible, _build_listener(request, caller, auth)), media_type=_TYPE)

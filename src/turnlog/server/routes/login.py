@@ -27,7 +27,7 @@ from turnlog.config import OidcSettings
 from turnlog.server.audit import Auditor, GivenAudit, build_entry
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.presence import OpeningKey
-from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenSurroundings, decode_body
+from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenContext, decode_body
 from turnlog.server.security.callers import (
     OPERATORS,
     PUBLIC,
@@ -40,7 +40,7 @@ from turnlog.server.security.callers import (
 )
 from turnlog.server.security.guard import (
     LOGIN_SECONDS,
-    Doors,
+    AuthContext,
     FailureLimit,
     build_cookie,
     check_attempt,
@@ -81,14 +81,14 @@ class LoginToken(Struct, frozen=True, gc=False, kw_only=True):
     token: Annotated[str, Meta(max_length=200)]
 
 
-GivenDoors = NamedDependency[SkipValidation[Doors]]
-"""Parameter `doors`: what lets somebody in."""
+GivenAuth = NamedDependency[SkipValidation[AuthContext]]
+"""Parameter `auth`: what callers are authenticated with."""
 
 
 @get("/api/login", opt=PUBLIC, sync_to_thread=True)
-def get_login(accounts: GivenAccounts, surroundings: GivenSurroundings) -> LoginWays:
+def get_login(accounts: GivenAccounts, context: GivenContext) -> LoginWays:
     """Say how people can log in."""
-    team, oidc = accounts.has_users(), surroundings.oidc
+    team, oidc = accounts.has_users(), context.oidc
     return LoginWays(team=team, oidc=None if oidc is None or not team else LoginProvider(label=oidc.label))
 
 
@@ -97,24 +97,24 @@ async def log_in(
     request: Request[Any, Any, Any],
     data: JSONBody[LoginToken],
     body: RawBody,
-    doors: GivenDoors,
+    auth: GivenAuth,
     audit: GivenAudit,
 ) -> Response[None]:
     """Log a browser in for 30 days, with a personal token or the server's own."""
     token = decode_body(body, LoginToken).token.strip()
-    check_wait(request, doors.failures)
-    secure = is_secure(request, doors.public_url)
-    if doors.keeper.is_token(token):
+    check_wait(request, auth.failures)
+    secure = is_secure(request, auth.public_url)
+    if auth.keeper.is_token(token):
         check_owner(request)
-        return Response(None, cookies=[_build_owner_cookie(doors.keeper, secure=secure)])
-    found = await asyncio.to_thread(doors.accounts.find_by_token, token)
+        return Response(None, cookies=[_build_owner_cookie(auth.keeper, secure=secure)])
+    found = await asyncio.to_thread(auth.accounts.find_by_token, token)
     if found is None:
-        note_failure(request, doors.failures)
+        note_failure(request, auth.failures)
         raise RequestError(401, "unauthorized", "This token is wrong, or no longer valid")
     user, known = found
     if known.kind is not TokenKind.PERSONAL:
         raise forbid("This is a machine token, which is only for pushing; use a personal token")
-    secret, seconds = await asyncio.to_thread(_open, doors.accounts, user, known)
+    secret, seconds = await asyncio.to_thread(_open, auth.accounts, user, known)
     caller = Caller(kind=CallerKind.PERSON, user=user)
     await asyncio.to_thread(
         audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, f"by token {known.id}")]
@@ -124,18 +124,18 @@ async def log_in(
 
 @post("/api/logout", opt=READS, status_code=204, sync_to_thread=True)
 def log_out(
-    request: Request[Any, Any, Any], caller: GivenCaller, doors: GivenDoors, audit: GivenAudit
+    request: Request[Any, Any, Any], caller: GivenCaller, auth: GivenAuth, audit: GivenAudit
 ) -> Response[None]:
     """Log this browser out; tokens stay valid."""
-    secure = is_secure(request, doors.public_url)
+    secure = is_secure(request, auth.public_url)
     name = name_cookie(secure)
     for secret in list_cookies(request, name):
-        doors.accounts.end_session(secret)
-    for secret in list_cookies(request, doors.keeper.cookie):
-        doors.keeper.end_session(secret)
+        auth.accounts.end_session(secret)
+    for secret in list_cookies(request, auth.keeper.cookie):
+        auth.keeper.end_session(secret)
     if caller.user is not None:
         audit.record([build_entry(caller, Action.LOGGED_OUT, caller.name)])
-    cookies = [end_cookie(each, secure=secure) for each in (name, doors.keeper.cookie)]
+    cookies = [end_cookie(each, secure=secure) for each in (name, auth.keeper.cookie)]
     # The browser may have kept answers, to ask whether they still hold.
     return Response(None, cookies=cookies, headers={"clear-site-data": '"cache"'})
 
@@ -214,7 +214,7 @@ _GivenProvider = NamedDependency[SkipValidation[Provider | None]]
 async def begin_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
-    doors: GivenDoors,
+    auth: GivenAuth,
     accounts: GivenAccounts,
     next: Annotated[
         str, QueryParameter(max_length=_LONGEST, description="Where to go after login: a path of the page.")
@@ -231,11 +231,11 @@ async def begin_login(
         expires_ns=time.time_ns() + _MINUTES * 60 * 10**9,
     )
     try:
-        address = await provider.begin(login, _find_base(request, doors) + _CALLBACK)
+        address = await provider.begin(login, _find_base(request, auth) + _CALLBACK)
     except RefusedLoginError as refusal:
         return _refuse(refusal)
     await asyncio.to_thread(accounts.keep_login, login)
-    pending = _build_pending(request, doors, login.state, _MINUTES * 60)
+    pending = _build_pending(request, auth, login.state, _MINUTES * 60)
     return Redirect(address, status_code=302, cookies=[pending])
 
 
@@ -243,8 +243,8 @@ async def begin_login(
 async def finish_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
-    surroundings: GivenSurroundings,
-    doors: GivenDoors,
+    context: GivenContext,
+    auth: GivenAuth,
     accounts: GivenAccounts,
     audit: GivenAudit,
     login_state: Annotated[
@@ -255,19 +255,19 @@ async def finish_login(
     iss: Annotated[str | None, QueryParameter(max_length=2000, description="Who the provider is.")] = None,
 ) -> Redirect:
     """Log in a browser that comes back from the login provider."""
-    settings = surroundings.oidc
+    settings = context.oidc
     if provider is None or settings is None:
         raise NotFoundError("No login provider is configured here")
     try:
         login = await _take(request, accounts, login_state)
         if error is not None or not code:
             raise RefusedLoginError("denied", f"the provider says {(error or 'nothing')[:100]!r}")
-        confirmed = await provider.finish(login, code, iss, _find_base(request, doors) + _CALLBACK)
+        confirmed = await provider.finish(login, code, iss, _find_base(request, auth) + _CALLBACK)
         secret = await asyncio.to_thread(_let_in, accounts, audit, confirmed, settings)
     except RefusedLoginError as refusal:
-        return _refuse(refusal, _build_pending(request, doors, "", 0))
-    cookie = build_cookie(secret, secure=is_secure(request, doors.public_url))
-    return Redirect(login.next, status_code=303, cookies=[cookie, _build_pending(request, doors, "", 0)])
+        return _refuse(refusal, _build_pending(request, auth, "", 0))
+    cookie = build_cookie(secret, secure=is_secure(request, auth.public_url))
+    return Redirect(login.next, status_code=303, cookies=[cookie, _build_pending(request, auth, "", 0)])
 
 
 async def _take(request: Request[Any, Any, Any], accounts: Accounts, state: str) -> PendingLogin:
@@ -292,10 +292,10 @@ def _refuse(refusal: RefusedLoginError, *cookies: Cookie) -> Redirect:
     return Redirect(f"/login?error={quote(refusal.code)}", status_code=303, cookies=list(cookies))
 
 
-def _find_base(request: Request[Any, Any, Any], doors: Doors) -> str:
+def _find_base(request: Request[Any, Any, Any], auth: AuthContext) -> str:
     """Return the address under which the browser is here; its name was checked at the gate."""
-    if doors.public_url is not None and is_secure(request, doors.public_url):
-        return doors.public_url
+    if auth.public_url is not None and is_secure(request, auth.public_url):
+        return auth.public_url
     return f"http://{request.headers['host']}"
 
 
@@ -305,13 +305,13 @@ def _choose_next(path: str) -> str:
     return path if is_plain and not path.startswith(("//", "/api/", "/open", "/s/")) else "/"
 
 
-def _build_pending(request: Request[Any, Any, Any], doors: Doors, state: str, seconds: int) -> Cookie:
+def _build_pending(request: Request[Any, Any, Any], auth: AuthContext, state: str, seconds: int) -> Cookie:
     return Cookie(
         key=_PENDING,
         value=state,
         max_age=seconds,
         path=_PATH,
-        secure=is_secure(request, doors.public_url),
+        secure=is_secure(request, auth.public_url),
         httponly=True,
         samesite="lax",
     )

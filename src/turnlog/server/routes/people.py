@@ -10,11 +10,12 @@ from litestar import delete, get, patch, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from turnlog.instants import find_moment
 from turnlog.server.audit import GivenAudit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
 from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
-from turnlog.server.values import clean_text, moment
+from turnlog.server.values import clean_text
 from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
 from turnlog.store.model import Machine
 
@@ -212,7 +213,7 @@ def _maybe(nanoseconds: int | None) -> datetime | None:
 
 
 def _at(nanoseconds: int) -> datetime:
-    return moment(nanoseconds // 1000) or _LAST
+    return find_moment(nanoseconds // 1000) or _LAST
 
 
 @get("/api/me", opt=LINKED, sync_to_thread=True)

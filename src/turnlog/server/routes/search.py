@@ -22,12 +22,13 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.errors import SearchCancelledError
+from turnlog.instants import find_moment
 from turnlog.server.audit import GivenVisit, Look, Visit, has_deliveries
 from turnlog.server.errors import RequestError
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
-from turnlog.server.values import clean_optional, clean_text, head_of, moment
+from turnlog.server.values import clean_optional, clean_text, head_of
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
@@ -221,7 +222,7 @@ def _view(hit: Found, owner: SessionAccess | None) -> Hit:
         model=clean_optional(hit.model),
         agent_id=clean_optional(hit.agent_id),
         is_error=hit.is_error,
-        created_at=moment(hit.time),
+        created_at=find_moment(hit.time),
         snippet=clean_text(snippet.text),
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
         person=UNSET if owner is None else owner.person,

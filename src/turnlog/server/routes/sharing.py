@@ -20,9 +20,9 @@ from turnlog.server.audit import GivenAudit, GivenVisit, Visit, get_session, may
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
+    GivenContext,
     GivenScope,
     GivenStore,
-    GivenSurroundings,
     NamedSession,
     decode_body,
 )
@@ -346,12 +346,12 @@ def preview_link(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> LinkPreviewed:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkAsked)
     session = _get_own(store, visible, wanted.session, visit)
-    words = (*surroundings.redact_words, *wanted.words)
+    words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
     return LinkPreviewed(
         title=head_of(found.title),

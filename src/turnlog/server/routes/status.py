@@ -30,7 +30,7 @@ from turnlog.server.board.board import count_columns
 from turnlog.server.board.states import Column
 from turnlog.server.board.watch import GivenWatch
 from turnlog.server.notifications import Notifier, Sent, list_targets, send_test, show_address
-from turnlog.server.requests import GivenScope, GivenStore, GivenSurroundings, GivenSync, Surroundings
+from turnlog.server.requests import GivenContext, GivenScope, GivenStore, GivenSync, ServerContext
 from turnlog.server.routes.hooks import GivenHooks, HookReceiver
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
 from turnlog.server.security.gate import Seen
@@ -294,30 +294,30 @@ class TestedNotifications(Struct, frozen=True, gc=False, kw_only=True):
     sent: tuple[Sent, ...]
 
 
-def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, around: Surroundings) -> HookStatus:
+def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, context: ServerContext) -> HookStatus:
     """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""
     if scope.viewer is not None:
         return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, aside=0)
     counts = None if hooks.spool is None else hooks.spool.count()
     return HookStatus(
-        installed=_are_installed(around),
+        installed=_are_installed(context),
         deliveries=store.count_deliveries(scope),
         spooled=0 if counts is None else counts.waiting,
         aside=0 if counts is None else counts.aside,
     )
 
 
-def _are_installed(around: Surroundings) -> bool | None:
+def _are_installed(context: ServerContext) -> bool | None:
     """Tell whether any settings of the user's name turnlog's hooks; None if they cannot be read."""
     try:
-        texts = [path.read_bytes() for path in _list_settings(around) if path.exists()]
+        texts = [path.read_bytes() for path in _list_settings(context) if path.exists()]
         return any(list_entries(text) for text in texts)
     except (OSError, NotSettingsError):
         return None
 
 
-def _list_settings(around: Surroundings) -> list[Path]:
-    return find_settings(HookScope.USER, around.config_dirs, Path())
+def _list_settings(context: ServerContext) -> list[Path]:
+    return find_settings(HookScope.USER, context.config_dirs, Path())
 
 
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
@@ -355,7 +355,7 @@ def get_status(
     store: GivenStore,
     visible: GivenScope,
     syncing: GivenSync,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
     hooks: GivenHooks,
     watch: GivenWatch,
     counter: NamedDependency[SkipValidation[ArchiveCounter]],
@@ -373,8 +373,8 @@ def get_status(
         problems=counted.problems,
         needs_you=columns[Column.NEEDS_YOU],
         working=columns[Column.WORKING],
-        hooks=_view_hooks(store, visible, hooks, surroundings),
-        demo=surroundings.demo,
+        hooks=_view_hooks(store, visible, hooks, context),
+        demo=context.demo,
         last_change=counted.last_change,
         sync=view_sync(syncing, in_detail=visible.viewer is None),
     )

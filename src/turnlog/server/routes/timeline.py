@@ -12,6 +12,7 @@ import msgspec
 from litestar import Request, get
 from msgspec import Raw, Struct
 
+from turnlog.instants import find_moment
 from turnlog.server.audit import GivenVisit, get_heard
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
@@ -40,7 +41,6 @@ from turnlog.server.values import (
     cut_json,
     fit,
     head_of,
-    moment,
     read_each,
     read_lines,
 )
@@ -221,7 +221,7 @@ def list_notes(
                 message=message,
                 category=_NOTED[record.type],
                 text=text,
-                created_at=moment(record.time),
+                created_at=find_moment(record.time),
             )
             notes.setdefault(message, []).append(NoteEntry(note=note))
     return notes
@@ -261,7 +261,7 @@ def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun])
     return HookItem(
         id=fact.id,
         delivery_id=clean_text(fact.delivery_id),
-        at=moment(fact.received_ns // 1000),
+        at=find_moment(fact.received_ns // 1000),
         event_name=clean_text(fact.event_name),
         tool_name=clean_optional(fact.tool_name),
         label=clean_text(fact.label or fact.event_name),

@@ -271,8 +271,8 @@ _TRUSTED = list_trusted()
 _PREFIXES = ("tlp_", "tlm_")
 
 
-class Doors(Struct, frozen=True):
-    """What lets somebody in."""
+class AuthContext(Struct, frozen=True):
+    """What callers are authenticated with."""
 
     keeper: TokenKeeper
     failures: FailureLimit
@@ -280,49 +280,49 @@ class Doors(Struct, frozen=True):
     public_url: str | None = None
 
 
-def build_guard(doors: Doors) -> Guard:
+def build_guard(auth: AuthContext) -> Guard:
     """Return what Litestar asks before each route handler."""
 
     async def guard(connection: _Connection, handler: BaseRouteHandler) -> None:
         opt = handler.opt
         if opt.get("public") and connection.scope["state"].get(LINK) is None:
             return
-        caller = await _find_caller(connection, doors, token_only=bool(opt.get("token_only")))
+        caller = await _find_caller(connection, auth, token_only=bool(opt.get("token_only")))
         connection.scope["state"][CALLER] = caller
         check_policy(caller, opt, str(connection.scope.get("method")))
 
     return guard
 
 
-async def _find_caller(connection: _Connection, doors: Doors, *, token_only: bool) -> Caller:
+async def _find_caller(connection: _Connection, auth: AuthContext, *, token_only: bool) -> Caller:
     link = connection.scope["state"].get(LINK)
     if link is not None:  # whoever else they are, here they see what the link shows
         return Caller(kind=CallerKind.LINK, link=link)
     given = connection.headers.get("authorization")
     if given is not None:
-        return await _find_bearer(connection, doors, given)
+        return await _find_bearer(connection, auth, given)
     if not token_only:
-        if has_session(connection, doors.keeper):
+        if has_session(connection, auth.keeper):
             return OPERATOR
-        user = await find_logged_in(connection, doors)
+        user = await find_logged_in(connection, auth)
         if user is not None:
             return Caller(kind=CallerKind.PERSON, user=user)
-    raise await _refuse(doors)
+    raise await _refuse(auth)
 
 
-async def _find_bearer(connection: _Connection, doors: Doors, given: str) -> Caller:
-    check_wait(connection, doors.failures)
+async def _find_bearer(connection: _Connection, auth: AuthContext, given: str) -> Caller:
+    check_wait(connection, auth.failures)
     scheme, _, token = given.partition(" ")
     token = token.strip()
     if scheme.lower() == "bearer":
-        if doors.keeper.is_token(token):
+        if auth.keeper.is_token(token):
             return OPERATOR
         if token.startswith(_PREFIXES):
-            caller = await asyncio.to_thread(_find_by_token, connection, doors.accounts, token)
+            caller = await asyncio.to_thread(_find_by_token, connection, auth.accounts, token)
             if caller is not None:
                 return caller
-    note_failure(connection, doors.failures)
-    raise await _refuse(doors)
+    note_failure(connection, auth.failures)
+    raise await _refuse(auth)
 
 
 def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> Caller | None:
@@ -340,13 +340,13 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 
-async def find_logged_in(connection: _Connection, doors: Doors) -> User | None:
+async def find_logged_in(connection: _Connection, auth: AuthContext) -> User | None:
     """Return the person whose cookie comes with a request of our own page's."""
     if not may_use_cookies(str(connection.scope.get("method")), list(connection.scope["headers"])):
         return None
-    secure = is_secure(connection, doors.public_url)
+    secure = is_secure(connection, auth.public_url)
     for value in list_cookies(connection, name_cookie(secure)):
-        user = await asyncio.to_thread(doors.accounts.find_by_session, value)
+        user = await asyncio.to_thread(auth.accounts.find_by_session, value)
         if user is not None:
             return user
     return None
@@ -401,8 +401,8 @@ def _name_client(connection: _Connection, failures: FailureLimit) -> str:
     return peer if owner is None else f"user {owner}"
 
 
-async def _refuse(doors: Doors) -> RequestError:
-    if not await asyncio.to_thread(doors.accounts.has_users):
+async def _refuse(auth: AuthContext) -> RequestError:
+    if not await asyncio.to_thread(auth.accounts.has_users):
         return _refuse_alone()
     message = "Log in, or send your token as `Authorization: Bearer`"
     return RequestError(401, "unauthorized", message, headers={"www-authenticate": "Bearer"})
