@@ -95,7 +95,7 @@ screenshots: setup
 
 # The page's types are made from it.
 schema: $(VENV)/.dev $(NODE)
-	$(BIN)/python -m turnlog.server.describe > web/openapi.json
+	$(BIN)/python -m turnlog.server.app > web/openapi.json
 	cd web && npm run --silent types
 
 # One table, within ten minutes; ARGS=--write puts it into docs/performance.md.

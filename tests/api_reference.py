@@ -20,8 +20,8 @@ from api_archive import IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
 from board_scenarios import Told
 from live_client import listening
 from server_app import Answer, Served, serving
-from turnlog.server.describe import describe
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.app import describe
+from turnlog.server.requests import ServerContext
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
@@ -115,7 +115,7 @@ def build_reference() -> str:
         with closing(open_store(home / "turnlog.db")) as store:
             fill(store, home / "turnlog.db", home / ".claude")
             _ask_permission(store)
-            around = Surroundings(place=home / "turnlog.db", config_dirs=(home / ".claude",))
+            around = ServerContext(place=home / "turnlog.db", config_dirs=(home / ".claude",))
             with serving(home / "home", store=store, around=around) as api:
                 parts = [
                     part

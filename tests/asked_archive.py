@@ -45,7 +45,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
 from turnlog.integrations.mcp.server import ArchiveTools
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
@@ -332,7 +332,7 @@ def _archive(about: str, engine: str, write: Callable[[Path, Path], list[HookDel
             own = [each for each in sessions if folders.index(each.folder.parent) % 2 == number]
             sync(store, place, own, origin=origin, workers=1)
         store.add_deliveries(LOCAL, hooks)
-        around = Surroundings(place=place, env={})
+        around = ServerContext(place=place, env={})
         served = stack.enter_context(serving(home, store=store, accounts=accounts, around=around))
         connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
         yield Asker(files, store, place, stack.enter_context(closing(connection)), tokens)

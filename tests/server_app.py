@@ -15,24 +15,22 @@ from typing import Any
 
 import uvicorn
 
-from turnlog.server.app import Application, build_app
+from turnlog.server.app import HANDLERS, Application, build_app
 from turnlog.server.connections import build_protocol
-from turnlog.server.routes import health, metrics, opening
-from turnlog.server.routes.table import HANDLERS
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits
+from turnlog.server.requests import ServerContext
+from turnlog.server.routes import login, status
+from turnlog.server.security.gate import Hosts, Limits
+from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.sockets import listen
-from turnlog.server.surroundings import Surroundings
-from turnlog.server.sync_state import SyncState
+from turnlog.server.serving import listen
+from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
-CORE = (*health.HANDLERS, *metrics.HANDLERS, *opening.HANDLERS)
+CORE = (status.get_health, status.get_ready, status.get_metrics, login.open_page, login.create_key)
 """Routes that need no sessions."""
 
 
@@ -133,7 +131,7 @@ def serving(
     failures: FailureLimit | None = None,
     page: Path | None = None,
     allowed: Sequence[str] = (),
-    around: Surroundings | None = None,
+    around: ServerContext | None = None,
 ) -> Iterator[Served]:
     """Run the server in a thread, with `handlers` besides its own; what is not given is made in `home`."""
     home.mkdir(parents=True, exist_ok=True)
@@ -152,7 +150,7 @@ def serving(
             handlers=(*routes, *handlers),
             syncing=syncing,
             failures=failures,
-            around=around or Surroundings(place=home / "turnlog.db" if own else None),
+            context=around or ServerContext(place=home / "turnlog.db" if own else None),
             page=page or home / "no page",
         )
         config = uvicorn.Config(

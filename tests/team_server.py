@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from server_app import Answer, Served, serving
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 
@@ -40,7 +40,7 @@ class Team:
 
 @contextmanager
 def serving_team(
-    home: Path, *, failures: FailureLimit | None = None, around: Surroundings | None = None
+    home: Path, *, failures: FailureLimit | None = None, around: ServerContext | None = None
 ) -> Iterator[Team]:
     """Run a server with accounts, of which there are none yet."""
     home.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from api_archive import Writer, call, say
 from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
@@ -120,7 +120,7 @@ def making_world(
             if role is not UserRole.VIEWER:
                 machines[person] = accounts.create_token(person, TokenKind.MACHINE, "test")[1]
         served = stack.enter_context(
-            serving(home_of(place), store=store, accounts=accounts, around=Surroundings(place=place))
+            serving(home_of(place), store=store, accounts=accounts, around=ServerContext(place=place))
         )
         yield World(store, accounts, served, tokens, machines)
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -182,3 +183,8 @@ def _serve(home: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(_PATIENCE)
+
+
+def test_the_web_framework_is_not_loaded() -> None:
+    code = "import sys, turnlog.integrations.mcp.serving; assert 'litestar' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,12 +16,12 @@ from litestar.params import FromPath, FromQuery
 from litestar.response import ServerSentEvent
 
 from server_app import CORE, Served, serving
-from turnlog.server.compression import choose_encoding
+from turnlog.server.asgi import choose_encoding
 from turnlog.server.errors import NotFoundError
-from turnlog.server.etags import build_etag, check_unchanged
-from turnlog.server.finding import find_session
-from turnlog.server.logs import redact, write_logs
-from turnlog.server.sync_state import News, SyncPhase
+from turnlog.server.requests import build_etag, check_unchanged
+from turnlog.server.serving import redact, write_logs
+from turnlog.server.sessions import find_session
+from turnlog.server.sync import News, SyncPhase
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 

@@ -12,7 +12,7 @@ import pytest
 from server_app import Answer
 from team_worlds import Told, World, making_world, write_files
 from turnlog.errors import StoreError
-from turnlog.server.auditing import VISIT_SECONDS, Auditor, Look
+from turnlog.server.audit import VISIT_SECONDS, Auditor, Look
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR, Caller, CallerKind
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, User, UserRole

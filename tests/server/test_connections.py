@@ -18,8 +18,8 @@ from litestar.params import SkipValidation
 from litestar.response import ServerSentEvent
 
 from server_app import CORE, Served, read_all, serving
-from turnlog.server.security.limits import Limits
-from turnlog.server.security.policies import PUBLIC
+from turnlog.server.security.callers import PUBLIC
+from turnlog.server.security.gate import Limits
 
 SHORT = Limits(
     head_seconds=0.4,

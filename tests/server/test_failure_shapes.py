@@ -26,8 +26,7 @@ from turnlog.errors import (
     StoreError,
     TurnlogError,
 )
-from turnlog.server.errors import InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.shapes.errors import ErrorDetail
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.store.opening import open_store
 
 PRIVATE = "/home/somebody/.local/share/turnlog"

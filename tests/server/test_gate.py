@@ -8,9 +8,7 @@ import pytest
 
 from server_app import Served
 from turnlog.server.errors import RequestError
-from turnlog.server.security.headers import POLICY
-from turnlog.server.security.hosts import Hosts, parse_authority
-from turnlog.server.security.limits import Limits
+from turnlog.server.security.gate import POLICY, Hosts, Limits, parse_authority
 
 LIMITS = Limits()
 

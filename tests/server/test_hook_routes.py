@@ -14,7 +14,7 @@ import pytest
 
 from server_app import Answer, Served, serving
 from turnlog.ingest.spool import Spool
-from turnlog.server.receiving import HookReceiver
+from turnlog.server.routes.hooks import HookReceiver
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.server.live_window import LiveWindow
+from turnlog.server.routes.hooks import LiveWindow
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 

@@ -36,7 +36,7 @@ from turnlog.ingest.uploads.protocol import (
     learn_session,
 )
 from turnlog.server.errors import RequestError
-from turnlog.server.uploading import Uploading
+from turnlog.server.routes.ingest import UploadProcess
 from turnlog.store.interface import CaredStore, KnownSession, find_known, read_all
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
@@ -444,7 +444,7 @@ def find_uploaders(pid: int) -> list[int]:
 
 
 def test_no_more_is_held_than_fits() -> None:
-    uploads = Uploading(None)
+    uploads = UploadProcess(None)
     with uploads.hold(40 << 20):
         with pytest.raises(RequestError) as refused, uploads.hold(40 << 20):
             pass

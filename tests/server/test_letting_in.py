@@ -17,8 +17,7 @@ from litestar import get, post
 
 from server_app import CORE, Answer, Served, serving
 from turnlog.errors import ConfigError
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.peers import find_owner, is_stranger, list_trusted
+from turnlog.server.security.guard import FailureLimit, find_owner, is_stranger, list_trusted
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 
 

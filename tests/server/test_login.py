@@ -15,8 +15,8 @@ import pytest
 
 from server_app import serving
 from team_server import Team, cookie_of, serving_team
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.accounts.interface import Action, AuditFilter, TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts
 
@@ -64,7 +64,7 @@ def test_a_token_is_exchanged_for_a_cookie_of_its_user(team: Team) -> None:
 
 
 def test_by_https_the_cookie_is_for_https_alone(tmp_path: Path) -> None:
-    around = Surroundings(place=tmp_path / "turnlog.db", public_url="https://turnlog.example.org")
+    around = ServerContext(place=tmp_path / "turnlog.db", public_url="https://turnlog.example.org")
     with serving_team(tmp_path, around=around) as team:
         served, token = team.served, team.add("ada")
         public = {"Host": "turnlog.example.org", "Origin": "https://turnlog.example.org"}

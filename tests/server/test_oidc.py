@@ -13,15 +13,15 @@ import pytest
 from oidc_login import Browser, LoginProvider, providing, read_query
 from team_server import Team, serving_team
 from turnlog.config import OidcSettings
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.accounts.interface import Action, PendingLogin, UserRole
 
 SECRET = "provider-secret"
 
 
-def configure(provider: LoginProvider, home: Path, **more: object) -> Surroundings:
+def configure(provider: LoginProvider, home: Path, **more: object) -> ServerContext:
     settings = OidcSettings(issuer=provider.issuer, client_id="turnlog", label="Example", **more)  # type: ignore[arg-type]
-    return Surroundings(place=home / "turnlog.db", oidc=settings, oidc_secret=SECRET)
+    return ServerContext(place=home / "turnlog.db", oidc=settings, oidc_secret=SECRET)
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +297,7 @@ def test_without_users_or_a_provider_there_is_no_such_login(provider: LoginProvi
 def test_a_provider_that_is_another_or_away_is_told_of(provider: LoginProvider, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     settings = OidcSettings(issuer=f"{provider.issuer}/", client_id="turnlog")
-    around = Surroundings(place=tmp_path / "a" / "turnlog.db", oidc=settings, oidc_secret=SECRET)
+    around = ServerContext(place=tmp_path / "a" / "turnlog.db", oidc=settings, oidc_secret=SECRET)
     with serving_team(tmp_path / "a", around=around) as team, Browser(team.served.origin) as browser:
         team.add("ada")
         assert failure(browser.begin()) == "unreachable"

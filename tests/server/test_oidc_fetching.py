@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from turnlog.config import OidcSettings
-from turnlog.server.security.fetching import Fetcher, FetchError
+from turnlog.server.security.oidc import Fetcher, FetchError
 
 
 class Answers(BaseHTTPRequestHandler):

@@ -10,8 +10,7 @@ import pytest
 from team_server import Team, serving_team
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR as OPERATOR_CALLER
-from turnlog.server.security.callers import Caller, CallerKind
-from turnlog.server.security.policies import check_policy
+from turnlog.server.security.callers import Caller, CallerKind, check_policy
 from turnlog.store.accounts.interface import Link, TokenKind, User, UserRole
 
 OPERATOR = frozenset({"operator"})

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.server.describe import describe
-from turnlog.server.routes.table import HANDLERS
+from turnlog.server.app import HANDLERS, describe
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 OWN = {handler.fn.__name__: cleandoc(handler.fn.__doc__ or "") for handler in HANDLERS}

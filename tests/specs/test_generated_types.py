@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.server.describe import describe
+from turnlog.server.app import describe
 
 TYPES = Path(__file__).parents[2] / "web" / "src" / "api" / "schema.ts"
 SCHEMAS: dict[str, Any] = json.loads(describe())["components"]["schemas"]

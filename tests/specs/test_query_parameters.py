@@ -9,7 +9,7 @@ import pytest
 
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.schema import build_schema
+from turnlog.server.app import build_schema
 from turnlog.store.opening import open_store
 from turnlog.testing import make_line
 from turnlog.transcripts import locate_sessions

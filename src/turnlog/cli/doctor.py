@@ -27,8 +27,7 @@ from turnlog.errors import ConfigError, StoreError
 from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
-from turnlog.server.notifications.notifier import list_targets, send_test
-from turnlog.server.notifications.targets import Sent
+from turnlog.server.notifications import Sent, list_targets, send_test
 from turnlog.store.accounts.copies import find_file
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.accounts.opening import open_accounts

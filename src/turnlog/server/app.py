@@ -1,60 +1,163 @@
-"""The application, assembled from what it is given.
+"""The application, assembled from what it is given, and its OpenAPI schema.
 
 From outside in: the gate (limits, host, origin, one shape for failures, headers), compression, links for
-strangers, the page, and the API on Litestar, whose guard finds out who asks.
+strangers, the page, and the API on Litestar, whose guard finds out who the caller is.
+
+The schema is Litestar's, with the one shape of every failure. Litestar describes validation errors as it would
+answer them itself, which here it never does. It says "one of" where "any of" is meant: null is one of
+`anything` and `null` twice. And it does not know the strings behind fields, which describe them and are what
+strangers read first. `python -m turnlog.server.app` prints the schema, from which the page's types are made.
 """
 
 from __future__ import annotations
 
+import ast
 import logging
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from importlib.metadata import version
-from inspect import getdoc
+from inspect import getdoc, getsource
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import dedent
 from typing import Any, cast
 
-from litestar import Litestar
+import msgspec
+from litestar import Litestar, Request
 from litestar.di import Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from msgspec import Struct
 
 from turnlog.ingest.spool import SPOOL
-from turnlog.server.asgi import App, Receive, Scope, Send
-from turnlog.server.auditing import Auditor, build_visit
-from turnlog.server.board.watching import StateWatch
-from turnlog.server.compression import Compression
-from turnlog.server.counting import ArchiveCounter
-from turnlog.server.dependencies import build_dependencies
-from turnlog.server.errors import EXCEPTION_HANDLERS
-from turnlog.server.heads import Heads
-from turnlog.server.links.layer import LinkLayer
-from turnlog.server.live.hub import LiveHub
-from turnlog.server.live.sources import build_live
-from turnlog.server.metrics import Metrics
-from turnlog.server.notifications.notifier import Notifier
+from turnlog.server import audit
+from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
+from turnlog.server.audit import Auditor, build_visit
+from turnlog.server.board import board
+from turnlog.server.board.watch import StateWatch
+from turnlog.server.errors import ErrorDocument
+from turnlog.server.links import LinkLayer
+from turnlog.server.live import LiveHub
+from turnlog.server.notifications import Notifier
 from turnlog.server.pages import PAGE, Pages
-from turnlog.server.parameters import refuse_unknown
-from turnlog.server.readiness import Readiness
-from turnlog.server.receiving import HookReceiver
-from turnlog.server.routes.table import HANDLERS
-from turnlog.server.schema import SchemaPlugin
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.gate import Gate, Seen
-from turnlog.server.security.guard import Doors, build_guard
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits
+from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, refuse_unknown
+from turnlog.server.routes import (
+    actions,
+    archive,
+    conversation,
+    exports,
+    hooks,
+    ingest,
+    live,
+    login,
+    messages,
+    people,
+    search,
+    sessions,
+    sharing,
+    status,
+    timeline,
+)
+from turnlog.server.routes.archive import VerifierProcess
+from turnlog.server.routes.hooks import HookReceiver
+from turnlog.server.routes.ingest import UploadProcess
+from turnlog.server.routes.live import build_live
+from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
+from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits, Seen
+from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.surroundings import NOWHERE, Surroundings
-from turnlog.server.sync_state import SyncState
-from turnlog.server.uploading import Uploading
-from turnlog.server.verifying import Verifying
+from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
+from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
+from turnlog.store.opening import open_store
 from turnlog.store.places import home_of
 
 logger = logging.getLogger("turnlog.server.requests")
+
+HANDLERS: Sequence[Any] = (
+    status.get_health,
+    status.get_ready,
+    login.open_page,
+    login.create_key,
+    login.get_login,
+    login.log_in,
+    login.log_out,
+    login.begin_login,
+    login.finish_login,
+    people.get_me,
+    people.list_users,
+    people.add_user,
+    people.change_user,
+    people.disable_user,
+    people.enable_user,
+    people.list_tokens,
+    people.create_token,
+    people.revoke_token,
+    people.list_machines,
+    people.assign_machine,
+    status.get_metrics,
+    status.get_status,
+    sessions.list_projects,
+    sessions.list_sessions,
+    sessions.list_facets,
+    sessions.get_session_detail,
+    sessions.change_marks,
+    messages.list_messages,
+    messages.get_raw_message,
+    timeline.list_timeline,
+    actions.list_actions,
+    conversation.list_turns,
+    conversation.get_tree,
+    conversation.list_agents,
+    conversation.list_problems,
+    conversation.list_sidechains,
+    conversation.list_sidechain_calls,
+    conversation.list_calls,
+    messages.get_image,
+    messages.get_tool_result,
+    messages.list_captures,
+    messages.get_capture,
+    search.search,
+    sessions.get_usage,
+    archive.get_archive,
+    archive.verify_archive,
+    archive.find_verification,
+    archive.lift_tombstone,
+    archive.forget_session,
+    archive.restore_files,
+    exports.export_sessions,
+    exports.preview_export,
+    live.open_stream,
+    hooks.receive_hook,
+    hooks.list_hook_events,
+    ingest.get_ingest_state,
+    ingest.receive_upload,
+    ingest.receive_uploaded_hooks,
+    board.get_mission_control,
+    status.get_notifications,
+    status.test_notifications,
+    sharing.list_rules,
+    sharing.set_rule,
+    sharing.weigh_rule,
+    sharing.list_links,
+    sharing.preview_link,
+    sharing.create_link,
+    sharing.revoke_link,
+    archive.weigh_session,
+    archive.delete_session,
+    audit.list_audit,
+    sharing.get_access,
+    sharing.change_access,
+    sharing.change_accesses,
+)
+"""All routes, in the order in which the schema has them; a new one is added here."""
 
 
 class Application:
@@ -82,37 +185,37 @@ def build_app(
     handlers: Sequence[Any] = HANDLERS,
     syncing: SyncState | None = None,
     failures: FailureLimit | None = None,
-    around: Surroundings = NOWHERE,
+    context: ServerContext = NO_CONTEXT,
     readiness: Readiness | None = None,
     page: Path = PAGE,
 ) -> Application:
-    """Return the application; `around` says where the store lies, and `page` is the folder of the page."""
+    """Return the application; `context` says where the store is, and `page` is the folder of the page."""
     limits, syncing = limits or Limits(), syncing or SyncState()
-    failures = failures or FailureLimit(proxies=around.trusted_proxies)
+    failures = failures or FailureLimit(proxies=context.trusted_proxies)
     counter = ArchiveCounter(store, LOCAL)
-    metrics, verifying = Metrics(counter, syncing, around.place), Verifying(around.place, around.env)
-    uploads = Uploading(around.place, around.env)
-    hooks = HookReceiver(store, None if around.place is None else home_of(around.place) / SPOOL)
+    metrics, verifying = Metrics(counter, syncing, context.place), VerifierProcess(context.place, context.env)
+    uploads = UploadProcess(context.place, context.env)
+    hooks = HookReceiver(store, None if context.place is None else home_of(context.place) / SPOOL)
     metrics.watch_hooks(hooks)
-    watch = StateWatch(store, around.config_dirs, has_people=accounts.has_users)
-    notifier = Notifier(around.notifications)
+    watch = StateWatch(store, context.config_dirs, has_people=accounts.has_users)
+    notifier = Notifier(context.notifications)
     live = build_live(store, syncing, watch, notifier.note)
     live.watch(accounts)
     hooks.listeners.append(lambda _: live.wake())
-    doors = Doors(keeper, failures, accounts, around.public_url)
+    auth = AuthContext(keeper, failures, accounts, context.public_url)
     audit = Auditor(accounts)
-    provider = load_provider(around.oidc, around.oidc_secret)
-    parts: dict[str, object] = {"doors": doors, "provider": provider, "audit": audit}
+    provider = load_provider(context.oidc, context.oidc_secret)
+    parts: dict[str, object] = {"auth": auth, "provider": provider, "audit": audit}
     parts |= {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
     parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
-    parts |= {"surroundings": around, "verifying": verifying, "hooks": hooks, "uploads": uploads}
+    parts |= {"context": context, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     for handler in handlers:
         # Litestar would read them from what it wraps some functions in, where an address has several methods.
         if isinstance(handler, HTTPRouteHandler):
             handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
-        guards=[build_guard(doors), refuse_unknown],
+        guards=[build_guard(auth), refuse_unknown],
         exception_handlers=EXCEPTION_HANDLERS,
         dependencies={
             **build_dependencies(store, accounts, syncing),
@@ -134,9 +237,100 @@ def build_app(
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
-    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, around.redact_words)
+    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, context.redact_words)
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
 
 
 def _give(part: object) -> Provide:
     return Provide(lambda: part, sync_to_thread=False)
+
+
+_METHODS = ("get", "put", "post", "delete", "patch")
+_NONE = re.compile(r"\bNone\b")
+_SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.", "turnlog.ingest.uploads.")
+"""Where the classes are that the API answers."""
+_REFERENCE = "#/components/schemas/{name}"
+
+
+class SchemaPlugin(JsonRenderPlugin):
+    """Shows the schema as JSON."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        """Return the schema."""
+        return msgspec.json.encode(_correct(openapi_schema))
+
+
+def build_schema(api: Litestar) -> dict[str, Any]:
+    """Return the schema as plain values, the same each time."""
+    return _correct(api.openapi_schema.to_schema())
+
+
+def _correct(schema: dict[str, Any]) -> dict[str, Any]:
+    (document,), components = msgspec.json.schema_components((ErrorDocument,), ref_template=_REFERENCE)
+    failure = {"description": "Any failure", "content": {"application/json": {"schema": document}}}
+    known = schema.setdefault("components", {}).setdefault("schemas", {})
+    known.update(components)
+    _describe(known)
+    for path in schema.get("paths", {}).values():
+        for operation in (path[method] for method in _METHODS if method in path):
+            operation["summary"] = operation.get("description", "").partition(".")[0]
+            operation["responses"].pop("400", None)
+            operation["responses"].get("204", {}).pop("content", None)
+            operation["responses"]["default"] = failure
+    corrected = _loosen(schema)
+    assert isinstance(corrected, dict)
+    return corrected
+
+
+def _describe(components: dict[str, Any]) -> None:
+    """Add descriptions of shapes and fields: the docstrings and strings of their classes."""
+    for known in _list_structs(Struct):
+        shape = components.get(known.__name__)
+        if shape is None or not known.__module__.startswith(_SHAPES):
+            continue
+        shape["description"] = (known.__doc__ or "").strip()
+        for name, text in _read_fields(known).items():
+            field = shape.get("properties", {}).get(name)
+            if field is not None:
+                field["description"] = text
+
+
+def _list_structs(of: type[Struct]) -> Iterator[type[Struct]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from _list_structs(each)
+
+
+def _read_fields(known: type) -> dict[str, str]:
+    """Return the strings that follow the fields of a class."""
+    [tree] = ast.parse(dedent(getsource(known))).body
+    assert isinstance(tree, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, text in pairwise(tree.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                found[name] = _NONE.sub("null", " ".join(words.split()))
+    return found
+
+
+def _loosen(value: Any) -> Any:
+    """Replace "one of" by "any of" where no field distinguishes the alternatives."""
+    if isinstance(value, list):
+        return [_loosen(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    loose = "oneOf" in value and "discriminator" not in value
+    return {"anyOf" if loose and name == "oneOf" else name: _loosen(each) for name, each in value.items()}
+
+
+def describe() -> bytes:
+    """Return the OpenAPI schema as JSON that people can read, the same each time."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "turnlog.db")
+        with closing(open_store(place)) as store, closing(open_accounts(place, create=False)) as accounts:
+            app = build_app(store, TokenKeeper(Path(folder, "token")), Hosts("127.0.0.1", 1, ()), accounts)
+            return msgspec.json.format(msgspec.json.encode(build_schema(app.api)), indent=2) + b"\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(describe())

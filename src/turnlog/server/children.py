@@ -63,8 +63,8 @@ def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
         process.wait()
 
 
-def give_way() -> None:
-    """Let the server go first, and leave it to it to say when this child ends."""
+def prepare_child() -> None:
+    """Lower the priority of this child, and let the server decide when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)
@@ -78,8 +78,8 @@ def open_input() -> IO[bytes]:
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
-def tell(news: Struct) -> None:
-    """Say something to the server, as a child."""
+def send_report(news: Struct) -> None:
+    """Send a report to the server, as a child."""
     try:
         sys.stdout.buffer.write(msgspec.json.encode(news) + b"\n")
         sys.stdout.buffer.flush()

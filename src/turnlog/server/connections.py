@@ -17,9 +17,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from turnlog.server.errors import RequestError, encode_failure
-from turnlog.server.security.headers import API_CACHING, SECURITY_HEADERS
-from turnlog.server.security.limits import Limits
-from turnlog.server.security.peers import PEER, find_owner
+from turnlog.server.security.gate import API_CACHING, SECURITY_HEADERS, Limits
+from turnlog.server.security.guard import PEER, find_owner
 
 
 class GuardedProtocol(HttpToolsProtocol):

@@ -18,8 +18,8 @@ from turnlog.ingest.following import Followed, follow
 from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.watchers import Watcher, choose_watcher
-from turnlog.server.children import find_place, give_way, open_input, tell
-from turnlog.server.sync_state import News, SyncPhase
+from turnlog.server.children import find_place, open_input, prepare_child, send_report
+from turnlog.server.sync import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import list_roots
@@ -30,7 +30,7 @@ _PROGRESS_SECONDS = 0.2
 
 def main(place: StorePlace) -> int:
     """Follow until standard input ends; return the exit status."""
-    give_way()
+    prepare_child()
     ended = threading.Event()
     watchers: list[Watcher] = []
 
@@ -50,9 +50,9 @@ def main(place: StorePlace) -> int:
         try:
             _follow(settings, place, watchers[-1])
         except BusyStoreError as error:
-            tell(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
+            send_report(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
         except TurnlogError as error:
-            tell(News(phase=SyncPhase.FAILED, reason=str(error)))
+            send_report(News(phase=SyncPhase.FAILED, reason=str(error)))
             return 1
         watchers.clear()
         ended.wait(_AGAIN_SECONDS)
@@ -63,7 +63,7 @@ def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
     store = open_store(place)
     try:
         with hold_lease(place, watcher.stop):
-            tell(News(phase=SyncPhase.SYNCING))
+            send_report(News(phase=SyncPhase.SYNCING))
             follow(
                 store,
                 place,
@@ -89,12 +89,12 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            tell(News(phase=SyncPhase.SYNCING, done=done, total=total))
+            send_report(News(phase=SyncPhase.SYNCING, done=done, total=total))
 
 
 def _report(followed: Followed) -> None:
     report = followed.report
-    tell(
+    send_report(
         News(
             phase=SyncPhase.WATCHING,
             looked=True,

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.server.asgi import App, Message, Receive, Scope, Send
-from turnlog.server.compression import SMALLEST, choose_encoding, compress
+from turnlog.server.asgi import SMALLEST, App, Message, Receive, Scope, Send, choose_encoding, compress
 from turnlog.server.errors import NotFoundError, RequestError
-from turnlog.server.etags import is_named
+from turnlog.server.requests import is_named
 
 PAGE = Path(__file__).parent / "page"
 """Where the built page is."""

@@ -18,6 +18,16 @@ from msgspec import Struct
 
 from turnlog.errors import ServerError
 
+
+class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
+    """An address that logs one browser in, once."""
+
+    path: str
+    """The path on this server; it is a secret until it is used."""
+    seconds: int
+    """How long it is valid."""
+
+
 try:
     import fcntl
 except ImportError:  # there, a server that answers is one that lives

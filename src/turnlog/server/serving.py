@@ -1,9 +1,16 @@
-"""Running the server, from the claim on the archive to a clean end."""
+"""Running the server: the claim on the archive, the socket, the log, the event loop, and a clean end.
+
+Without a port, the usual one is taken, or the next that is free. Requests are logged by their routes, never by
+their addresses, and should a secret get into a message some other way, it is removed before it is written.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -12,29 +19,180 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
-from msgspec import Struct
+from msgspec import Struct, json
 
 from turnlog.config import Settings
 from turnlog.errors import ServerError
 from turnlog.server.app import build_app
 from turnlog.server.connections import build_protocol
-from turnlog.server.following import Following
-from turnlog.server.logs import LogFormat, write_logs
 from turnlog.server.pages import PAGE
 from turnlog.server.presence import Presence, claim
-from turnlog.server.readiness import Readiness
-from turnlog.server.security.hosts import Hosts
-from turnlog.server.security.limits import Limits
+from turnlog.server.requests import ServerContext
+from turnlog.server.routes.status import Readiness
+from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
-from turnlog.server.sockets import allow_files, build_url, listen
-from turnlog.server.surroundings import Surroundings
-from turnlog.server.sync_state import SyncState
+from turnlog.server.sync import FollowerProcess, SyncState
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
+
+try:
+    import resource
+except ImportError:  # where there is no such limit
+    resource = None  # type: ignore[assignment]
+
+DEFAULT_PORT = 8822
+_ATTEMPTS = 20
+_WAITING = 512
+"""How many connections may wait to be taken: when the server comes again, all pages do at once."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Return a socket on a port; without one, on the usual port or the next that is free.
+
+    Raises `ServerError` if the port is taken, or the host is not this machine's.
+    """
+    if port is not None:
+        return _bind(host, port)
+    for attempt in range(DEFAULT_PORT, DEFAULT_PORT + _ATTEMPTS):
+        try:
+            return _bind(host, attempt)
+        except _TakenError:
+            continue
+    raise ServerError(
+        f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _ATTEMPTS - 1} are all in use; choose one with --port"
+    )
+
+
+def build_url(host: str, port: int) -> str:
+    """Return the address under which a browser on this machine finds the server."""
+    name = _EVERYWHERE.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _allow_files(count: int) -> None:
+    """Raise the limit of open files and connections to a count, as far as the system allows."""
+    if resource is None:
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if most == resource.RLIM_INFINITY else min(count, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+class _TakenError(ServerError):
+    """Somebody else listens there."""
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise ServerError(f"{host} is not an address of this machine ({error.strerror or error})") from error
+    made = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # elsewhere it would let two programs listen on one port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_WAITING)  # only now is it certain that nobody else does
+    except OSError as error:
+        made.close()
+        raise _explain(error, host, port) from error
+    return made
+
+
+def _explain(error: OSError, host: str, port: int) -> ServerError:
+    if error.errno == errno.EADDRINUSE:
+        return _TakenError(f"port {port} of {host} is in use by another program; choose another with --port")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return ServerError(f"port {port} of {host} is not allowed; choose one above 1023 with --port")
+    return ServerError(f"cannot listen on port {port} of {host}: {error.strerror or error}")
+
+
+_SECRETS = re.compile(
+    r"""(\bkey=|\bauthorization['":\s]+(?:bearer\s+)?|\bbearer\s+|\bturnlog_[0-9a-f]{12}=)[^\s&;,'"]+""",
+    re.IGNORECASE,
+)
+_KNOWN = ("Exception in ASGI application", "Cancel %s running task(s)")
+_SERVER = "turnlog.server"
+_REQUESTS = "turnlog.server.requests"
+
+
+class LogFormat(StrEnum):
+    """How the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record), self._secrets)
+
+
+class _JsonFormatter(_Formatter):
+    """Writes an object a line, for programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "at": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": redact(record.getMessage(), self._secrets),
+        }
+        if (seen := getattr(record, "request", None)) is not None:
+            said["request"] = seen
+        if record.exc_info:
+            said["error"] = redact(self.formatException(record.exc_info), self._secrets)
+        return json.encode(said).decode()
+
+
+class _NotOurs(logging.Filter):
+    """Leaves out what the gate has logged already, and that streams end with the server."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith(_KNOWN)
+
+
+def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """Return a text without keys, tokens and cookies."""
+    for secret in secrets:
+        text = text.replace(secret, "…")
+    return _SECRETS.sub(r"\1…", text)
+
+
+def write_logs(
+    stream: TextIO, *, requests: bool, secrets: tuple[str, ...], form: LogFormat = LogFormat.TEXT
+) -> None:
+    """Write the server's log to a stream: what fails and, if asked for, each request."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter((_JsonFormatter if form is LogFormat.JSON else _Formatter)(secrets))
+    handler.addFilter(_NotOurs())
+    for name, level in (
+        (_SERVER, logging.WARNING),
+        (_REQUESTS, logging.INFO if requests else logging.WARNING),
+        ("uvicorn.error", logging.ERROR),
+    ):
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+    for name in (_SERVER, "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+
 
 _GRACE = 2
 """How many seconds open requests have when the server ends."""
@@ -88,7 +246,7 @@ def serve(
     """
     home = home_of(place)
     _require_home(home)
-    allow_files(options.limits.connections + _OTHER_FILES)
+    _allow_files(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
         claimed = stack.enter_context(claim(home))
         keeper = TokenKeeper(home / TOKEN_FILE)
@@ -97,15 +255,15 @@ def serve(
         made = stack.enter_context(closing(listen(options.host, options.port)))
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place, create=False)))
-        around = _look_around(place, options, env)
+        context = _build_context(place, options, env)
         write_logs(
             sys.stderr,
             requests=options.log_requests,
-            secrets=tuple(secret for secret in (keeper.token, around.oidc_secret) if secret),
+            secrets=tuple(secret for secret in (keeper.token, context.oidc_secret) if secret),
             form=options.log_format,
         )
         port, syncing, readiness = int(made.getsockname()[1]), SyncState(), Readiness()
-        hosts = Hosts(options.host, port, options.allowed, public_url=around.public_url)
+        hosts = Hosts(options.host, port, options.allowed, public_url=context.public_url)
         app = build_app(
             store,
             keeper,
@@ -113,7 +271,7 @@ def serve(
             accounts,
             limits=options.limits,
             syncing=syncing,
-            around=around,
+            context=context,
             readiness=readiness,
             page=options.page,
         )
@@ -124,7 +282,7 @@ def serve(
                 Presence(pid=os.getpid(), url=url, host=options.host, port=port, started_at=time.time())
             )
             if options.follows:
-                stack.enter_context(Following(place, syncing, env))
+                stack.enter_context(FollowerProcess(place, syncing, env))
             path = f"/open?key={keeper.create_key()}"
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 
@@ -146,9 +304,9 @@ def _require_home(home: Path) -> None:
         raise ServerError(f"{home}: nothing can be stored here ({reason}); TURNLOG_HOME names another place")
 
 
-def _look_around(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> Surroundings:
+def _build_context(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> ServerContext:
     settings = Settings.from_env(env)
-    return Surroundings(
+    return ServerContext(
         place=place,
         config_dirs=settings.config_dirs,
         captured_dir=settings.captured_dir,

@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.uploads.receiver import Given, UploadTaker
-from turnlog.server.children import find_place, give_way, open_input
+from turnlog.server.children import find_place, open_input, prepare_child
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace
 
@@ -38,7 +38,7 @@ _Message = tuple[int, bytes]
 
 def main(place: StorePlace) -> int:
     """Take uploads from standard input until it ends; return the exit status."""
-    give_way()
+    prepare_child()
     arrived: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
     threading.Thread(target=_read_all, args=(open_input(), arrived), daemon=True).start()
     try:

@@ -12,12 +12,23 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
-from turnlog.server.children import find_place, give_way, open_input, tell
-from turnlog.server.shapes.archive import Finding
-from turnlog.server.views.limits import head_of, sayable
+from turnlog.server.children import find_place, open_input, prepare_child, send_report
+from turnlog.server.values import clean_text, head_of
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
+
+
+class Finding(Struct, frozen=True, gc=False, kw_only=True):
+    """A problem that verification found in the archive."""
+
+    session: str | None
+    """The session's key; null if it concerns the whole store."""
+    subject: Subject
+    path: str | None
+    """The file concerned, if there is one."""
+    message: str
+
 
 _PROGRESS_SECONDS = 0.2
 _FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})
@@ -38,7 +49,7 @@ class VerifyNews(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
 
 def main(place: StorePlace) -> int:
     """Verify until all is done, or standard input ends; return the exit status."""
-    give_way()
+    prepare_child()
     threading.Thread(target=_await_end, daemon=True).start()
     progress = _Progress()
     try:
@@ -46,7 +57,7 @@ def main(place: StorePlace) -> int:
             for step in check_archive(store, LOCAL):
                 progress.note(step)
     except TurnlogError as error:
-        tell(VerifyNews(reason=head_of(str(error))))
+        send_report(VerifyNews(reason=head_of(str(error))))
         return 1
     progress.end()
     return 0
@@ -69,10 +80,10 @@ class _Progress:
         self._last = VerifyNews(done=step.done, total=step.total, found=tuple(map(_view, step.checked.left)))
         if step.checked.left or now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            tell(self._last)
+            send_report(self._last)
 
     def end(self) -> None:
-        tell(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
+        send_report(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
 
 
 def _view(found: Disagreement) -> Finding:
@@ -81,7 +92,7 @@ def _view(found: Disagreement) -> Finding:
     return Finding(
         session=found.session or None,
         subject=found.subject,
-        path=sayable(found.where) if is_file else None,
+        path=clean_text(found.where) if is_file else None,
         message=head_of(message),
     )
 

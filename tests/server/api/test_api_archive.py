@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -95,7 +95,7 @@ def archived(folder: Path) -> Iterator[Archive]:
     store = open_store(home / "turnlog.db")
     fill(store, home / "turnlog.db", config)
     env = {**os.environ, "PYTHONPATH": str(watched)}
-    around = Surroundings(place=home / "turnlog.db", config_dirs=(config,), demo=True, env=env)
+    around = ServerContext(place=home / "turnlog.db", config_dirs=(config,), demo=True, env=env)
     with serving(home, store=store, around=around) as running:
         yield Archive(running, store, home, config, watched)
     store.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from api_archive import TOOLS
 from server_app import Served, serving
 from turnlog.ingest.capture import archive_paths
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.opening import open_store
 
 ID = "11111111-2222-4333-8444-555555555555"
@@ -30,7 +30,7 @@ def test_captures_are_listed_given_out_and_forgotten(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
     archive_paths(place, [own, stream])
-    around = Surroundings(place=place, config_dirs=(config,), captured_dir=captured)
+    around = ServerContext(place=place, config_dirs=(config,), captured_dir=captured)
     with closing(open_store(place)) as store, serving(tmp_path / "home", store=store, around=around) as api:
         [item] = api.get(f"/api/sessions/{ID}/captures").json["items"]
         assert (item["kind"], item["path"], item["lines"], item["tells"]) == ("stream", str(stream), 1, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from api_reference import MARK, PAGE, build_reference
-from turnlog.server.describe import describe
+from turnlog.server.app import describe
 
 
 def test_the_page_is_what_the_server_answers() -> None:

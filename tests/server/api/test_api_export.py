@@ -14,7 +14,7 @@ from api_archive import BRANCHES, INLINE, TOOLS, Writer, call, say
 from server_app import Served, serving
 from turnlog.export.formats import Format
 from turnlog.ingest.pipeline import sync
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.requests import ServerContext
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 
@@ -43,7 +43,7 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / f"{SECRET}.jsonl").write_bytes(write_secret())
     store = open_store(home / "turnlog.db")
     sync(store, home / "turnlog.db", locate_sessions([home / "claude"]).sessions, origin="test")
-    around = Surroundings(redact_words=("Falcon",))
+    around = ServerContext(redact_words=("Falcon",))
     with serving(home / "home", store=store, around=around) as running:
         yield running
     store.close()

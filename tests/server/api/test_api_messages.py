@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api_archive import BRANCHES, IMAGES, INLINE, ODD, OFFLOADED, TOOLS
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.views.lines import choose_stretch
+from turnlog.server.values import choose_range
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 
@@ -337,7 +337,7 @@ def test_what_makes_no_sense_is_said(api: Served, query: str, status: int, code:
 @given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=30), most=st.integers(0, 200), data=st.data())
 def test_a_stretch_is_as_long_as_it_may_be(sizes: list[int], most: int, data: st.DataObject) -> None:
     anchor = data.draw(st.integers(0, len(sizes) - 1))
-    start, end = choose_stretch(sizes, anchor, most)
+    start, end = choose_range(sizes, anchor, most)
     assert start <= anchor < end
     assert sum(sizes[start:end]) <= most or (start, end) == (anchor, anchor + 1)
     for longer in (sizes[start - 1 : end] if start else [], sizes[start : end + 1] if end < len(sizes) else []):

@@ -24,9 +24,9 @@ from schemathesis.specs.openapi.checks import (
 
 from api_archive import COPIED, IMAGES, INLINE, ODD, OFFLOADED, TOOLS, fill
 from server_app import Served, serving
-from turnlog.server.describe import describe
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.app import describe
+from turnlog.server.requests import ServerContext
+from turnlog.server.security.guard import FailureLimit
 from turnlog.store.opening import open_store
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +64,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("schema")
     store = open_store(home / "turnlog.db")
     fill(store, home / "turnlog.db", home / "claude")
-    around = Surroundings(place=home / "turnlog.db", config_dirs=(home / "claude",))
+    around = ServerContext(place=home / "turnlog.db", config_dirs=(home / "claude",))
     patient = FailureLimit(1 << 30)  # tokens are made up, too
     with serving(home / "home", store=store, around=around, failures=patient) as running:
         yield running

@@ -14,9 +14,9 @@ import apsw
 import pytest
 
 from turnlog.ingest.pipeline import sync
-from turnlog.server.views.lines import read_lines
-from turnlog.server.views.timeline import list_notes, view_timeline
-from turnlog.server.views.windows import Asked, ask_window, read_titles, view_window
+from turnlog.server.routes.timeline import list_notes, view_timeline
+from turnlog.server.values import read_lines
+from turnlog.server.windows import Asked, ask_window, read_titles, view_window
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL

@@ -17,10 +17,9 @@ from board_scenarios import QUESTION, SECOND, Told
 from live_client import listening
 from server_app import Served, serving
 from turnlog.server.board.board import count_columns
-from turnlog.server.board.columns import Column, StateChange
-from turnlog.server.board.tracking import StateTracker
-from turnlog.server.board.watching import StateWatch
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.board.states import Column, StateChange
+from turnlog.server.board.watch import StateTracker, StateWatch
+from turnlog.server.requests import ServerContext
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import Why
@@ -40,7 +39,7 @@ def store(place: Path) -> Iterator[CaredStore]:
 
 @pytest.fixture
 def board(store: CaredStore, tmp_path: Path) -> Iterator[Served]:
-    around = Surroundings(config_dirs=(tmp_path / "claude",))
+    around = ServerContext(config_dirs=(tmp_path / "claude",))
     with serving(tmp_path / "home", store=store, around=around) as running:
         yield running
 

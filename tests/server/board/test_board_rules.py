@@ -12,21 +12,32 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from turnlog.server.board.columns import (
+from turnlog.server.board.board import find_compaction, find_limit
+from turnlog.server.board.facts import (
+    Interval,
+    Moment,
+    SpanKind,
+    build_intervals,
+    clip,
+    read_question,
+    sum_waits,
+)
+from turnlog.server.board.states import (
     Column,
     Evidence,
+    LastKind,
+    LastMessage,
     ListedState,
+    OpenCall,
     ProcessState,
     SessionState,
+    Transcript,
     find_column,
+    judge,
     name_state,
     settle,
 )
-from turnlog.server.board.context import find_compaction, find_limit
-from turnlog.server.board.facts import read_question
-from turnlog.server.board.processes import find_processes
-from turnlog.server.board.spans import Interval, Moment, SpanKind, build_intervals, clip, sum_waits
-from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript, judge
+from turnlog.server.board.watch import find_processes
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 SECOND = 1_000_000_000

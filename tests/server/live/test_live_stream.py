@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from live_client import listening, parse
 from server_app import Served, serving
-from turnlog.server.live.hub import MOST_BEHIND, LiveHub
-from turnlog.server.live.reader import FeedReader
-from turnlog.server.security.limits import Limits
-from turnlog.server.sync_state import News, SyncPhase
+from turnlog.server.live import MOST_BEHIND, FeedReader, LiveHub
+from turnlog.server.security.gate import Limits
+from turnlog.server.sync import News, SyncPhase
 from turnlog.store.interface import CaredStore, Feed
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, Scope
@@ -259,7 +258,7 @@ def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> No
 def test_heartbeats_keep_a_quiet_stream_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also longer than the limits of any request."""
     monkeypatch.setattr(
-        "turnlog.server.live.sources.LiveHub", lambda store: LiveHub(store, heartbeat_seconds=0.2)
+        "turnlog.server.routes.live.LiveHub", lambda store: LiveHub(store, heartbeat_seconds=0.2)
     )
     short = Limits(head_seconds=0.3, body_seconds=0.3, idle_seconds=1.0, stalled_seconds=0.3)
     with serving(tmp_path, limits=short) as served, listening(served) as client:

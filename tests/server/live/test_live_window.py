@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.server.live.window import Window
+from turnlog.server.live import Window
 
 
 def test_each_thing_is_told_once_where_it_was_told_last() -> None:

@@ -22,13 +22,18 @@ from board_scenarios import Told
 from command_line import run
 from server_app import Served, serving
 from turnlog.config import NotificationSettings, Occasion
-from turnlog.server.board.columns import Column, Evidence, SessionState, StateChange
-from turnlog.server.notifications.desktop import build_command
-from turnlog.server.notifications.notices import Notice, build_notice, build_test_notice, find_occasion
-from turnlog.server.notifications.notifier import Notifier
-from turnlog.server.notifications.targets import SendError
-from turnlog.server.notifications.webhooks import Webhook
-from turnlog.server.surroundings import Surroundings
+from turnlog.server.board.states import Column, Evidence, SessionState, StateChange
+from turnlog.server.notifications import (
+    Notice,
+    Notifier,
+    SendError,
+    Webhook,
+    build_command,
+    build_notice,
+    build_test_notice,
+    find_occasion,
+)
+from turnlog.server.requests import ServerContext
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import AgentPhase, Why
@@ -283,7 +288,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(f'#!/bin/sh\nfor each in "$@"; do printf "%s\\0" "$each"; done >> "{out}"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("turnlog.server.notifications.desktop.sys.platform", "linux")
+    monkeypatch.setattr("turnlog.server.notifications.sys.platform", "linux")
     return out
 
 
@@ -296,7 +301,7 @@ def store(tmp_path: Path) -> Iterator[CaredStore]:
 
 @contextmanager
 def serving_with(store: CaredStore, tmp_path: Path, settings: NotificationSettings) -> Iterator[Served]:
-    around = Surroundings(notifications=settings)
+    around = ServerContext(notifications=settings)
     with serving(tmp_path / "home", store=store, around=around) as running:
         yield running
 

@@ -22,17 +22,16 @@ from msgspec import Struct
 from pydantic import Field
 
 from turnlog.errors import TurnlogError
+from turnlog.instants import find_moment
 from turnlog.server.asgi import App, Receive, Send
 from turnlog.server.asgi import Scope as RequestScope
 from turnlog.server.errors import RequestError
-from turnlog.server.finding import find_session
+from turnlog.server.messages import CallBlock
+from turnlog.server.messages import Message as Shown
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.shapes.messages import CallBlock
-from turnlog.server.shapes.messages import Message as Shown
-from turnlog.server.views.limits import head_of, say, sayable
-from turnlog.server.views.lists import name_session
-from turnlog.server.views.moments import dollars, moment
-from turnlog.server.views.windows import Asked, ask_window, view_window
+from turnlog.server.sessions import find_session, name_session
+from turnlog.server.values import clean_optional, clean_text, dollars, head_of
+from turnlog.server.windows import Asked, ask_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope
@@ -281,9 +280,9 @@ class ArchiveTools:
         found = self._store.list_projects(self._scope, text=text)
         told = tuple(
             Project(
-                path=say(each.path),
+                path=clean_optional(each.path),
                 sessions=each.sessions,
-                last_at=moment(each.last_time),
+                last_at=find_moment(each.last_time),
                 cost_usd=dollars(each.cost),
             )
             for each in found[:200]
@@ -325,15 +324,15 @@ def _answer(ask: Any) -> str:
 
 def _tell_hit(hit: Passage) -> Hit:
     return Hit(
-        session=sayable(hit.session or hit.session_id),
-        session_id=sayable(hit.session_id),
-        message=say(hit.message_id),
+        session=clean_text(hit.session or hit.session_id),
+        session_id=clean_text(hit.session_id),
+        message=clean_optional(hit.message_id),
         kind=hit.kind,
-        at=moment(hit.time),
-        project=say(hit.project),
-        tool=say(hit.tool),
-        agent=say(hit.agent_id),
-        untrusted=sayable(hit.snippet.text),
+        at=find_moment(hit.time),
+        project=clean_optional(hit.project),
+        tool=clean_optional(hit.tool),
+        agent=clean_optional(hit.agent_id),
+        untrusted=clean_text(hit.snippet.text),
     )
 
 
@@ -343,10 +342,10 @@ def _tell_session(stored: StoredSession) -> Listed:
     return Listed(
         session=stored.key,
         session_id=name_session(stored),
-        project=say(row.project),
-        branch=sayable(row.branches[-1]) if row.branches else None,
-        started_at=moment(row.first_time),
-        last_at=moment(row.last_time),
+        project=clean_optional(row.project),
+        branch=clean_text(row.branches[-1]) if row.branches else None,
+        started_at=find_moment(row.first_time),
+        last_at=find_moment(row.last_time),
         messages=row.messages,
         cost_usd=dollars(row.cost),
         series=row.series,

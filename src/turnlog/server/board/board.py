@@ -1,4 +1,15 @@
-"""Mission control as a whole: which sessions, their cards, and what they did in the last hours."""
+"""`/api/mission-control`: who works, who waits for the person, since when, and why.
+
+A card shows how full the model's context is. The window is that of the price list (`genai-prices` has it for
+each model). Claude Code runs models that can have a million tokens with 200,000 unless asked for more
+(`opus[1m]`), and transcripts name the model without that. So the limit of such a model is known only where the
+session shows it: by more tokens than the smaller window holds, or by a name with `[1m]`. Otherwise it is
+unknown, and none is shown.
+
+Automatic compaction begins 33,000 tokens before the end (20,000 for the answer and 13,000 of reserve): sessions
+of 2026 show it at 167,000 of 200,000 and 967,000 of a million. Settings may put it earlier
+(`autoCompactWindow`, `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE`) or switch it off, which no transcript tells.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +17,317 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from litestar import get
+from msgspec import Raw, Struct
 
-from turnlog.server.board.cards import view_card, view_hook_card
-from turnlog.server.board.columns import Column, SessionState
-from turnlog.server.board.spans import Interval, Moment, build_intervals, clip, sum_waits
-from turnlog.server.board.watching import ACTIVE_NS, StateWatch
-from turnlog.server.shapes.board import BoardCard, BoardSpan, MissionControl, SpanInterval
-from turnlog.server.views.lists import name_session
+from turnlog.instants import find_moment
+from turnlog.server.board.facts import (
+    HookFold,
+    Interval,
+    Moment,
+    SpanKind,
+    TranscriptFacts,
+    build_intervals,
+    clip,
+    read_question,
+    sum_waits,
+)
+from turnlog.server.board.states import Column, Evidence, ProcessState, SessionState
+from turnlog.server.board.watch import ACTIVE_NS, GivenWatch, StateWatch
+from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.routes.conversation import StripBar, build_strip
+from turnlog.server.sessions import name_session
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
+from turnlog.transcripts.agents.states import AgentState
+from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks.states import AgentPhase, Why
 from turnlog.transcripts.queries.chapters import CallFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.usage.prices import find_context_window
 
-MOST_CARDS = 200
+
+class BoardStep(Struct, frozen=True, gc=False, kw_only=True):
+    """The current step of a session."""
+
+    tool_name: str
+    title: str
+    """What the call is about; empty if unknown."""
+    since: datetime | None
+    call_id: str | None
+    """The id that Claude Code gave the call."""
+
+
+class BoardAgent(Struct, frozen=True, gc=False, kw_only=True):
+    """A sub-agent at work."""
+
+    id: str
+    type: str | None
+    title: str | None
+    since: datetime | None
+
+
+class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
+    """A session in mission control."""
+
+    session_id: str
+    key: str
+    """Identifies the session permanently; its id if only hooks have reported it so far."""
+    title: str | None
+    project: str | None
+    git_branch: str | None
+    model: str | None
+    column: Column
+    phase: AgentPhase
+    why: Why | None
+    """None unless the user is needed."""
+    since: datetime | None
+    """Since when."""
+    detail: str | None
+    """What the user is needed for, in one line."""
+    options: tuple[str, ...]
+    """The answers that a question offers."""
+    step: BoardStep | None
+    agents: tuple[BoardAgent, ...]
+    """Sub-agents at work."""
+    turns: int
+    started_at: datetime | None
+    last_at: datetime | None
+    cost_usd: float | None
+    context_tokens: int | None
+    """What the model read for its last answer."""
+    context_limit: int | None
+    """The limit of what it can read; None if unknown."""
+    compacts_at: int | None
+    """Where automatic compaction begins, unless settings say otherwise."""
+    strip: tuple[StripBar, ...]
+    """The calls of its last turn."""
+    process: ProcessState
+    evidence: Evidence
+    stopped_by: str | None
+    """The error that it stopped at."""
+    person: str | None
+    """The owner; null if there is none."""
+    machine: str
+    """The machine it comes from; empty for the machine with the archive."""
+    host: str
+    """That machine's host name; empty if unknown."""
+    resume: str | None
+    """The command that resumes it; None if its id does not look valid."""
+
+
+class SpanInterval(Struct, frozen=True, gc=False, kw_only=True, rename={"start": "from", "end": "to"}):
+    """A period in which a session's state did not change."""
+
+    start: datetime
+    end: datetime
+    kind: SpanKind
+
+
+class BoardSpan(Struct, frozen=True, gc=False, kw_only=True):
+    """What a session did in the last three hours."""
+
+    session_id: str
+    project: str | None
+    branch: str | None
+    intervals: tuple[SpanInterval, ...]
+
+
+class MissionControl(Struct, frozen=True, gc=False, kw_only=True):
+    """All sessions of the last 24 hours, 200 at most."""
+
+    at: datetime
+    waited_ms: int
+    """How long sessions waited for the user today, in total."""
+    sessions: tuple[BoardCard, ...]
+    """Those that wait longest first, then those that work, then those that are done."""
+    spans: tuple[BoardSpan, ...]
+
+
+_USUAL, _LARGE = 200_000, 1_000_000
+_MARK = "[1m]"
+_RESERVE = 33_000
+
+
+def find_limit(model: str | None, tokens: int | None) -> int | None:
+    """Return how many tokens fit into a model's context, which has so many now; None if that is unknown."""
+    if model is None:
+        return None
+    if model.endswith(_MARK):
+        return _LARGE
+    window = find_context_window(model)
+    if window is None:
+        return None
+    is_large = (tokens or 0) > _USUAL
+    if window > _USUAL:
+        return window if is_large else None
+    return None if is_large else window
+
+
+def find_compaction(limit: int | None) -> int | None:
+    """Return at how many tokens automatic compaction begins, unless settings say otherwise."""
+    return None if limit is None else limit - _RESERVE
+
+
+_MOST_AGENTS = 20
+
+
+def _view_card(
+    store: CaredStore, watch: StateWatch, session: StoredSession, records: SessionRecords, state: SessionState
+) -> BoardCard:
+    """Return the card of a session that has a transcript."""
+    row, name, facts = session.row, name_session(session), watch.read_facts(session)
+    title = session.marks.name or row.title
+    given = _find_input(store, name, watch.find_scope(session), state)
+    machine = watch.find_machine(session.origin)
+    limit = find_limit(facts.model, facts.context_tokens)
+    working = state.phase is not AgentPhase.ENDED
+    turns = records.count_turns()
+    calls = records.list_turn_calls(turns - 1, 1) if turns else []
+    return BoardCard(
+        session_id=name,
+        key=session.key,
+        title=None if title is None else head_of(title),
+        project=clean_optional(row.project),
+        git_branch=clean_text(row.branches[-1]) if row.branches else None,
+        model=clean_optional(facts.model),
+        column=state.column,
+        phase=state.phase,
+        why=state.why,
+        since=_moment(state.since_ns),
+        detail=None if state.detail is None else head_of(state.detail),
+        options=_list_options(state, given, facts),
+        step=_view_step(state, given, facts, row.project),
+        agents=_list_running(records) if working and row.agents else (),
+        turns=turns,
+        started_at=find_moment(row.first_time),
+        last_at=_moment(max((row.last_time or 0) * 1000, state.seen_ns)),
+        cost_usd=dollars(row.cost),
+        context_tokens=facts.context_tokens,
+        context_limit=limit,
+        compacts_at=find_compaction(limit),
+        strip=build_strip([each.call for each in calls]),
+        process=watch.find_process(name),
+        evidence=state.evidence,
+        stopped_by=_find_error(state),
+        person=session.person,
+        machine=session.origin,
+        host="" if machine is None else machine.host,
+        resume=build_resume(name, row.project),
+    )
+
+
+def _view_hook_card(
+    store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
+) -> BoardCard:
+    """Return the card of a session known only from hooks."""
+    given = _find_input(store, session_id, scope, state)
+    machine = watch.find_machine(fold.origin)
+    name = clean_text(session_id)
+    return BoardCard(
+        session_id=name,
+        key=name,
+        title=None,
+        project=clean_optional(fold.cwd),
+        git_branch=None,
+        model=None,
+        column=state.column,
+        phase=state.phase,
+        why=state.why,
+        since=_moment(state.since_ns),
+        detail=None if state.detail is None else head_of(state.detail),
+        options=_list_options(state, given, None),
+        step=_view_step(state, given, None, fold.cwd),
+        agents=(),
+        turns=0,
+        started_at=_moment(fold.first_ns),
+        last_at=_moment(fold.last_ns),
+        cost_usd=None,
+        context_tokens=None,
+        context_limit=None,
+        compacts_at=None,
+        strip=(),
+        process=watch.find_process(session_id),
+        evidence=state.evidence,
+        stopped_by=_find_error(state),
+        person=None if machine is None else machine.person,
+        machine=fold.origin,
+        host="" if machine is None else machine.host,
+        resume=build_resume(name, fold.cwd),
+    )
+
+
+def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
+    """Return the agents of a session that were begun and have not ended, at most 20."""
+    running = [agent for agent in records.list_agents() if agent.state == AgentState.RUNNING][-_MOST_AGENTS:]
+    found: list[BoardAgent] = []
+    for agent in running:
+        chapter = None if agent.call_source is None else records.find_chapter(agent.call_source)
+        calls = [] if chapter is None or agent.call is None else chapter.list_calls_at([agent.call])
+        found.append(
+            BoardAgent(
+                id=clean_text(agent.id),
+                type=clean_optional(agent.type),
+                title=None if agent.description is None else head_of(agent.description),
+                since=find_moment(calls[0].started if calls else None),
+            )
+        )
+    return tuple(found)
+
+
+def _find_input(store: CaredStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:
+    """Return the input of the tool that runs or waits, if a hook reported it."""
+    if state.tool_use_id is None:
+        return None
+    which = DeliveryFilter(session_id=session_id, tool_use_ids=[state.tool_use_id], longest_context=0)
+    for delivery in store.list_deliveries(scope, which):
+        given = delivery.fields.get("tool_input")
+        if given is not None:
+            return given
+    return None
+
+
+def _view_step(
+    state: SessionState, given: Raw | None, facts: TranscriptFacts | None, project: str | None
+) -> BoardStep | None:
+    if state.tool_name is None or state.column is Column.DONE:
+        return None
+    told = topic_of(state.tool_name, given, project) if given is not None else ""
+    if not told and facts is not None and state.tool_use_id is not None:
+        told = facts.titles.get(state.tool_use_id, "")
+    return BoardStep(
+        tool_name=clean_text(state.tool_name),
+        title=head_of(told),
+        since=_moment(state.tool_since_ns),
+        call_id=clean_optional(state.tool_use_id),
+    )
+
+
+def _list_options(state: SessionState, given: Raw | None, facts: TranscriptFacts | None) -> tuple[str, ...]:
+    if state.why is not Why.QUESTION:
+        return ()
+    told = read_question(given).options
+    if not told and facts is not None and state.tool_use_id is not None:
+        told = facts.options.get(state.tool_use_id, ())
+    return tuple(map(clean_text, told))
+
+
+def _find_error(state: SessionState) -> str | None:
+    if state.cut_off:
+        return "Its process ended while it was working"
+    if state.why is not Why.FAILED:
+        return None
+    return head_of(state.detail) if state.detail else "The turn ended with an error"
+
+
+def _moment(ns: int | None) -> datetime | None:
+    return find_moment(None if not ns else ns // 1000)
+
+
+_MOST_CARDS = 200
 _SPAN_NS = 3 * 3600 * 1_000_000_000
 _ASKING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 _MOST_TURNS = 100
@@ -36,18 +343,18 @@ class _Entry(Struct):
     since_ns: int
 
 
-def build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
+def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
     """Return all sessions in which something happened within a day, 200 at most, and what they did.
 
     Which there are is said by the store for a scope. A card is made once for all who may see its session.
     """
     now = watch.clock()
     today, recent = _find_midnight(now), now - _SPAN_NS
-    entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:MOST_CARDS]
+    entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:_MOST_CARDS]
     waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
     spans = ((entry.card, [_view(each) for each in clip(entry.intervals, recent)]) for entry in entries)
     return MissionControl(
-        at=_moment(now),
+        at=_round_moment(now),
         waited_ms=waited // 1_000_000,
         sessions=tuple(entry.card for entry in entries),
         spans=tuple(
@@ -75,9 +382,9 @@ def count_columns(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) ->
 
 def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[StoredSession], list[str]]:
     """Return the sessions in which something happened within a day; of those without a transcript, the ids."""
-    recent = store.list_hook_sessions(scope, now - ACTIVE_NS, MOST_CARDS)
+    recent = store.list_hook_sessions(scope, now - ACTIVE_NS, _MOST_CARDS)
     since = SessionFilter(since=(now - ACTIVE_NS) // 1000)
-    kept = list(store.list_sessions(scope, since, limit=MOST_CARDS).sessions)
+    kept = list(store.list_sessions(scope, since, limit=_MOST_CARDS).sessions)
     listed = {name_session(session) for session in kept}
     told: list[str] = []
     for session_id in (each for each in recent if each not in listed):
@@ -111,7 +418,7 @@ def _view_kept(
     def build() -> tuple[list[Moment], BoardCard]:
         with store.open_session(LOCAL, session.key) as records:
             moments = _list_moments(records, state.column) if fold is None else list(fold.moments)
-            return moments, view_card(store, watch, session, records, state)
+            return moments, _view_card(store, watch, session, records, state)
 
     moments, card = watch.recall(
         session.key,
@@ -149,11 +456,11 @@ def _view_told(store: CaredStore, watch: StateWatch, session_id: str, scope: Sco
     if fold is None or state is None:
         return None
     intervals = build_intervals([*fold.moments, *_end_with(fold.moments, state)], now)
-    return _Entry(view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
+    return _Entry(_view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
 
 
 def _end_with(moments: Sequence[Moment], state: SessionState) -> list[Moment]:
-    """Return what neither hooks nor turns tell: that a process is gone, or that somebody pressed Esc."""
+    """Return what neither hooks nor turns report: that a process is gone, or that somebody pressed Esc."""
     if state.since_ns is None or (moments and moments[-1].column is state.column):
         return []
     return [Moment(state.since_ns, state.column)]
@@ -167,10 +474,12 @@ def _rank(entry: _Entry) -> tuple[int, int, str]:
 
 
 def _view(interval: Interval) -> SpanInterval:
-    return SpanInterval(start=_moment(interval.start_ns), end=_moment(interval.end_ns), kind=interval.kind)
+    return SpanInterval(
+        start=_round_moment(interval.start_ns), end=_round_moment(interval.end_ns), kind=interval.kind
+    )
 
 
-def _moment(ns: int) -> datetime:
+def _round_moment(ns: int) -> datetime:
     return datetime.fromtimestamp(ns // 1_000_000 / 1000, UTC)
 
 
@@ -178,3 +487,12 @@ def _find_midnight(now_ns: int) -> int:
     """Return when the day began, by this machine's clock."""
     local = datetime.fromtimestamp(now_ns / 1e9).astimezone()
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()) * 1_000_000_000
+
+
+@get("/api/mission-control", sync_to_thread=True)
+def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatch) -> MissionControl:
+    """Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why.
+
+    The state comes from hooks, if there are any, otherwise from the transcript.
+    """
+    return _build_board(store, watch, visible)

@@ -1,8 +1,15 @@
-"""What the rules want to know of a transcript: its last messages, and calls without results."""
+"""What is known of a session: from its hooks, folded one by one, and from the end of its transcript.
+
+A fold rests on nothing but the deliveries in the store, in their order, so it is the same after a restart.
+Deliveries that come late, from a spool, are older than what is folded already: then all is folded again. Which
+deliveries belong to a session is decided by the store: those of its own person, whoever else uses the same id.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -10,21 +17,187 @@ from msgspec import UNSET, Raw, Struct
 from turnlog.errors import TurnlogError
 from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
-from turnlog.server.board.transcript_rules import LastKind, LastMessage, OpenCall, Transcript
-from turnlog.server.views.limits import head_of
-from turnlog.store.interface import Store
+from turnlog.server.board.states import Column, LastKind, LastMessage, OpenCall, Transcript, find_column
+from turnlog.server.values import head_of
+from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.deliveries import decode_object
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, decode_object, find_text
+from turnlog.transcripts.hooks.states import AgentStatus, advance
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.queries.bodies import build_message, decode_lines
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFilter
 from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.segment_builder import time_of
+
+_KINDS = {Column.NEEDS_YOU: "waiting", Column.WORKING: "working", Column.DONE: "done"}
+
+
+class SpanKind(StrEnum):
+    """A session's state during a period."""
+
+    WORKING = "working"
+    WAITING = "waiting"
+    DONE = "done"
+
+
+class Moment(Struct, frozen=True, gc=False):
+    """From when on a session stood in a column."""
+
+    at_ns: int
+    column: Column
+
+
+class Interval(Struct, frozen=True, gc=False):
+    """A period in which a session's state did not change."""
+
+    start_ns: int
+    end_ns: int
+    kind: SpanKind
+
+
+def build_intervals(moments: Iterable[Moment], now_ns: int) -> list[Interval]:
+    """Return what lies between moments, the last until now; what did not change is one."""
+    found: list[Interval] = []
+    previous: Moment | None = None
+    for moment in [*moments, Moment(now_ns, Column.DONE)]:
+        if previous is not None and moment.at_ns > previous.at_ns:
+            kind = SpanKind(_KINDS[previous.column])
+            if found and found[-1].kind is kind and found[-1].end_ns == previous.at_ns:
+                found[-1] = Interval(found[-1].start_ns, moment.at_ns, kind)
+            else:
+                found.append(Interval(previous.at_ns, moment.at_ns, kind))
+        # Deliveries that were late may be older than what came before them.
+        previous = moment if previous is None else Moment(max(moment.at_ns, previous.at_ns), moment.column)
+    return found
+
+
+def clip(intervals: Iterable[Interval], since_ns: int) -> list[Interval]:
+    """Return what of intervals lies behind a time."""
+    return [
+        Interval(max(each.start_ns, since_ns), each.end_ns, each.kind)
+        for each in intervals
+        if each.end_ns > since_ns
+    ]
+
+
+def sum_waits(intervals: Sequence[Interval]) -> int:
+    """Return how long was waited in all, in nanoseconds."""
+    return sum(each.end_ns - each.start_ns for each in intervals if each.kind is SpanKind.WAITING)
+
+
+_MOST_KEPT = 1000
+_MOST_MOMENTS = 5000
+_AT_ONCE = 500
+
+_Name = tuple[str, Scope]
+
+
+class HookFold(Struct):
+    """What the deliveries of one session come to."""
+
+    status: AgentStatus | None = None
+    moments: list[Moment] = []
+    """From when on it stood in which column, each time that this changed."""
+    count: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    at_last: set[str] = set()
+    """The ids of the deliveries that came at the last time."""
+    cwd: str | None = None
+    origin: str = ""
+    """The machine that they come from."""
+
+    def add(self, delivery: HookDelivery) -> None:
+        """Go on by one."""
+        if delivery.received_ns != self.last_ns:
+            self.at_last = set()
+        self.at_last.add(delivery.delivery_id)
+        self.count += 1
+        self.origin = self.origin or delivery.origin
+        self.first_ns = self.first_ns or delivery.received_ns
+        self.last_ns = delivery.received_ns
+        self.status = advance(self.status, delivery)
+        self.cwd = self.cwd or find_text(delivery.fields, "cwd")
+        column = find_column(self.status.phase, self.status.why)
+        if self._find_column() is not column:
+            self.moments.append(Moment(delivery.received_ns, column))
+            del self.moments[:-_MOST_MOMENTS]
+
+    def _find_column(self) -> Column | None:
+        return self.moments[-1].column if self.moments else None
+
+
+class HookFolds:
+    """Folds by the ids of sessions, for each scope apart; used by one thread at a time."""
+
+    def __init__(self, store: CaredStore) -> None:
+        self._store = store
+        self._kept: OrderedDict[_Name, HookFold] = OrderedDict()
+        self._scopes: dict[str, set[Scope]] = {}
+        """For which scopes there are folds of a session."""
+        self._behind: set[_Name] = set()
+        """Those of which there is more."""
+
+    def note(self, session_id: str, received_ns: int) -> None:
+        """Take notice of a delivery."""
+        for scope in list(self._scopes.get(session_id, ())):
+            name = session_id, scope
+            if received_ns < self._kept[name].last_ns:
+                self._let_go(name)
+            else:
+                self._behind.add(name)
+
+    def clear(self) -> None:
+        """Forget all folds: nobody knows what was missed."""
+        self._kept.clear()
+        self._scopes.clear()
+        self._behind.clear()
+
+    def find(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
+        """Return the fold of the visible hook deliveries of a session; None if there are none."""
+        name = session_id, scope
+        fold = self._kept.get(name)
+        if fold is None:
+            fold = HookFold()
+            self._behind.add(name)
+        if name in self._behind:
+            self._go_on(fold, session_id, scope)
+            self._behind.discard(name)
+        self._kept[name] = fold
+        self._kept.move_to_end(name)
+        self._scopes.setdefault(session_id, set()).add(scope)
+        if len(self._kept) > _MOST_KEPT:
+            self._let_go(next(iter(self._kept)))
+        return fold if fold.status is not None else None
+
+    def _let_go(self, name: _Name) -> None:
+        session_id, scope = name
+        del self._kept[name]
+        self._behind.discard(name)
+        self._scopes[session_id].discard(scope)
+        if not self._scopes[session_id]:
+            del self._scopes[session_id]
+
+    def _go_on(self, fold: HookFold, session_id: str, scope: Scope) -> None:
+        while True:
+            which = DeliveryFilter(
+                session_id=session_id,
+                since_ns=fold.last_ns,
+                count=_AT_ONCE + len(fold.at_last),
+                longest_context=0,
+            )
+            found = self._store.list_deliveries(scope, which)
+            new = [each for each in found if each.delivery_id not in fold.at_last]
+            for delivery in new:
+                fold.add(delivery)
+            if len(new) < _AT_ONCE:
+                return
+
 
 _LOOKED_AT = 12
 """How many messages are looked at from the end; what is not told there is not told at all."""

@@ -1,31 +1,262 @@
-"""`/api/sessions/{id}/actions`: every call and event in order, with what came of it."""
+"""`/api/sessions/{id}/actions`: every call and event in order, from files and from hooks, with its outcome."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from turnlog.server.auditing import GivenVisit
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.instants import find_moment
+from turnlog.messages import Line
+from turnlog.server.audit import GivenVisit, get_heard
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.etags import check_unchanged
-from turnlog.server.finding import get_heard
-from turnlog.server.parameters import FROM_ZERO, LARGEST, Categories, NamedSession
-from turnlog.server.security.policies import LINKED
-from turnlog.server.shapes.actions import Action as Shown
-from turnlog.server.shapes.actions import ActionPage, ActionsOrder, ActionSpan
-from turnlog.server.views.actions import TALLIES, view_actions
-from turnlog.server.views.limits import sayable
-from turnlog.server.views.moments import moment
-from turnlog.transcripts.actions import ActionState
+from turnlog.server.requests import (
+    FROM_ZERO,
+    LARGEST,
+    Categories,
+    GivenScope,
+    GivenStore,
+    NamedSession,
+    check_unchanged,
+)
+from turnlog.server.routes.timeline import list_runs
+from turnlog.server.security.callers import LINKED
+from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
+from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
+from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks.lines import HookRun
 from turnlog.transcripts.lines.kinds import Category
-from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionPoint, TimeSpan
+from turnlog.transcripts.queries.actions import Action as ActionRecord
+from turnlog.transcripts.queries.actions import (
+    ActionFilter,
+    ActionKind,
+    ActionPoint,
+    ActionTally,
+    SessionActions,
+    TimeSpan,
+)
+from turnlog.transcripts.queries.bodies import build_call
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.timeline import HookPlace
+from turnlog.transcripts.records import CallRecord, EventRecord
+from turnlog.transcripts.segment_builder import time_of
+
+
+class ActionsOrder(StrEnum):
+    """In which order actions come."""
+
+    ORDER = "order"
+    """As they happened."""
+    SLOWEST = "slowest"
+
+
+class Action(Struct, frozen=True, gc=False, kw_only=True):
+    """A call, a hook event, or another event that a line of a file reports."""
+
+    index: int
+    """Its position among the requested actions, from 0."""
+    kind: Literal["call", "hook", "event"]
+    category: Category
+    at: datetime | None
+    name: str
+    """The name of the tool, the hook event, or the line's type."""
+    title: str
+    """What it is about."""
+    outcome: str
+    """The outcome, in a few words; empty if there is nothing to report."""
+    state: ActionState
+    duration_ms: int | None
+    turn: int | None
+    """The index of the turn that it belongs to; null before the first prompt."""
+    message: int | None
+    """The index of the message that it is in or under, in `source`; null if there is none."""
+    message_uuid: str | None
+    """The uuid of that message."""
+    source: str | None
+    """The file that it is in; null for hook events that belong to no file."""
+    call: int | None
+    """The index of the call, in `source`."""
+    agent_id: str | None
+    """The sub-agent that did it."""
+
+
+class ActionSpan(Struct, frozen=True, gc=False, kw_only=True, rename={"since": "from", "until": "to"}):
+    """What happened in an interval of time."""
+
+    since: datetime
+    until: datetime
+    """Not any more in it."""
+    actions: int
+    failed: int
+
+
+class ActionPage(Struct, frozen=True, gc=False, kw_only=True):
+    """A page of a session's actions, and an overview of all of them."""
+
+    items: tuple[Action, ...]
+    total: int
+    """The number of requested actions."""
+    next: str | None
+    """Pass it as `cursor` to continue; None at the end."""
+    counts: dict[Category, int]
+    """How many actions of each category the session has, ignoring filters."""
+    names: dict[str, int]
+    """How many there are of each name (tools, hook events, line types), ignoring filters."""
+    failed: int
+    """How many of all actions failed."""
+    overview: tuple[ActionSpan, ...]
+    """All actions over time, in at most 120 intervals of equal length; empty intervals are left out."""
+    revision: int
+    """The revision of the session; it increases when its files change."""
+
+
+_OUTCOMES: Mapping[str, str] = {
+    CallState.RESOLVED: "ok",
+    CallState.FAILED: "failed",
+    CallState.PLACEHOLDER: "continues in the background",
+    CallState.REJECTED: "not allowed",
+    CallState.INTERRUPTED: "interrupted",
+    CallState.UNRESOLVED: "no result",
+}
+_LIVE: Mapping[str, str] = {ActionState.RUNNING: "running", ActionState.WAITING: "waits for you"}
+_LONGEST_OUTCOME = 120
+_TALLIES: Memo[ActionTally] = Memo(32)
+"""All actions of sessions at a glance: pages share it."""
+
+
+class _Found(Struct, frozen=True):
+    """An action with what is kept of it: a call or an event and the file that has it, or a delivery."""
+
+    action: ActionRecord
+    chapter: Chapter | None = None
+    record: CallRecord | EventRecord | None = None
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines that it is told from; of calls the result only where it says what went wrong."""
+        record = self.record
+        if record is None:
+            return []
+        if isinstance(record, CallRecord) and record.state == CallState.FAILED:
+            return [*{record.line, record.line if record.result_line is None else record.result_line}]
+        return [record.line]
+
+
+class _Told(Struct, frozen=True, gc=False):
+    """Where an action is, and what it is about."""
+
+    source: str | None
+    message: int | None
+    title: str
+    outcome: str
+    at: int | None = None
+    """When it was, if that is known."""
+    call: int | None = None
+    agent_id: str | None = None
+
+
+def _view_actions(
+    session: SessionActions, project: str | None, actions: Sequence[ActionRecord], first: int
+) -> tuple[Action, ...]:
+    """Return actions with what they are about; only the first, if their lines are very long together."""
+    found = [_find(session, action) for action in actions]
+    found = [*fit(found, lambda each: 0 if each.chapter is None else each.chapter.measure(each.lines))]
+    lines = read_each((each.chapter, each.lines) for each in found if each.chapter is not None)
+    hooks = session.list_hooks_at([each.action.number for each in found if each.action.kind is ActionKind.HOOK])
+    facts, runs = {hook.id: hook for hook in hooks}, list_runs(session, hooks)
+    places = session.find_hook_places(hooks)
+    turns = session.find_turns(each.action.point.at for each in found)
+    shown: list[Action] = []
+    for index, each in enumerate(found, first):
+        action, chapter = each.action, each.chapter
+        if action.kind is ActionKind.HOOK:
+            number = action.number
+            told = _tell_hook(facts.get(number), places.get(number), runs.get(number, ()))
+        elif chapter is None or each.record is None:
+            call = action.number if action.kind is ActionKind.CALL else None
+            told = _Told(action.point.name, None, "", "", call=call)
+        elif isinstance(each.record, CallRecord):
+            told = _tell_call(chapter, each.record, lines[chapter], action.state, project)
+        else:
+            told = _tell_event(chapter, each.record, lines[chapter][each.record.line])
+        shown.append(_view(session, action, told, index, turns))
+    return tuple(shown)
+
+
+def _find(session: SessionActions, action: ActionRecord) -> _Found:
+    chapter = None if action.kind is ActionKind.HOOK else session.find_chapter(action.point.name)
+    if chapter is None:
+        return _Found(action)
+    number = [action.number]
+    is_call = action.kind is ActionKind.CALL
+    records = chapter.list_calls_at(number) if is_call else chapter.list_events_at(number)
+    return _Found(action, chapter, records[0] if records else None)
+
+
+def _view(
+    session: SessionActions, action: ActionRecord, told: _Told, index: int, turns: Mapping[int, int]
+) -> Action:
+    chapter = None if told.source is None else session.find_chapter(told.source)
+    rows = [] if chapter is None or told.message is None else chapter.list_at([told.message])
+    row = rows[0] if rows else None
+    turn = None if row is None else row.turn
+    agent = told.agent_id or (None if row is None else row.agent_id)
+    return Action(
+        index=index,
+        kind=action.kind.value,
+        category=Category(action.category),
+        at=find_moment(told.at),
+        name=clean_text(action.name),
+        title=head_of(told.title),
+        outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
+        state=ActionState(action.state),
+        duration_ms=action.duration_ms,
+        turn=turns.get(action.point.at) if turn is None else turn,
+        message=told.message,
+        message_uuid=None if row is None else clean_text(row.id),
+        source=told.source,
+        call=told.call,
+        agent_id=clean_optional(agent),
+    )
+
+
+def _tell_call(
+    chapter: Chapter, record: CallRecord, lines: Mapping[int, Line], state: str, project: str | None
+) -> _Told:
+    call = build_call(record, lines)
+    outcome = _LIVE.get(state) or _OUTCOMES.get(record.state, record.state)
+    if record.state == CallState.FAILED and call.result is not None:
+        outcome = call.result.text.strip().partition("\n")[0] or outcome
+    title = topic_of(call.name, call.block.input, project)
+    return _Told(chapter.source, record.message, title, outcome, record.started, record.index)
+
+
+def _tell_event(chapter: Chapter, record: EventRecord, line: Line) -> _Told:
+    title, outcome = tell_event(line.entry)
+    return _Told(chapter.source, record.message, title, outcome, time_of(line))
+
+
+def _tell_hook(fact: HookDelivery | None, place: HookPlace | None, runs: Sequence[HookRun]) -> _Told:
+    commands, outcome = tell_runs(tuple(runs))
+    label = "" if fact is None else fact.label or ""
+    return _Told(
+        None if place is None else place.source,
+        None if place is None else place.message,
+        commands or label,
+        outcome,
+        None if fact is None else fact.received_ns // 1000,
+        agent_id=None if fact is None else fact.agent_id,
+    )
+
 
 _MOST_SPANS = 120
 
@@ -97,8 +328,8 @@ def list_actions(
             count=limit + 1,
         )
         project = None if heard.stored is None else heard.stored.row.project
-        items = view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
-        tally = TALLIES.recall(
+        items = _view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
+        tally = _TALLIES.recall(
             store,
             (visible, heard.key, last_change, where),
             lambda: session.tally_actions(where, spans=_MOST_SPANS),
@@ -108,7 +339,7 @@ def list_actions(
         total=tally.total,
         next=_write_cursor(items, actions) if len(items) < len(actions) else None,
         counts={Category(name): count for name, count in tally.counts.items()},
-        names={sayable(name): count for name, count in tally.names.items()},
+        names={clean_text(name): count for name, count in tally.names.items()},
         failed=tally.failed,
         overview=tuple(_view_spans(tally.spans)),
         revision=heard.revision,
@@ -126,7 +357,7 @@ def _read_cursor(text: str) -> _Cursor:
     return found
 
 
-def _write_cursor(items: Sequence[Shown], actions: Sequence[Action]) -> str:
+def _write_cursor(items: Sequence[Action], actions: Sequence[ActionRecord]) -> str:
     last = actions[len(items) - 1]
     cursor = _Cursor(items[-1].index + 1, last.point, last.duration_ms)
     return b64encode(msgspec.json.encode(cursor), altchars=b"-_").decode()
@@ -134,9 +365,6 @@ def _write_cursor(items: Sequence[Shown], actions: Sequence[Action]) -> str:
 
 def _view_spans(spans: Sequence[TimeSpan]) -> Iterator[ActionSpan]:
     for span in spans:
-        since, until = moment(span.since), moment(span.until)
+        since, until = find_moment(span.since), find_moment(span.until)
         if since is not None and until is not None:
             yield ActionSpan(since=since, until=until, actions=span.actions, failed=span.failed)
-
-
-HANDLERS = (list_actions,)

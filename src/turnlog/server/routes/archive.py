@@ -1,50 +1,411 @@
-"""`/api/archive`: what the archive holds, whether it is sound, and sessions that are forgotten or put back."""
+"""The archive as a whole: what it contains, whether it is sound; forgetting, restoring and deleting sessions.
+
+Verification takes long, so it runs in a process of its own (`turnlog.server.verifier`), one at a time.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import PurePath
 from typing import Annotated
 
-from litestar import Response, get, post
+import msgspec
+from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
+from msgspec import Struct
+from msgspec.structs import replace
 
+from turnlog.errors import StoreError
 from turnlog.export.files import Outcome, restore_session
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.exclusions import find_tombstones, list_holding
-from turnlog.server.auditing import GivenVisit, Visit
-from turnlog.server.bodies import decode_body
-from turnlog.server.dependencies import GivenScope, GivenStore
-from turnlog.server.errors import InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.finding import SHORTEST, get_session, may_change
-from turnlog.server.parameters import NamedSession
-from turnlog.server.security.policies import ADMINS, OPERATORS, forbid
-from turnlog.server.shapes.archive import (
-    ArchiveOverview,
-    Forgetting,
-    Lifted,
-    Restoring,
-    VerifyJob,
-    Wish,
+from turnlog.ingest.exclusions import Exclusion, find_tombstones, list_holding
+from turnlog.ingest.origin import peek_origin
+from turnlog.ingest.retention import (
+    Endangered,
+    list_all_endangered,
+    list_managed_settings,
+    read_shortest_retention,
 )
-from turnlog.server.shapes.errors import ErrorDetail
-from turnlog.server.surroundings import GivenSurroundings
-from turnlog.server.verifying import Verifying
-from turnlog.server.views.archive import view_archive
-from turnlog.server.views.limits import say
-from turnlog.store.interface import KnownSession, Store, find_known
-from turnlog.store.model import Scope
+from turnlog.server.audit import GivenVisit, Visit, get_session, may_change
+from turnlog.server.children import end_child, start_child
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.requests import (
+    GivenAccounts,
+    GivenContext,
+    GivenScope,
+    GivenStore,
+    NamedSession,
+    ServerContext,
+    decode_body,
+)
+from turnlog.server.routes.status import WITH_PROBLEMS
+from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
+from turnlog.server.sessions import SHORTEST, name_session
+from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
+from turnlog.server.verifier import Finding, VerifyNews
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
+from turnlog.store.interface import (
+    Backup,
+    CaredStore,
+    KnownSession,
+    Store,
+    Tombstone,
+    count_files,
+    find_known,
+    find_sessions,
+)
+from turnlog.store.lists import StoredSession
+from turnlog.store.model import LOCAL, Scope
+from turnlog.store.opening import find_in_backup, measure_store
+from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text
 
-GivenVerifying = NamedDependency[SkipValidation[Verifying]]
+logger = logging.getLogger("turnlog.server")
+
+
+class VerifyState(StrEnum):
+    """The state of a verification."""
+
+    RUNNING = "running"
+    CLEAN = "clean"
+    """Everything agrees."""
+    FOUND = "found"
+    """Something disagrees."""
+    FAILED = "failed"
+    """It could not be done to the end."""
+
+
+class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
+    """A verification of the whole archive, running in the background."""
+
+    state: VerifyState
+    done: int
+    total: int
+    """Sessions."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    findings: tuple[Finding, ...] = ()
+    """At most 200."""
+    found: int = 0
+    """All of them."""
+    message: str | None = None
+    """Why it failed."""
+
+
+class EndangeredSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session whose files Claude Code deletes soon."""
+
+    session_id: str
+    key: str | None
+    """Null if nothing of it is archived."""
+    title: str | None
+    project: str | None
+    deletes_at: datetime
+    """From then on, the next time that Claude Code starts."""
+    archived: bool
+    """Whether all of it is."""
+    missing_bytes: int
+
+
+class ForgottenSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that was forgotten, and is not archived again."""
+
+    session_id: str | None
+    """Null if another session has the same."""
+    key: str
+    at: datetime
+
+
+class BackupCopy(Struct, frozen=True, gc=False, kw_only=True):
+    """A backup of the archive."""
+
+    path: str
+    at: datetime
+    size: int | None
+    """Null if it no longer exists."""
+
+
+class FlawedSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session with wrong or unknown content in its lines."""
+
+    session_id: str
+    key: str
+    title: str | None
+    problems: int
+    """Lines."""
+
+
+class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
+    """What the archive contains, and where it is stored."""
+
+    place: str | None
+    """Its file."""
+    bytes: int
+    """The size of the archive's files."""
+    raw_bytes: int
+    """The size of the original files."""
+    sessions: int
+    only_here: int
+    """Sessions whose original files no longer exist."""
+    retention_days: float
+    """How long Claude Code keeps sessions."""
+    deleted_soon: tuple[EndangeredSession, ...]
+    """Within three days; the first 100."""
+    deleted_soon_total: int
+    not_archived: int
+    """How many of these are not archived and would be lost."""
+    tombstones: tuple[ForgottenSession, ...]
+    """The last 200."""
+    tombstones_total: int
+    backups: tuple[BackupCopy, ...]
+    """The last 100."""
+    flawed: tuple[FlawedSession, ...]
+    """The newest 100."""
+    flawed_total: int
+    verify: VerifyJob | None
+    """The last verification since the server started."""
+
+
+class Wish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Whether to do something, or only to report what would be done."""
+
+    dry_run: bool = True
+    """Nothing is changed unless this is false."""
+
+
+class Forgetting(Struct, frozen=True, gc=False, kw_only=True):
+    """What was forgotten, or would be."""
+
+    done: bool
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    outside: tuple[str, ...]
+    """Its files that are still where Claude Code wrote them; they are not changed."""
+    backups: tuple[str, ...]
+    """Backups that have some of it; they are not changed either."""
+    unknown_backups: tuple[str, ...]
+    """Backups that may have some of it: they have been moved, or cannot be read."""
+    scrubbed: bool
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
+
+
+class Lifted(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that may be archived again."""
+
+    session_id: str | None
+    key: str
+
+
+class Restoring(Struct, frozen=True, gc=False, kw_only=True):
+    """What was restored, or would be."""
+
+    done: bool
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Files that already exist with the same bytes."""
+
+
+_PATIENCE = 2.0
+_MOST_FINDINGS = 200
+
+
+class VerifierProcess:
+    """The verification that runs, or the last one."""
+
+    def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
+        self._place = place
+        self._env = dict(env)
+        self._lock = threading.Lock()
+        self._job: VerifyJob | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+
+    def find_job(self) -> VerifyJob | None:
+        """Return how far it is; None if there was none."""
+        return self._job
+
+    def start(self) -> VerifyJob:
+        """Begin, and return at once; raises `RequestError` if one is running."""
+        with self._lock:
+            if self._place is None or self._is_over:
+                raise RequestError(503, "unavailable", "This archive cannot be verified now")
+            if self._job is not None and self._job.state is VerifyState.RUNNING:
+                raise RequestError(409, "running", "A verification is already running")
+            process = start_child("turnlog.server.verifier", self._place, self._env)
+            job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
+            self._process, self._job = process, job
+            self._thread = threading.Thread(target=self._listen, args=(process,), name="verifier", daemon=True)
+            self._thread.start()
+            return job
+
+    def stop(self) -> None:
+        """End it, with the server."""
+        with self._lock:
+            self._is_over = True
+            process, thread = self._process, self._thread
+        if process is not None and thread is not None:
+            end_child(process, _PATIENCE)
+            thread.join(_PATIENCE)
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        for line in process.stdout or ():
+            try:
+                self._take(msgspec.json.decode(line, type=VerifyNews))
+            except msgspec.DecodeError:
+                logger.error("the verifier sent a message that cannot be read")
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        assert self._job is not None
+        if self._job.state is VerifyState.RUNNING:
+            if not self._is_over:
+                logger.error("the verifier exited with status %d", status)
+            self._end(VerifyState.FAILED, "It ended before everything was checked")
+
+    def _take(self, news: VerifyNews) -> None:
+        assert self._job is not None
+        if news.reason:
+            self._end(VerifyState.FAILED, news.reason)
+            return
+        shown = (*self._job.findings, *news.found)[:_MOST_FINDINGS]
+        found = self._job.found + len(news.found)
+        self._job = replace(self._job, done=news.done, total=news.total, findings=shown, found=found)
+        if news.is_end:
+            self._end(VerifyState.FOUND if found else VerifyState.CLEAN)
+
+    def _end(self, state: VerifyState, message: str | None = None) -> None:
+        assert self._job is not None
+        self._job = replace(self._job, state=state, ended_at=datetime.now(UTC), message=message)
+
+
+_MOST = 100
+_MOST_TOMBSTONES = 200
+
+
+def _view_archive(
+    store: CaredStore, scope: Scope, context: ServerContext, job: VerifyJob | None
+) -> ArchiveOverview:
+    """Return what the archive contains, and what threatens it.
+
+    To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
+    """
+    if scope.viewer is not None:
+        return _view_own(store, scope)
+    counts = count_files(store, scope)
+    managed = list_managed_settings()
+    machine = None if context.place is None else peek_origin(home_of(context.place))
+    known = store.list_known(scope, machine)
+    endangered = list_all_endangered(
+        context.config_dirs, known, datetime.now(UTC), managed, Exclusion(context.exclude)
+    )
+    tombstones = store.list_tombstones(scope)
+    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
+    return ArchiveOverview(
+        place=None if context.place is None else path_text(str(context.place)),
+        bytes=0 if context.place is None else measure_store(context.place),
+        raw_bytes=counts.bytes,
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        retention_days=read_shortest_retention(context.config_dirs, managed),
+        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
+        deleted_soon_total=len(endangered),
+        not_archived=sum(not each.archived for each in endangered),
+        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
+        tombstones_total=len(tombstones),
+        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
+        flawed=tuple(map(_view_flawed, flawed.sessions)),
+        flawed_total=flawed.total,
+        verify=job,
+    )
+
+
+def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
+    counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
+    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
+    return ArchiveOverview(
+        place=None,
+        bytes=0,
+        raw_bytes=counts.bytes,
+        sessions=counts.sessions,
+        only_here=counts.only_here,
+        retention_days=0,
+        deleted_soon=(),
+        deleted_soon_total=0,
+        not_archived=0,
+        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
+        tombstones_total=len(tombstones),
+        backups=(),
+        flawed=tuple(map(_view_flawed, flawed.sessions)),
+        flawed_total=flawed.total,
+        verify=None,
+    )
+
+
+def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
+    stored = None if found.key is None else _find(store, scope, found.key)
+    return EndangeredSession(
+        session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
+        key=None if stored is None else stored.key,
+        title=None if stored is None else _name(stored),
+        project=None if stored is None else clean_optional(stored.row.project),
+        deletes_at=found.deletes_at,
+        archived=found.archived,
+        missing_bytes=found.missing_bytes,
+    )
+
+
+def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
+    return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
+
+
+def _view_flawed(stored: StoredSession) -> FlawedSession:
+    return FlawedSession(
+        session_id=name_session(stored),
+        key=stored.key,
+        title=_name(stored),
+        problems=stored.row.problems,
+    )
+
+
+def _name(stored: StoredSession) -> str | None:
+    title = stored.marks.name or stored.row.title
+    return None if title is None else head_of(title)
+
+
+def _view_tombstone(found: Tombstone) -> ForgottenSession:
+    return ForgottenSession(
+        session_id=clean_optional(found.session_id), key=found.key, at=instant_of(found.at_ns)
+    )
+
+
+def _view_backup(found: Backup) -> BackupCopy:
+    return BackupCopy(path=path_text(found.path), at=instant_of(found.at_ns), size=found.size)
+
+
+GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
 
 
 @get("/api/archive", sync_to_thread=True)
 def get_archive(
-    store: GivenStore, visible: GivenScope, surroundings: GivenSurroundings, verifying: GivenVerifying
+    store: GivenStore, visible: GivenScope, context: GivenContext, verifying: GivenVerifying
 ) -> ArchiveOverview:
     """Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems."""
-    return view_archive(store, visible, surroundings, verifying.find_job())
+    return _view_archive(store, visible, context, verifying.find_job())
 
 
 @post("/api/archive/verify", opt=ADMINS, status_code=202, sync_to_thread=True)
@@ -82,7 +443,7 @@ def lift_tombstone(
     if len(found) > 1:
         raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions match that name")
     store.delete_tombstones(visible, [found[0].key])
-    return Lifted(session_id=say(found[0].session_id), key=found[0].key)
+    return Lifted(session_id=clean_optional(found[0].session_id), key=found[0].key)
 
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
@@ -93,7 +454,7 @@ def forget_session(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> Response[Forgetting]:
     """Permanently remove a session from the archive, or report what would be removed.
 
@@ -104,7 +465,7 @@ def forget_session(
     wiped = (
         store.forget(visible, [known.key], dry_run=True) if wish.dry_run else store.forget(visible, [known.key])
     )
-    captured = surroundings.captured_dir
+    captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
@@ -134,7 +495,7 @@ def restore_files(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    surroundings: GivenSurroundings,
+    context: GivenContext,
 ) -> Restoring:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
 
@@ -142,8 +503,8 @@ def restore_files(
     Code's own folders, except what turnlog captured itself.
     """
     wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
-    captured = surroundings.captured_dir
-    places = [*surroundings.config_dirs, *([] if captured is None else [captured])]
+    captured = context.captured_dir
+    places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
         found = restore_session(store, visible, known, dry_run=wish.dry_run, within=list_roots(places))
     except OSError as error:
@@ -169,11 +530,134 @@ def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> Known
     return known
 
 
-HANDLERS = (
-    get_archive,
-    verify_archive,
-    find_verification,
-    lift_tombstone,
-    forget_session,
-    restore_files,
-)
+class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
+    """A backup that still has a session, or may have it."""
+
+    path: str
+    """The full path for admins; only the file name for others."""
+    at: datetime
+    """When it was made."""
+    certain: bool
+    """False if it could not be read: then it may have the session."""
+
+
+class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
+    """What deleting a session would remove."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That would end."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that would still have it."""
+
+
+class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
+    """What was permanently deleted."""
+
+    sessions: int
+    files: int
+    bytes: int
+    """The original size, including all generations."""
+    deliveries: int
+    """Of hooks."""
+    links: int
+    """That ended."""
+    scrubbed: bool
+    """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
+    backups: tuple[HoldingBackup, ...]
+    """Backups that still have it."""
+
+
+@get("/api/sessions/{id:str}/weight", sync_to_thread=True)
+def weigh_session(
+    id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit, accounts: GivenAccounts
+) -> SessionWeight:
+    """Return what deleting a session would remove, and which backups would still have it."""
+    session = _get_own(store, visible, id, visit)
+    weighed = store.forget(visible, [session.key], dry_run=True)
+    return SessionWeight(
+        sessions=weighed.sessions,
+        files=weighed.files,
+        bytes=weighed.bytes,
+        deliveries=weighed.deliveries,
+        links=_count_open(accounts, session.key),
+        backups=_list_holding(store, session.key, visit.caller),
+    )
+
+
+@delete("/api/sessions/{id:str}", status_code=200, sync_to_thread=True)
+def delete_session(
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+    context: GivenContext,
+) -> Response[DeletedSession]:
+    """Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
+
+    It must be named by its full id or key; its owner and admins may delete it. No collector brings it
+    back. The response lists what cannot be deleted from here: backups that still have it.
+    """
+    session = _get_own(store, visible, id, visit)
+    if id not in (session.key, session.row.session_id):
+        raise InvalidRequestError("This needs the full id or key of the session")
+    known = find_known(store, visible, session.key)
+    entry = AuditEntry(
+        at_ns=time.time_ns(),
+        who=visit.caller.name,
+        action=Action.FORGOTTEN,
+        session=session.key,
+        person=session.person,
+    )
+    visit.audit.record([entry])  # first: nothing goes without being recorded
+    links = accounts.revoke_links([session.key])
+    gone = store.forget(visible, [session.key])
+    if gone.sessions == 0:
+        raise StoreError("the session could not be deleted")
+    captured = context.captured_dir
+    if captured is not None and known is not None:
+        remove_captures([known], captured)
+    told = DeletedSession(
+        sessions=gone.sessions,
+        files=gone.files,
+        bytes=gone.bytes,
+        deliveries=gone.deliveries,
+        links=links,
+        scrubbed=gone.scrubbed,
+        backups=_list_holding(store, session.key, visit.caller),
+    )
+    # The browser may have kept answers, to ask whether they still hold.
+    return Response(told, headers={"clear-site-data": '"cache"'})
+
+
+def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("Only the owner and admins can delete this session")
+    return session
+
+
+def _count_open(accounts: Accounts, key: str) -> int:
+    now = time.time_ns()
+    return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
+
+
+def _list_holding(store: CaredStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+    """Return the copies of the archive that have a session, or may; where they are is for admins."""
+    # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
+    found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]
+    return tuple(
+        HoldingBackup(
+            path=path_text(backup.path if caller.is_admin else PurePath(backup.path).name),
+            at=instant_of(backup.at_ns),
+            certain=held is not None,
+        )
+        for backup, held in found
+        if held is None or held
+    )

@@ -1,17 +1,24 @@
-"""`/api/sessions/{id}/messages`: windows of a conversation, and the bytes behind a message."""
+"""Windows of messages, and bytes out of transcripts: raw lines, images, tool results and captures.
+
+Bytes are untrusted: a page may use them only as pictures. What is long is sent in pieces.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from litestar import Request, Response, get
+from litestar.response import Stream
+from msgspec import Struct
+from msgspec.structs import replace
 
-from turnlog.server.auditing import GivenVisit
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.ingest.captured_files import is_capture, kind_of_capture
+from turnlog.messages import Line, decode
+from turnlog.server.audit import GivenVisit, get_session
 from turnlog.server.errors import NotFoundError
-from turnlog.server.etags import check_unchanged
-from turnlog.server.finding import get_session
-from turnlog.server.parameters import (
+from turnlog.server.messages import MessageWindow, find_picture
+from turnlog.server.requests import (
     Active,
     After,
     AgentId,
@@ -20,17 +27,44 @@ from turnlog.server.parameters import (
     BranchNumber,
     Categories,
     Counted,
+    GivenScope,
+    GivenStore,
     Lanes,
     NamedSession,
+    NamedSource,
     Roles,
     Source,
     WindowLimit,
+    check_unchanged,
 )
-from turnlog.server.security.policies import LINKED
-from turnlog.server.sending import send_pieces
-from turnlog.server.shapes.messages import MessageWindow
-from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
-from turnlog.store.model import Place
+from turnlog.server.security.callers import LINKED, CallerKind
+from turnlog.server.security.gate import UNTRUSTED_POLICY
+from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.store.interface import KnownSource, Store, find_known, read_all
+from turnlog.store.model import Place, Scope, SourceKind
+from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.queries.bodies import decode_lines
+
+_WHOLE = 4 << 20
+"""What is longer is never in memory as a whole."""
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+def _send_pieces(
+    pieces: Iterator[bytes], size: int, media_type: str, headers: Mapping[str, str] = _NO_HEADERS
+) -> Response[Any]:
+    """Return bytes of a known size: at once, or piece by piece if they are many."""
+    shown = media_type.startswith("image/") or media_type == "application/x-ndjson"
+    every = {
+        "content-security-policy": UNTRUSTED_POLICY,
+        "content-disposition": "inline" if shown else "attachment",
+        **headers,
+    }
+    if size <= _WHOLE:
+        return Response(b"".join(pieces), media_type=media_type, headers=every)
+    # Of a stream, Litestar would say what the route says.
+    told = {"content-type": media_type, "content-length": str(size)}
+    return Stream(pieces, headers={**every, **told})
 
 
 @get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
@@ -103,7 +137,165 @@ def get_raw_message(
         # Whoever asks may read slowly: the lines are read as they are sent, and the session is closed by then.
         places = [(Place(chapter.source, chapter.facts.generation, line.offset), line.length) for line in lines]
     pieces = (store.archive.read(visible, *place) + b"\n" for place in places)
-    return send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
+    return _send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
 
 
-HANDLERS = (list_messages, get_raw_message)
+_AT_ONCE = 256 << 10
+"""Bytes that are read first of a line whose end is not known."""
+
+
+@get(
+    "/api/sessions/{id:str}/images/{source:str}/{generation:int}/{offset:int}/{number:int}",
+    sync_to_thread=True,
+    media_type="*/*",
+)
+def get_image(
+    id: NamedSession,
+    source: NamedSource,
+    generation: Counted,
+    offset: Counted,
+    number: Counted,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+) -> Response[Any]:
+    """Return the bytes of an image in a line; `href` of an image is its address.
+
+    PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
+    """
+    key = get_session(store, visible, id, visit).key
+    _get_source(store, visible, key, source)
+    try:
+        line = _read_line(store, visible, key, Place(source, generation, offset))
+    except KeyError:
+        raise NotFoundError("Those lines no longer exist") from None
+    picture = find_picture(line, number)
+    if picture is None:
+        raise NotFoundError("There is no such image")
+    # A line never changes, and its place names it for good; but where there are people, who sees it may.
+    alone = visit.caller.kind is CallerKind.OPERATOR
+    cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
+    return _send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
+
+
+@get("/api/sessions/{id:str}/tool-results/{source:str}", sync_to_thread=True, media_type="text/plain")
+def get_tool_result(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    source: NamedSource,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+) -> Response[Any]:
+    """Return a result that Claude Code wrote to a separate file, byte for byte."""
+    known = _get_source(store, visible, get_session(store, visible, id, visit).key, source)
+    if known.kind is not SourceKind.TOOL_RESULT:
+        raise NotFoundError("There is no such result")
+    check_unchanged(request, known.generation, known.length)
+    pieces = read_all(store.archive, visible, source, known.generation)
+    return _send_pieces(pieces, known.length, "text/plain")
+
+
+def _get_source(store: Store, scope: Scope, key: str, source: str) -> KnownSource:
+    """Return a file of a session: nothing else can be reached from its address."""
+    known = find_known(store, scope, key)
+    for each in () if known is None else known.sources:
+        if each.source == source:
+            return each
+    raise NotFoundError("There is no such file")
+
+
+def _read_line(store: Store, scope: Scope, key: str, at: Place) -> Line:
+    """Return the line at a place; raises `KeyError` where none begins.
+
+    A file that was rewritten has another generation. Of the ones before there is nothing but bytes, so there a
+    line goes as far as its newline.
+    """
+    with store.open_session(scope, key) as session:
+        for file in session.files:
+            if (file.source, file.facts.generation) == (at.source, at.generation):
+                record = file.find_line(at.offset)
+                if record is None:
+                    raise KeyError(at)
+                return decode_lines(file, [record.number])[record.number]
+    end = dict(store.archive.list_generations(scope, at.source))[at.generation]
+    if at.offset and store.archive.read(scope, replace(at, offset=at.offset - 1), 1) != b"\n":
+        raise KeyError(at)
+    data, found = b"", -1
+    while found < 0 and at.offset + len(data) < end:
+        length = min(max(len(data), _AT_ONCE), end - at.offset - len(data))
+        data += store.archive.read(scope, replace(at, offset=at.offset + len(data)), length)
+        found = data.find(b"\n", len(data) - length)
+    return decode(data if found < 0 else data[:found])
+
+
+class CapturedFile(Struct, frozen=True, gc=False, kw_only=True):
+    """A captured file with lines of the session."""
+
+    source: str
+    kind: str
+    """`stream`, `mirror`, or `file` for Claude Code's own file where a mirror has more."""
+    path: str
+    present: bool
+    """Whether the original file still exists."""
+    lines: int
+    bytes: int
+    tells: bool
+    """Whether the session's messages come from it."""
+    href: str
+    """Where its lines are."""
+
+
+class CapturedFiles(Struct, frozen=True, gc=False, kw_only=True):
+    """All of them."""
+
+    items: tuple[CapturedFile, ...]
+    revision: int
+
+
+@get("/api/sessions/{id:str}/captures", sync_to_thread=True)
+def list_captures(
+    request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit
+) -> CapturedFiles:
+    """List the captures of a session: its stream with control traffic, or a mirror of its file."""
+    session = get_session(store, visible, id, visit)
+    check_unchanged(request, session.key, session.revision)
+    items = tuple(_view(session.key, source) for source in _list_sources(store, visible, session.key))
+    return CapturedFiles(items=items, revision=session.revision)
+
+
+@get("/api/sessions/{id:str}/captures/{source:str}", sync_to_thread=True, media_type="application/x-ndjson")
+def get_capture(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    source: NamedSource,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+) -> Response[Any]:
+    """Return the lines of a captured file, byte for byte."""
+    found = _list_sources(store, visible, get_session(store, visible, id, visit).key)
+    known = next((each for each in found if each.source == source), None)
+    if known is None:
+        raise NotFoundError("There is no such capture")
+    check_unchanged(request, known.generation, known.length)
+    pieces = read_all(store.archive, visible, source, known.generation)
+    return _send_pieces(pieces, known.length, "application/x-ndjson")
+
+
+def _list_sources(store: Store, scope: Scope, key: str) -> list[KnownSource]:
+    known = find_known(store, scope, key)
+    return [] if known is None else [source for source in known.sources if is_capture(source)]
+
+
+def _view(key: str, source: KnownSource) -> CapturedFile:
+    return CapturedFile(
+        source=source.source,
+        kind=kind_of_capture(source),
+        path=path_text(source.path),
+        present=source.present,
+        lines=source.lines,
+        bytes=source.length,
+        tells=source.kind is not SourceKind.CAPTURE,
+        href=f"/api/sessions/{key}/captures/{source.source}",
+    )

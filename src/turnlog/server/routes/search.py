@@ -1,38 +1,118 @@
-"""`/api/search`: anything that was ever said. A search ends when whoever asked is gone."""
+"""`/api/search`: everything that was ever said. A search ends when its caller is gone.
+
+Snippets come without terminal escapes: colours, movements of the cursor, titles of windows.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
+from bisect import bisect_right
+from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from typing import Annotated, Any
 
 from anyio import to_thread
 from litestar import Request, get
 from litestar.params import QueryParameter
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.errors import SearchCancelledError
-from turnlog.server.auditing import GivenVisit, Look, Visit
-from turnlog.server.dependencies import GivenScope, GivenStore
+from turnlog.instants import find_moment
+from turnlog.server.audit import GivenVisit, Look, Visit, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.filters import ME
-from turnlog.server.finding import has_deliveries
+from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
-from turnlog.server.shapes.search import Hit, Hits, Mark
-from turnlog.server.views.escapes import strip_escapes
-from turnlog.server.views.limits import head_of, say, sayable
-from turnlog.server.views.moments import moment
+from turnlog.server.values import clean_optional, clean_text, head_of
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
 from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Query, parse_query
+from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
 from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.passage import PassageKind
+
+
+class Mark(Struct, frozen=True, gc=False, kw_only=True):
+    """A matching part of a snippet, in characters (not UTF-16 units)."""
+
+    start: int
+    end: int
+
+
+class Hit(Struct, frozen=True, gc=False, kw_only=True):
+    """A passage that matches, and exactly where it is."""
+
+    kind: PassageKind
+    session: str | None
+    """The session's key; None for a hook delivery of a session that is not known."""
+    session_id: str
+    project: str | None
+    title: str | None
+    source: str | None
+    message: int | None
+    """The index of its message, among those of its file."""
+    message_uuid: str | None
+    call: int | None
+    tool: str | None
+    role: Role | None
+    model: str | None
+    agent_id: str | None
+    is_error: bool
+    created_at: datetime | None
+    snippet: str
+    marks: tuple[Mark, ...]
+    person: str | None | UnsetType = UNSET
+    """The owner of the session; absent where there is only one person."""
+    machine: str | UnsetType = UNSET
+    """The machine the session comes from; absent like `person`."""
+
+
+class Hits(Struct, frozen=True, gc=False, kw_only=True):
+    """A page of hits."""
+
+    items: tuple[Hit, ...]
+    next: str | None
+    """Pass it as `cursor` to continue; None at the end."""
+    unreadable: int
+    """Texts that may be hits, but could not be read: the archive is damaged."""
+
+
+_ESCAPE = re.compile(
+    r"""
+    \x1b\[[0-?]*[ -/]*(?:[@-~]|(?=…|$))             # CSI, perhaps cut off at the end
+    | \x1b\][^\x07\x1b]*(?:\x07|\x1b\\|(?=…|$)|$)?  # OSC
+    | \x1b[PX^_][^\x1b]*(?:\x1b\\)?                 # DCS and the like
+    | \x1b[ -/]*[0-~]?                              # two characters, and an escape alone
+    | (?<=^…)\[[\d;]+m                              # the end of one that was cut off
+    """,
+    re.VERBOSE,
+)
+
+
+def strip_escapes(snippet: Snippet) -> Snippet:
+    """Return a snippet without terminal escapes; its marks stay with what they mark."""
+    found = [match.span() for match in _ESCAPE.finditer(snippet.text)]
+    if not found:
+        return snippet
+    starts = [start for start, _ in found]
+    gone = [0, *accumulate(end - start for start, end in found)]
+
+    def move(place: int) -> int:
+        before = bisect_right(starts, place)
+        inside = max(0, found[before - 1][1] - place) if before else 0
+        return place - gone[before] + inside
+
+    marks = [(move(start), move(end)) for start, end in snippet.marks]
+    return Snippet(_ESCAPE.sub("", snippet.text), tuple(mark for mark in marks if mark[0] < mark[1]))
+
 
 _PATIENCE = 30.0
 """Seconds; a scan of everything takes a few on a large archive."""
@@ -130,24 +210,21 @@ def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     return Hit(
         kind=PassageKind(hit.kind),
         session=hit.session,
-        session_id=sayable(hit.session_id),
-        project=say(hit.project),
+        session_id=clean_text(hit.session_id),
+        project=clean_optional(hit.project),
         title=None if hit.title is None else head_of(hit.title),
         source=hit.source,
         message=hit.message,
-        message_uuid=say(hit.message_id),
+        message_uuid=clean_optional(hit.message_id),
         call=hit.call,
-        tool=say(hit.tool),
+        tool=clean_optional(hit.tool),
         role=None if hit.role is None else Role(hit.role),
-        model=say(hit.model),
-        agent_id=say(hit.agent_id),
+        model=clean_optional(hit.model),
+        agent_id=clean_optional(hit.agent_id),
         is_error=hit.is_error,
-        created_at=moment(hit.time),
-        snippet=sayable(snippet.text),
+        created_at=find_moment(hit.time),
+        snippet=clean_text(snippet.text),
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
         person=UNSET if owner is None else owner.person,
         machine=UNSET if owner is None else owner.origin,
     )
-
-
-HANDLERS = (search,)

@@ -1,16 +1,21 @@
-"""`/api/sessions/{id}/timeline`: a conversation with the hook events that came in between."""
+"""`/api/sessions/{id}/timeline`: a window of messages with the hook events and notes under them."""
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal
 
+import msgspec
 from litestar import Request, get
+from msgspec import Raw, Struct
 
-from turnlog.server.auditing import GivenVisit
-from turnlog.server.dependencies import GivenScope, GivenStore
-from turnlog.server.etags import check_unchanged
-from turnlog.server.finding import get_heard
-from turnlog.server.parameters import (
+from turnlog.instants import find_moment
+from turnlog.server.audit import GivenVisit, get_heard
+from turnlog.server.messages import Message
+from turnlog.server.requests import (
     Active,
     After,
     AgentId,
@@ -18,17 +23,277 @@ from turnlog.server.parameters import (
     Before,
     BranchNumber,
     Categories,
+    GivenScope,
+    GivenStore,
     Lanes,
     NamedSession,
     Roles,
     Source,
     WindowLimit,
+    check_unchanged,
 )
-from turnlog.server.security.policies import LINKED
-from turnlog.server.shapes.timeline import TimelineWindow
-from turnlog.server.views.timeline import list_notes, view_timeline
-from turnlog.server.views.windows import Asked, ask_window, build_filter, view_window
-from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
+from turnlog.server.security.callers import LINKED
+from turnlog.server.values import (
+    LONGEST_SHOWN,
+    clean_optional,
+    clean_text,
+    cut,
+    cut_json,
+    fit,
+    head_of,
+    read_each,
+    read_lines,
+)
+from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.transcripts.actions import report_of
+from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
+from turnlog.transcripts.hooks.lines import HookRun, merge_runs, read_hook_line
+from turnlog.transcripts.hooks.table import GROUPS, HookGroup
+from turnlog.transcripts.queries.chapters import EVERY_MESSAGE, Chapter
+from turnlog.transcripts.queries.timeline import SessionTimeline
+from turnlog.transcripts.records import MessageRecord
+
+
+class HookCommand(Struct, frozen=True, gc=False, kw_only=True):
+    """A command that a hook event triggered, as reported in the session's files."""
+
+    name: str
+    """The name of the hook, such as `PreToolUse:Bash`."""
+    command: str | None
+    outcome: str | None
+    """The outcome: `ok`, `failed`, `blocked`, `cancelled`, `context`, `told`, `stopped`, `deferred`, or the
+    decision on a call; null while it runs, or if only its start was reported."""
+    exit_code: int | None
+    duration_ms: int | None
+    output: str | None
+    """Its output."""
+
+
+class HookItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A hook event."""
+
+    id: int
+    """The delivery's number in this archive."""
+    delivery_id: str
+    at: datetime | None
+    """When it arrived."""
+    event_name: str
+    tool_name: str | None
+    label: str
+    """For people."""
+    group: HookGroup | None
+    """What it says about the agent's state; null if nothing."""
+    context: Raw | None
+    """What is specific to the event; null also if it is too long."""
+    tool_use_id: str | None
+    agent_id: str | None
+    message: int | None
+    """The index of the message that it is placed under; null above the first."""
+    commands: tuple[HookCommand, ...]
+    """From lines that report the same event, which are not shown again."""
+
+
+class NoteItem(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that happened between messages: to the queue, a snapshot of files, or how long a turn took."""
+
+    line: int
+    """The line's position in the file, from 0."""
+    message: int | None
+    """The index of the message that it is placed under; null above the first."""
+    category: Literal["queue", "snapshot", "system"]
+    text: str
+    """What happened, in a sentence."""
+    created_at: datetime | None
+
+
+class MessageEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="message"):
+    """A message, at its place in the file."""
+
+    message: Message
+
+
+class HookEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="hook"):
+    """A hook event, after the message that it is placed under."""
+
+    hook: HookItem
+
+
+class NoteEntry(Struct, frozen=True, gc=False, kw_only=True, tag_field="kind", tag="note"):
+    """What happened below a message, where it stands in the file."""
+
+    note: NoteItem
+
+
+TimelineEntry = MessageEntry | HookEntry | NoteEntry
+
+
+class TimelineWindow(Struct, frozen=True, gc=False, kw_only=True):
+    """A window of messages with what happened under them, and how to continue in both directions."""
+
+    items: tuple[TimelineEntry, ...]
+    total: int
+    """The number of messages in the file, ignoring filters."""
+    before: str | None
+    """Pass it as `before` for the messages above; None at the beginning."""
+    after: str | None
+    """Pass it as `after` for the messages below; None at the end."""
+    revision: int
+    """The revision of the session; it increases when its files change."""
+    omitted: int = 0
+    """The number of hook events under these messages that were left out; `/hook-events` has them all."""
+
+
+_MOST_HOOKS = 1000
+"""Under the messages of one window."""
+_MOST_HOOK_LINES = 2000
+"""That tell of the hook events of one answer: those that stand first."""
+_TELLING = frozenset({Rule.HOOK.value, Rule.LONE_PROGRESS.value})
+"""The rules of messages that may tell of a hook event."""
+_NOTED: Mapping[str, Literal["queue", "snapshot", "system"]] = {
+    "queue-operation": "queue",
+    "file-history-snapshot": "snapshot",
+    "file-history-delta": "snapshot",
+    "system/turn_duration": "system",
+}
+"""The types of lines that are no messages, but say what happened; and their categories (spec 002)."""
+_MOST_LINES = 20_000
+"""That are looked through for them in one window: a call's progress may be thousands of lines."""
+
+
+def view_timeline(
+    session: SessionTimeline,
+    chapter: Chapter | None,
+    rows: Sequence[MessageRecord],
+    messages: Sequence[Message],
+    above: bool,
+    notes: Mapping[int | None, Sequence[NoteEntry]] | None = None,
+) -> tuple[tuple[TimelineEntry, ...], int]:
+    """Return messages of one chapter with what happened under them, and how many hook events are left out.
+
+    With `above`, the window begins with what stands above the first message.
+    """
+    notes = notes or {}
+    shown = {message.index for message in messages}
+    under = session.list_hooks_under(chapter, shown, above=above, count=_MOST_HOOKS)
+    runs = list_runs(session, [hook for _, hook in under.hooks])
+    told = (
+        set() if chapter is None else _find_told(session, chapter, [row for row in rows if row.index in shown])
+    )
+    hooks: dict[int | None, list[TimelineEntry]] = {}
+    for at, fact in under.hooks:
+        hooks.setdefault(at, []).append(HookEntry(hook=_view_hook(fact, at, runs.get(fact.id, ()))))
+    items: list[TimelineEntry] = [*notes.get(None, ()), *hooks.get(None, ())]
+    for message in messages:
+        if message.index not in told:
+            items.append(MessageEntry(message=message))
+        items += hooks.get(message.index, ())
+        items += notes.get(message.index, ())
+    return tuple(items), under.total - len(under.hooks)
+
+
+def list_notes(
+    chapter: Chapter, rows: Sequence[MessageRecord], below: MessageRecord | None, above: bool
+) -> dict[int | None, list[NoteEntry]]:
+    """Return what lines that are no messages say happened, by the message that they stand under.
+
+    `rows` are messages next to each other, and `below` is the one behind them. With `above`, what stands above
+    the first of them comes, too, under None.
+    """
+    if not rows:
+        return {}
+    firsts = [row.lines[0] for row in rows]
+    first, end = 0 if above else firsts[0], chapter.count_lines if below is None else below.lines[0]
+    shown = {number for row in rows for number in row.lines}
+    found = {
+        line.number: line
+        for line in chapter.list_lines(first, min(end - first, _MOST_LINES))
+        if line.type in _NOTED and line.number not in shown
+    }
+    notes: dict[int | None, list[NoteEntry]] = {}
+    for number, line in read_lines(chapter, found).items():
+        text, at = head_of(report_of(line.entry)), bisect_right(firsts, number) - 1
+        if text:
+            message = rows[at].index if at >= 0 else None
+            record = found[number]
+            note = NoteItem(
+                line=number,
+                message=message,
+                category=_NOTED[record.type],
+                text=text,
+                created_at=find_moment(record.time),
+            )
+            notes.setdefault(message, []).append(NoteEntry(note=note))
+    return notes
+
+
+def list_runs(session: SessionTimeline, hooks: Sequence[HookDelivery]) -> dict[int, list[HookRun]]:
+    """Return the commands of hook events, by their numbers, as lines of the session's files tell of them."""
+    lines = list(islice(session.list_hook_lines(hooks), _MOST_HOOK_LINES))
+    told = [event.told for _, event in lines]
+    near, wanted = session.list_hooks_near(told), {hook.id for hook in hooks}
+    owners = match_lines(told, [hook.told for hook in near])
+    own = [
+        (chapter, event.line, near[owners[number]].id)
+        for number, (chapter, event) in enumerate(lines)
+        if number in owners and near[owners[number]].id in wanted
+    ]
+    own = [*fit(own, lambda each: each[0].get_line(each[1]).length)]
+    read = read_each((chapter, [line]) for chapter, line, _ in own)
+    found: dict[int, list[HookRun]] = {}
+    for chapter, line, hook in own:
+        hook_line = read_hook_line(read[chapter][line].entry)
+        if hook_line is not None:
+            found.setdefault(hook, []).extend(hook_line.runs)
+    return {number: merge_runs(runs) for number, runs in found.items()}
+
+
+def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[MessageRecord]) -> set[int]:
+    """Return the messages that say nothing but what a hook event tells that was delivered."""
+    telling = [row.lines[0] for row in rows if row.rule in _TELLING and row.own_lines == 1]
+    events = [event for event in chapter.list_events_at(telling) if event.hook is not None]
+    told = [event.told for event in events]
+    found = match_lines(told, [hook.told for hook in session.list_hooks_near(told)])
+    return {message for number in found if (message := events[number].message) is not None}
+
+
+def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
+    return HookItem(
+        id=fact.id,
+        delivery_id=clean_text(fact.delivery_id),
+        at=find_moment(fact.received_ns // 1000),
+        event_name=clean_text(fact.event_name),
+        tool_name=clean_optional(fact.tool_name),
+        label=clean_text(fact.label or fact.event_name),
+        group=GROUPS.get(fact.group_name),
+        context=_read_context(fact.context),
+        tool_use_id=clean_optional(fact.tool_use_id),
+        agent_id=clean_optional(fact.agent_id),
+        message=message,
+        commands=tuple(map(_view_command, runs)),
+    )
+
+
+def _view_command(run: HookRun) -> HookCommand:
+    return HookCommand(
+        name=clean_text(run.name),
+        command=clean_optional(run.command),
+        outcome=clean_optional(run.outcome),
+        exit_code=run.exit_code,
+        duration_ms=run.duration_ms,
+        output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],
+    )
+
+
+def _read_context(text: str | None) -> Raw | None:
+    if text is None:
+        return None
+    try:
+        data = text.encode()
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    return cut_json(Raw(data))
 
 
 @get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
@@ -86,6 +351,3 @@ def list_timeline(
         revision=heard.revision,
         omitted=omitted,
     )
-
-
-HANDLERS = (list_timeline,)

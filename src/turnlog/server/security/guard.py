@@ -1,40 +1,278 @@
 """Who is let in: everything but what says that it is public needs the token, a person's, or a cookie.
 
-Who asks is found out once, before a handler runs, and stands in the request's state from then on (`callers`);
-what they may use is said by each route (`policies`).
+Who the caller is, is found out once, before a handler runs, and stands in the request's state from then on;
+what they may use is said by each route (`callers`).
+
+Wrong secrets are counted for each client, and too many of them refused. Guessing 256 bits is hopeless anyway;
+the limit keeps attempts from costing anything, and from going unnoticed. A client is an address, a network of
+IPv6, or, on the machine itself, a user: Linux tells which user is at the other end of a connection, and that
+also makes a key that was seen in the list of processes, or a cookie that a browser sent to another server on
+this machine, worthless for other users.
+
+The cookies of persons are kept with the accounts, so that every server of a team knows them. `SameSite=Strict`
+is enough even after a login at a provider, whose redirect comes from another site: it leads to the page, which
+everybody may load, and only the page's own requests need the cookie. Where the server is reached by https,
+browsers are told to send cookies by nothing else, and take them from no neighbouring host (`__Host-`).
+
+A machine's token is good only for the first machine that used it. The guard binds it to the machine that the
+request names, and a handler checks that (`check_machine`) with the name that it was given.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import math
-from collections.abc import Callable
+import os
+import re
+import struct
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard
 from msgspec import Struct
 
-from turnlog.server.errors import RequestError
-from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind
-from turnlog.server.security.cookies import is_secure, list_cookies, name_cookie
-from turnlog.server.security.failures import FailureLimit
-from turnlog.server.security.origins import comes_from_elsewhere, may_use_cookies
-from turnlog.server.security.peers import PEER, is_stranger, list_trusted
-from turnlog.server.security.policies import check_policy
-from turnlog.server.security.pushing import find_pushed, note_pushed
+from turnlog.errors import UploadError
+from turnlog.ingest.uploads.protocol import Machine
+from turnlog.ingest.uploads.receiver import KnownMachines
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
+from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
+from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.store.accounts.interface import Accounts, TokenKind, User
 
-_TRUSTED = list_trusted()
-_PREFIXES = ("tlp_", "tlm_")
+_CLIENTS = 1024
+"""How many are remembered; the least recent are forgotten."""
+
+
+class FailureLimit:
+    """Counts failures by client."""
+
+    def __init__(
+        self,
+        most: int = 10,
+        seconds: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        proxies: Iterable[str] = (),
+    ) -> None:
+        """Take how many failures are too many, and the addresses or networks of trusted `proxies`."""
+        self._most = most
+        self._seconds = seconds
+        self._clock = clock
+        self._proxies = tuple(map(ipaddress.ip_network, proxies))
+        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def find_client(self, peer: str, forwarded: Sequence[str]) -> str | None:
+        """Return for whom a trusted proxy asks, by its `X-Forwarded-For`; None if it is none, or does not say.
+
+        Proxies add to the end; what stands before the first that is not trusted may be anybody's invention.
+        """
+        hops = [hop.strip() for value in forwarded for hop in value.split(",")]
+        while self._is_proxy(peer) and hops:
+            peer = hops.pop()
+            if not self._is_proxy(peer):
+                return peer
+        return None
+
+    def _is_proxy(self, client: str) -> bool:
+        try:
+            address = ipaddress.ip_address(client)
+        except ValueError:
+            return False
+        return any(address.version == each.version and address in each for each in self._proxies)
+
+    def note(self, client: str) -> None:
+        """Remember a failure."""
+        name = _group(client)
+        self._failures.setdefault(name, deque(maxlen=self._most)).append(self._clock())
+        self._failures.move_to_end(name)
+        while len(self._failures) > _CLIENTS:
+            self._failures.popitem(last=False)
+
+    def find_wait(self, client: str) -> float:
+        """Return how many seconds a client has to wait before its next attempt; 0 if it need not."""
+        failures = self._failures.get(_group(client))
+        if failures is None or len(failures) < self._most:
+            return 0.0
+        return max(0.0, failures[0] + self._seconds - self._clock())
+
+
+def _group(client: str) -> str:
+    """Return whom an address belongs to: with IPv6, everybody has a whole network of them."""
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, ipaddress.IPv6Address) and not address.is_loopback:
+        return str(ipaddress.IPv6Network((address, 64), strict=False))
+    return str(address)
+
+
+PEER = "peer"
+"""Where a request's state has the owner of its connection."""
+_TABLES = Path("/proc/net")
+_UID = 6
+"""Which column behind the number of a connection has its user."""
+
+_Address = tuple[str, int | None]
+
+
+def find_owner(client: _Address | None, server: _Address | None, tables: Path = _TABLES) -> int | None:
+    """Return the user whose program made a connection; None if that cannot be told."""
+    if client is None or server is None or not _is_here(client[0]):
+        return None
+    wanted = f" {_encode(client)} {_encode(server)} "
+    try:
+        text = (tables / ("tcp6" if ":" in client[0] else "tcp")).read_text("ascii")
+    except OSError:
+        return None
+    # With thousands of connections the table is long, and each new one is looked up: no line is made of it.
+    found = text.find(wanted)
+    return None if found < 0 else int(text[found : text.find("\n", found)].split()[_UID])
+
+
+def list_trusted(env: Mapping[str, str] = os.environ) -> frozenset[int]:
+    """Return the users that are us: ourselves, root, and who became root to run this."""
+    if not hasattr(os, "geteuid"):
+        return frozenset()
+    became = env.get("SUDO_UID", "")
+    return frozenset({os.geteuid(), 0, *([int(became)] if became.isdecimal() and os.geteuid() == 0 else [])})
+
+
+def is_stranger(state: Mapping[str, object], trusted: frozenset[int]) -> bool:
+    """Tell whether a request comes from another user of this machine."""
+    owner = state.get(PEER)
+    return isinstance(owner, int) and owner not in trusted
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _encode(address: _Address) -> str:
+    """Return an address as the system writes it: words of its own byte order, in hexadecimal."""
+    packed = ipaddress.ip_address(address[0]).packed
+    words = struct.unpack(f"={len(packed) // 4}I", packed)
+    return f"{''.join(f'{word:08X}' for word in words)}:{address[1] or 0:04X}"
+
+
+LOGIN_SECONDS = 30 * 24 * 3600.0
+"""How long a browser stays let in."""
+_NAME = "turnlog_login"
+_SECURE = "__Host-"
+_PORTS = {"http": 80, "https": 443}
 
 _Connection = ASGIConnection[Any, Any, Any, Any]
 
 
-class Doors(Struct, frozen=True):
-    """What lets somebody in."""
+def is_secure(connection: _Connection, public_url: str | None) -> bool:
+    """Return whether a browser came by https: under the name of the public URL."""
+    parts = urlsplit(public_url or "")
+    if parts.scheme != "https":
+        return False
+    asked = parse_authority(connection.headers.get("host", ""))
+    public = parse_authority(parts.netloc)
+    return None not in (asked, public) and _fill_in(asked) == _fill_in(public)
+
+
+def name_cookie(secure: bool) -> str:
+    """Return what the cookie is called."""
+    return f"{_SECURE}{_NAME}" if secure else _NAME
+
+
+def list_cookies(connection: _Connection, name: str) -> Iterator[str]:
+    """Yield the values of all cookies with a name.
+
+    Other programs on this host set cookies, too, of any form: one that cannot be read must not hide ours.
+    """
+    headers = connection.scope["headers"]
+    given = b";".join(value for header, value in headers if header == b"cookie").decode("latin-1")
+    for pair in given.split(";"):
+        found, _, value = pair.strip().partition("=")
+        if found == name:
+            yield value
+
+
+def build_cookie(value: str, *, secure: bool, seconds: float = LOGIN_SECONDS) -> Cookie:
+    """Return a cookie that lets a person in."""
+    return Cookie(
+        key=name_cookie(secure),
+        value=value,
+        max_age=int(seconds),
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def end_cookie(name: str, *, secure: bool) -> Cookie:
+    """Return what makes a browser forget a cookie."""
+    return Cookie(key=name, value="", max_age=0, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _fill_in(authority: Authority | None) -> Authority | None:
+    # Behind a proxy, the name comes without a port, or with the usual one of either scheme.
+    if authority is None or authority.port in (None, *_PORTS.values()):
+        return None if authority is None else Authority(authority.host, None)
+    return authority
+
+
+_NAMELESS = Machine()
+_FORM = re.compile(r"[0-9a-f]{32}")
+_PUSHED = "pushed_origin"
+"""Where a request's state has the machine that its token is good for."""
+
+
+def _find_pushed(connection: _Connection) -> str | None:
+    """Return the machine that a request names as its origin; None if it names none, or more than one."""
+    given = connection.query_params.getall("origin", [])
+    return given[0] if len(given) == 1 and _FORM.fullmatch(given[0]) else None
+
+
+def _note_pushed(connection: _Connection, origin: str | None) -> None:
+    """Remember which machine the request's token is good for."""
+    connection.scope["state"][_PUSHED] = origin
+
+
+def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
+    """Raise `RequestError` unless the caller may push for a machine, and read what is stored of it.
+
+    Whoever has the server's token may, for every machine. Whose a machine is, is found out when something is
+    taken from it.
+    """
+    if not _FORM.fullmatch(origin):
+        problem = ErrorDetail(where="origin", message="Expected 32 hexadecimal digits")
+        raise InvalidRequestError("The request is not valid", problem)
+    if caller.kind is CallerKind.MACHINE and connection.scope["state"].get(_PUSHED) != origin:
+        raise RequestError(403, "another_machine", "This token belongs to another machine")
+
+
+async def note_machine(machines: KnownMachines, caller: Caller, origin: str, told: Machine = _NAMELESS) -> None:
+    """Note that something comes from a machine of the caller's; raises `RequestError` if it is not theirs."""
+    try:
+        await asyncio.to_thread(machines.note, origin, caller.name, told)
+    except UploadError as error:
+        raise RequestError(403, error.code, error.reason) from None
+
+
+_TRUSTED = list_trusted()
+_PREFIXES = ("tlp_", "tlm_")
+
+
+class AuthContext(Struct, frozen=True):
+    """What callers are authenticated with."""
 
     keeper: TokenKeeper
     failures: FailureLimit
@@ -42,53 +280,53 @@ class Doors(Struct, frozen=True):
     public_url: str | None = None
 
 
-def build_guard(doors: Doors) -> Guard:
+def build_guard(auth: AuthContext) -> Guard:
     """Return what Litestar asks before each route handler."""
 
     async def guard(connection: _Connection, handler: BaseRouteHandler) -> None:
         opt = handler.opt
         if opt.get("public") and connection.scope["state"].get(LINK) is None:
             return
-        caller = await _find_caller(connection, doors, token_only=bool(opt.get("token_only")))
+        caller = await _find_caller(connection, auth, token_only=bool(opt.get("token_only")))
         connection.scope["state"][CALLER] = caller
         check_policy(caller, opt, str(connection.scope.get("method")))
 
     return guard
 
 
-async def _find_caller(connection: _Connection, doors: Doors, *, token_only: bool) -> Caller:
+async def _find_caller(connection: _Connection, auth: AuthContext, *, token_only: bool) -> Caller:
     link = connection.scope["state"].get(LINK)
     if link is not None:  # whoever else they are, here they see what the link shows
         return Caller(kind=CallerKind.LINK, link=link)
     given = connection.headers.get("authorization")
     if given is not None:
-        return await _find_bearer(connection, doors, given)
+        return await _find_bearer(connection, auth, given)
     if not token_only:
-        if has_session(connection, doors.keeper):
+        if has_session(connection, auth.keeper):
             return OPERATOR
-        user = await find_logged_in(connection, doors)
+        user = await find_logged_in(connection, auth)
         if user is not None:
             return Caller(kind=CallerKind.PERSON, user=user)
-    raise await _refuse(doors)
+    raise await _refuse(auth)
 
 
-async def _find_bearer(connection: _Connection, doors: Doors, given: str) -> Caller:
-    check_wait(connection, doors.failures)
+async def _find_bearer(connection: _Connection, auth: AuthContext, given: str) -> Caller:
+    check_wait(connection, auth.failures)
     scheme, _, token = given.partition(" ")
     token = token.strip()
     if scheme.lower() == "bearer":
-        if doors.keeper.is_token(token):
+        if auth.keeper.is_token(token):
             return OPERATOR
         if token.startswith(_PREFIXES):
-            caller = await asyncio.to_thread(_find_by_token, connection, doors.accounts, token)
+            caller = await asyncio.to_thread(_find_by_token, connection, auth.accounts, token)
             if caller is not None:
                 return caller
-    note_failure(connection, doors.failures)
-    raise await _refuse(doors)
+    note_failure(connection, auth.failures)
+    raise await _refuse(auth)
 
 
 def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> Caller | None:
-    origin = find_pushed(connection)
+    origin = _find_pushed(connection)
     found = accounts.find_by_token(token, origin=origin)
     if found is None:
         if origin is not None and accounts.find_by_token(token) is not None:
@@ -98,17 +336,17 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     user, known = found
     if known.kind is TokenKind.PERSONAL:
         return Caller(kind=CallerKind.PERSON, user=user, token=known.id)
-    note_pushed(connection, origin)
+    _note_pushed(connection, origin)
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 
-async def find_logged_in(connection: _Connection, doors: Doors) -> User | None:
+async def find_logged_in(connection: _Connection, auth: AuthContext) -> User | None:
     """Return the person whose cookie comes with a request of our own page's."""
     if not may_use_cookies(str(connection.scope.get("method")), list(connection.scope["headers"])):
         return None
-    secure = is_secure(connection, doors.public_url)
+    secure = is_secure(connection, auth.public_url)
     for value in list_cookies(connection, name_cookie(secure)):
-        user = await asyncio.to_thread(doors.accounts.find_by_session, value)
+        user = await asyncio.to_thread(auth.accounts.find_by_session, value)
         if user is not None:
             return user
     return None
@@ -163,8 +401,8 @@ def _name_client(connection: _Connection, failures: FailureLimit) -> str:
     return peer if owner is None else f"user {owner}"
 
 
-async def _refuse(doors: Doors) -> RequestError:
-    if not await asyncio.to_thread(doors.accounts.has_users):
+async def _refuse(auth: AuthContext) -> RequestError:
+    if not await asyncio.to_thread(auth.accounts.has_users):
         return _refuse_alone()
     message = "Log in, or send your token as `Authorization: Bearer`"
     return RequestError(401, "unauthorized", message, headers={"www-authenticate": "Bearer"})

@@ -1,0 +1,322 @@
+"""Recording who looked at which session, before anything of it is shown; `/api/audit` lists who did what.
+
+A look is recorded when a session is found for a caller (`get_session`, and what a search or an export returns),
+so no route can forget it. Looks within a quarter of an hour of each other are one visit, and one entry. If a
+look cannot be recorded, nothing is shown. What the operator looks at is not recorded: whoever has the server's
+token has its files, too, the record among them.
+
+A session known only from hooks goes by its whole id.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from litestar import Request, get
+from litestar.di import NamedDependency
+from litestar.params import QueryParameter, SkipValidation
+from msgspec import Struct
+
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.requests import LARGEST, GivenAccounts, Limit
+from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
+from turnlog.server.sessions import find_session, name_session
+from turnlog.server.values import instant_of
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
+from turnlog.store.interface import CaredStore, Store
+from turnlog.store.lists import StoredSession
+from turnlog.store.model import LOCAL, Scope
+from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+
+logger = logging.getLogger("turnlog.server")
+
+VISIT_SECONDS = 15 * 60.0
+"""After so long without a request, a visit is over."""
+_MOST = 100_000
+"""How many visits are remembered; of one that is not, the next look is recorded again."""
+
+_Known = tuple[str, str | None, str, Action]
+
+
+class Look(Struct, frozen=True, gc=False):
+    """A session that is about to be shown."""
+
+    session: str
+    """Its key; its id, if only hooks have reported it."""
+    person: str | None
+    """Whose it is."""
+
+
+class Auditor:
+    """Keeps what people do; from any thread."""
+
+    def __init__(self, accounts: Accounts | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._accounts = accounts
+        self._clock = clock
+        self._visits: OrderedDict[_Known, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note_looks(self, caller: Caller, looks: Iterable[Look], action: Action, client: str = "") -> None:
+        """Record looks at what is not the caller's own, those that begin a visit; raises `RequestError`.
+
+        `client` tells strangers with the same link apart.
+        """
+        if caller.kind is CallerKind.OPERATOR:
+            return
+        link = caller.link
+        if link is not None:
+            action = Action.LINK_OPENED
+        others = [look for look in looks if link is not None or look.person != caller.name]
+        by = None if link is None else link.id
+        wanted = {(caller.name or "", by, f"{client} {look.session}", action): look for look in others}
+        if self._go_on(wanted):
+            return
+        with self._lock:  # so that requests which come together are one visit
+            new = {known: look for known, look in wanted.items() if not self._is_open(known)}
+            if not new:
+                return
+            at_ns = time.time_ns()
+            entries = [
+                AuditEntry(
+                    at_ns=at_ns,
+                    who=caller.name,
+                    action=action,
+                    link=by,
+                    session=look.session,
+                    person=look.person,
+                )
+                for look in new.values()
+            ]
+            self.record(entries)
+            if link is not None:
+                self._count_opened(link.id)
+            self._remember(new)
+
+    def record(self, entries: Sequence[AuditEntry]) -> None:
+        """Keep entries for good; raises `RequestError` if that cannot be done."""
+        try:
+            if self._accounts is None:
+                raise RuntimeError("there is nowhere to record it")
+            if entries:
+                self._accounts.record(entries)
+        except Exception as error:
+            logger.error("the audit log cannot be written: %s", error)
+            message = "Views must be recorded, which is not possible right now; try again"
+            raise RequestError(503, "not_recorded", message, headers={"retry-after": "5"}) from error
+
+    def _go_on(self, wanted: Iterable[_Known]) -> bool:
+        """Tell whether all of this is part of visits that go on; then they do."""
+        found = list(wanted)
+        if not all(map(self._is_open, found)):
+            return False
+        with self._lock:
+            self._remember(found)
+        return True
+
+    def _is_open(self, known: _Known) -> bool:
+        last = self._visits.get(known)
+        return last is not None and self._clock() - last < VISIT_SECONDS
+
+    def _remember(self, visits: Iterable[_Known]) -> None:
+        now = self._clock()
+        for known in visits:
+            self._visits[known] = now
+            self._visits.move_to_end(known)
+        while len(self._visits) > _MOST:
+            self._visits.popitem(last=False)
+
+    def _count_opened(self, id: str) -> None:
+        try:
+            if self._accounts is not None:
+                self._accounts.note_opened(id)
+        except Exception:  # it is recorded; only the count is not right
+            logger.exception("an opened link could not be counted")
+
+
+GivenAudit = NamedDependency[SkipValidation[Auditor]]
+"""Parameter `audit`: what keeps what people do."""
+
+
+class Visit(Struct, frozen=True):
+    """Somebody who asks to be shown something."""
+
+    caller: Caller
+    audit: Auditor
+    client: str = ""
+
+    def note(self, looks: Iterable[Look], action: Action = Action.LOOKED) -> None:
+        """Record that sessions are about to be shown; raises `RequestError` if that cannot be done."""
+        self.audit.note_looks(self.caller, looks, action, self.client if self.caller.link else "")
+
+
+GivenVisit = NamedDependency[SkipValidation[Visit]]
+"""Parameter `visit`: who asks, for what has to be recorded."""
+
+
+def build_visit(request: Request[Any, Any, Any], caller: GivenCaller, audit: GivenAudit) -> Visit:
+    """Return who asks."""
+    return Visit(caller, audit, request.client.host if request.client else "")
+
+
+def build_entry(caller: Caller, action: Action, person: str | None, detail: str = "") -> AuditEntry:
+    """Return what is recorded of something that was just done."""
+    return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, detail=detail)
+
+
+def get_session(
+    store: Store, visible: Scope, name: str, visit: Visit, action: Action = Action.LOOKED
+) -> StoredSession:
+    """Return a session, and record that it is looked at; raises `RequestError`.
+
+    It does so if there is none, if several go by that name, or if the look cannot be recorded.
+    """
+    session = find_session(store, visible, name)
+    visit.note([Look(session.key, session.person)], action)
+    return session
+
+
+class HeardSession(Struct, frozen=True):
+    """A session known from files or from hooks."""
+
+    key: str
+    hooks: str
+    """Its id as hooks know it."""
+    stored: StoredSession | None
+    """The session as it is stored; None if only hooks have reported it."""
+
+    @property
+    def revision(self) -> int:
+        """The revision of its files; 0 if there are none."""
+        return 0 if self.stored is None else self.stored.revision
+
+
+def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
+    """Return a session known from files or from hooks, and record the look; raises as `get_session`."""
+    try:
+        session = get_session(store, visible, name, visit)
+    except NotFoundError:
+        if not has_deliveries(store, visible, name, visit):
+            raise
+        return HeardSession(name, name, None)
+    return HeardSession(session.key, session.row.session_id or name_session(session), session)
+
+
+def has_deliveries(
+    store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
+) -> bool:
+    """Return whether hooks have reported a session, and record that it is looked at."""
+    if not store.count_deliveries(visible, session_id):
+        return False
+    if visit.caller.kind is not CallerKind.OPERATOR:
+        which = DeliveryFilter(session_id=session_id, count=1, payloads=False, longest_context=0)
+        told = store.list_deliveries(visible, which)
+        persons = {machine.origin: machine.person for machine in store.list_machines(LOCAL)}
+        visit.note([Look(session_id, persons.get(each.origin)) for each in told], action)
+    return True
+
+
+def may_change(caller: Caller, person: str | None) -> bool:
+    """Return whether a caller may set who sees this person's session, make links to it, and delete it."""
+    return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
+
+
+class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
+    """An entry of the audit log; entries are added and never changed."""
+
+    id: int
+    at: datetime
+    who: str | None
+    """A user's name; null for the server's own token, and for strangers with a link."""
+    action: str
+    """What was done: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md lists them all."""
+    link: str | None
+    """The id of the link that was used or changed."""
+    session: str | None
+    """A session's key."""
+    person: str | None
+    """The owner of the session, or the person concerned."""
+    detail: str
+
+
+class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
+    """Entries, newest first."""
+
+    entries: tuple[AuditItem, ...]
+    next: int | None
+    """Pass it as `before` to continue; null at the end."""
+
+
+def _view_entry(entry: AuditEntry) -> AuditItem:
+    """Return an entry as the API shows it."""
+    return AuditItem(
+        id=entry.id,
+        at=instant_of(entry.at_ns),
+        who=entry.who,
+        action=entry.action,
+        link=entry.link,
+        session=entry.session,
+        person=entry.person,
+        detail=entry.detail,
+    )
+
+
+@get("/api/audit", sync_to_thread=True)
+def list_audit(
+    accounts: GivenAccounts,
+    caller: GivenCaller,
+    who: Annotated[
+        str | None, QueryParameter(max_length=200, description="Who did it: the name of a user.")
+    ] = None,
+    person: Annotated[
+        str | None,
+        QueryParameter(
+            max_length=200, description="The owner of the session, or the person concerned: a user's name."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None, QueryParameter(max_length=200, description="The key of the session concerned.")
+    ] = None,
+    action: Annotated[
+        list[str] | None,
+        QueryParameter(
+            max_items=50, description="What was done, such as `looked` or `link-opened`: any of these."
+        ),
+    ] = None,
+    before: Annotated[
+        int | None,
+        QueryParameter(ge=1, le=LARGEST, description="Where to continue: `next` from the previous response."),
+    ] = None,
+    limit: Limit = 100,
+) -> AuditPage:
+    """List who did what, newest first.
+
+    Admins see everything, others what they did or what concerns them. Views of other people's sessions have one
+    entry per visit.
+    """
+    asked = AuditFilter(
+        who=who,
+        person=person,
+        session=session,
+        actions=tuple(map(_find_action, action or ())),
+        about=None if caller.is_admin else caller.name,
+    )
+    found = accounts.list_audit(asked, before=before, limit=limit + 1)
+    entries = found[:limit]
+    return AuditPage(
+        entries=tuple(map(_view_entry, entries)),
+        next=entries[-1].id if len(found) > limit else None,
+    )
+
+
+def _find_action(name: str) -> Action:
+    try:
+        return Action(name)
+    except ValueError:
+        known = ErrorDetail(where="action", message=f"expected one of {', '.join(Action)}")
+        raise InvalidRequestError("There is no such action", known) from None

@@ -1,0 +1,348 @@
+"""`/api/export`: sessions as files.
+
+Each session is rendered from one state of the store, and sent when it is finished. What is large is put into a
+temporary file meanwhile, so that none is in memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from litestar import Response, get
+from litestar.di import NamedDependency, Provide
+from litestar.params import QueryParameter, SkipValidation
+from litestar.response import Stream
+from msgspec import Struct
+
+from turnlog.errors import SelectionError
+from turnlog.export.conversation import Selection, select
+from turnlog.export.files import name_file, name_files
+from turnlog.export.formats import Format, render_session
+from turnlog.export.redaction import RedactionRules, Redactor
+from turnlog.export.secret_patterns import Kind
+from turnlog.ingest.archived import read_summary
+from turnlog.ingest.copies import list_shared
+from turnlog.server.audit import GivenVisit, Visit, get_session
+from turnlog.server.errors import InvalidRequestError
+from turnlog.server.requests import FROM_ZERO, LARGEST, GivenContext, GivenScope, GivenStore
+from turnlog.server.security.gate import UNTRUSTED_POLICY
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_text
+from turnlog.store.accounts.interface import Action
+from turnlog.store.interface import CaredStore
+from turnlog.store.lists import StoredSession
+from turnlog.store.model import Scope
+
+
+class TakenOut(Struct, frozen=True, gc=False, kw_only=True):
+    """Removed values of one kind."""
+
+    kind: Kind
+    times: int
+    values: int
+    """How many distinct ones."""
+    examples: tuple[str, ...]
+    """A few of them; for secrets, only the beginning."""
+
+
+class ExportPreview(Struct, frozen=True, gc=False, kw_only=True):
+    """What an export would be."""
+
+    name: str
+    """The file's name."""
+    sessions: int
+    size: int
+    """In bytes; for several sessions, the total before compression."""
+    taken_out: tuple[TakenOut, ...]
+    """By kind; empty if nothing is removed."""
+
+
+_MEDIA_TYPES = {
+    Format.HTML: "text/html; charset=utf-8",
+    Format.MARKDOWN: "text/markdown; charset=utf-8",
+    Format.JSON: "application/json",
+    Format.JSONL: "application/x-ndjson",
+    Format.CSV: "text/csv; charset=utf-8",
+}
+_EXAMPLES = 3
+_LONGEST_EXAMPLE = 60
+_SHOWN_OF_SECRET = 6
+_OPEN_KINDS = frozenset({Kind.EMAIL, Kind.HOME, Kind.USER, Kind.WORD})
+"""What may stand on a screen: it says who and where somebody is, and lets nobody in."""
+_PACKED = 1 << 18
+"""Pieces are sent when there is so much of them."""
+_SPOOLED = 1 << 20
+"""What is longer is put into a temporary file."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be given out, and how."""
+
+    form: Format
+    selection: Selection
+    rules: RedactionRules | None
+    """None if nothing is to be taken out."""
+    camel: bool = True
+
+
+def _name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
+    """Return what the file is called."""
+    if len(sessions) == 1:
+        return name_file(_name(sessions[0]), wanted.form)
+    return name_file(f"{len(sessions)}-sessions-{wanted.form}", "zip")
+
+
+def render(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> Iterator[bytes]:
+    """Return the bytes of the file, the first of which are made at once; raises `RequestError`.
+
+    Several sessions come in a ZIP file. What fails later breaks off, so that nobody takes a part for the whole.
+    """
+    if len(sessions) == 1:
+        pieces = _spool(_render(store, scope, sessions[0], wanted, _build_redactor(wanted)))
+    else:
+        pieces = _pack(store, scope, sessions, wanted)
+    return chain((next(pieces, b""),), pieces)
+
+
+def _preview(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> ExportPreview:
+    """Return what an export would be, and what it would take out; raises `RequestError`."""
+    size = 0
+    taken = _Taken()
+    for session in sessions:
+        redactor = _build_redactor(wanted)
+        size += sum(map(len, _render(store, scope, session, wanted, redactor)))
+        if redactor is not None:
+            taken.add(redactor)
+    return ExportPreview(
+        name=_name_export(sessions, wanted), sessions=len(sessions), size=size, taken_out=taken.list()
+    )
+
+
+class _Taken:
+    """What was taken out of sessions, together."""
+
+    def __init__(self) -> None:
+        self._times: Counter[Kind] = Counter()
+        self._values: dict[Kind, dict[str, None]] = {}
+
+    def add(self, redactor: Redactor) -> None:
+        for each in redactor.replaced:
+            self._times[each.kind] += each.times
+            self._values.setdefault(each.kind, {}).update(dict.fromkeys(redactor.list_values(each.kind)))
+
+    def list(self) -> tuple[TakenOut, ...]:
+        return tuple(
+            TakenOut(
+                kind=kind,
+                times=self._times[kind],
+                values=len(values),
+                examples=tuple(_show(kind, value) for value in tuple(values)[:_EXAMPLES]),
+            )
+            for kind in Kind
+            if (values := self._values.get(kind))
+        )
+
+
+def _show(kind: Kind, value: str) -> str:
+    """Return what may be shown of a value."""
+    line = " ".join(clean_text(value).split())
+    most = _LONGEST_EXAMPLE if kind in _OPEN_KINDS else min(_SHOWN_OF_SECRET, len(line) // 3)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+def _render(
+    store: CaredStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
+) -> Iterator[bytes]:
+    summary = read_summary(store, scope, stored)
+    with store.open_session(scope, stored.key) as session:
+        try:
+            select(session, wanted.selection)
+        except SelectionError as error:
+            raise InvalidRequestError(_capitalize(error)) from None
+        yield from render_session(
+            session,
+            summary,
+            wanted.form,
+            selection=wanted.selection,
+            redactor=redactor,
+            name=stored.marks.name,
+            camel=wanted.camel,
+            shared=list_shared(store, scope, stored) if wanted.form is Format.JSON else (),
+        )
+
+
+def _spool(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces when the last of them is made: whoever sends them takes long, and in other threads."""
+    with SpooledTemporaryFile(_SPOOLED) as spool:
+        spool.writelines(pieces)
+        spool.seek(0)
+        while data := spool.read(_PACKED):
+            yield data
+
+
+def _build_redactor(wanted: Wanted) -> Redactor | None:
+    return None if wanted.rules is None else Redactor(wanted.rules)
+
+
+class _Outlet:
+    """A file that can only be written to, and hands on what was."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        self._written.append(bytes(data))
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: what is written is handed on when it is taken."""
+
+    def take(self) -> bytes:
+        data = b"".join(self._written)
+        self._written.clear()
+        self.size = 0
+        return data
+
+
+def _pack(
+    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+) -> Iterator[bytes]:
+    outlet = _Outlet()
+    with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
+        for session, name in zip(sessions, name_files(map(_name, sessions), wanted.form), strict=True):
+            entry = ZipInfo(name)
+            entry.compress_type = ZIP_DEFLATED
+            entry.external_attr = 0o600 << 16
+            with archive.open(entry, "w", force_zip64=True) as file:
+                for piece in _spool(_render(store, scope, session, wanted, _build_redactor(wanted))):
+                    file.write(piece)
+                    if outlet.size >= _PACKED:
+                        yield outlet.take()
+    yield outlet.take()
+
+
+def _name(session: StoredSession) -> str:
+    return session.marks.name or name_session(session)
+
+
+def _capitalize(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]
+
+
+_MOST = 500
+_Ids = Annotated[
+    list[str],
+    QueryParameter(
+        min_items=1, max_items=_MOST, description="Sessions: keys, ids, or the beginning of either."
+    ),
+]
+_GivenWanted = NamedDependency[SkipValidation[Wanted]]
+
+
+def _build_wanted(
+    context: GivenContext,
+    form: Annotated[Format, QueryParameter(name="format", description="The format.")] = Format.HTML,
+    first_turn: Annotated[
+        int | None, QueryParameter(ge=1, le=LARGEST, description="The first turn, from 1.")
+    ] = None,
+    last_turn: Annotated[
+        int | None, QueryParameter(ge=1, le=LARGEST, description="The last turn, from 1.")
+    ] = None,
+    branch: Annotated[
+        int | None,
+        QueryParameter(
+            ge=0,
+            le=LARGEST,
+            description="Only this branch, and what leads to it.",
+            schema_extra=FROM_ZERO,
+        ),
+    ] = None,
+    thinking: Annotated[bool, QueryParameter(description="Include thinking.")] = True,
+    tool_output: Annotated[bool, QueryParameter(description="Include tool output.")] = True,
+    agents: Annotated[bool, QueryParameter(description="Include sub-agents.")] = True,
+    redact: Annotated[
+        bool, QueryParameter(description="Remove secrets, and anything that says who or where you are.")
+    ] = True,
+    word: Annotated[
+        list[str] | None, QueryParameter(max_items=100, description="Words to remove as well.")
+    ] = None,
+    snake: Annotated[
+        bool, QueryParameter(description="Fields of JSON documents as the API writes them.")
+    ] = False,
+) -> Wanted:
+    if first_turn is not None and last_turn is not None and first_turn > last_turn:
+        raise InvalidRequestError("The first turn comes after the last one")
+    words = (*context.redact_words, *(word or ()))
+    return Wanted(
+        form=form,
+        selection=Selection(
+            first_turn=first_turn,
+            last_turn=last_turn,
+            branch=branch,
+            thinking=thinking,
+            tool_output=tool_output,
+            agents=agents,
+        ),
+        rules=RedactionRules(words=words) if redact else None,
+        camel=not snake,
+    )
+
+
+_WANTED: Mapping[str, Provide] = {"wanted": Provide(_build_wanted, sync_to_thread=False)}
+
+
+@get("/api/export", dependencies=_WANTED, sync_to_thread=True, media_type="*/*")
+def export_sessions(
+    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+) -> Response[Any]:
+    """Export sessions as a file; several of them as a ZIP file.
+
+    The file is written while it is sent. If something fails meanwhile, the response is cut off.
+    """
+    sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
+    name = _name_export(sessions, wanted)
+    return Stream(
+        render(store, visible, sessions, wanted),
+        headers={
+            # Of a stream, Litestar would say what the route says.
+            "content-type": _MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
+            "content-security-policy": UNTRUSTED_POLICY,
+            "content-disposition": f'attachment; filename="{_to_ascii(name)}"',
+            "cache-control": "no-store",
+        },
+    )
+
+
+@get("/api/export/preview", dependencies=_WANTED, sync_to_thread=True)
+def preview_export(
+    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+) -> ExportPreview:
+    """Return what an export would be called, how large it would be, and what would be removed from it."""
+    sessions = _list_sessions(store, visible, id, visit, wanted, Action.LOOKED)
+    return _preview(store, visible, sessions, wanted)
+
+
+def _list_sessions(
+    store: CaredStore, visible: Scope, ids: list[str], visit: Visit, wanted: Wanted, action: Action
+) -> list[StoredSession]:
+    named = (get_session(store, visible, each, visit, action) for each in ids)
+    found = {session.key: session for session in named}
+    if len(found) > 1 and wanted.selection.is_part:
+        raise InvalidRequestError("Turns and branches can only be chosen for a single session")
+    return list(found.values())
+
+
+def _to_ascii(name: str) -> str:
+    return name.encode("ascii", "replace").decode().replace("?", "-")

@@ -1,0 +1,437 @@
+"""Who may see a session: its visibility, the rules for projects, and links for strangers.
+
+`/api/sessions/{id}/access` and `/api/access` say who may see sessions, `/api/rules` who does where nobody said,
+and `/api/links` makes addresses by which strangers see one session, without secrets, until they end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from litestar import delete, get, post, put
+from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
+from msgspec import Meta, Struct
+
+from turnlog.export.link_preview import build_preview
+from turnlog.server.audit import GivenAudit, GivenVisit, Visit, get_session, may_change
+from turnlog.server.errors import NotFoundError, RequestError
+from turnlog.server.requests import (
+    GivenAccounts,
+    GivenContext,
+    GivenScope,
+    GivenStore,
+    NamedSession,
+    decode_body,
+)
+from turnlog.server.security.callers import ADMINS, Caller, GivenCaller, forbid
+from turnlog.server.sessions import name_session
+from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
+from turnlog.store.interface import Store
+from turnlog.store.lists import StoredSession
+from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
+
+_LONGEST_DAYS = 365
+_Word = Annotated[str, Meta(min_length=2, max_length=200)]
+_Words = Annotated[tuple[_Word, ...], Meta(max_length=100)]
+_Named = Annotated[str, Meta(max_length=200)]
+
+
+class SharedLink(Struct, frozen=True, gc=False, kw_only=True):
+    """A link; its address is shown only once, when it is created."""
+
+    id: str
+    session: str
+    """The session's key."""
+    title: str
+    """The session's title when the link was created."""
+    created_by: str | None
+    """Null if it was created with the server's own token."""
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    words: tuple[str, ...]
+    """Words that it hides, besides secrets."""
+    opened: int
+    """How often it was opened."""
+    opened_at: datetime | None
+    """The last time."""
+
+
+class LinkAsked(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Which session strangers would see."""
+
+    session: _Named
+    words: _Words = ()
+    """Words to hide from them, besides secrets."""
+
+
+class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Which session strangers may see, and for how long."""
+
+    session: _Named
+    days: Annotated[float, Meta(gt=0, le=_LONGEST_DAYS)] = 7
+    words: _Words = ()
+    """Words to hide from them, besides secrets."""
+
+
+class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
+    """A new link."""
+
+    link: SharedLink
+    path: str
+    """The path on this server. It is the secret, and is shown only once."""
+
+
+class LinkPreviewed(Struct, frozen=True, gc=False, kw_only=True):
+    """What strangers would see of a session."""
+
+    title: str
+    project: str | None
+    messages: int
+    """Messages in the transcript and of all agents."""
+    agents: int
+    calls: int
+    tools: tuple[tuple[str, int], ...]
+    """How often each tool was used, most used first."""
+    files: tuple[str, ...]
+    """Files that calls name, at most 200."""
+    redacted: tuple[tuple[str, int], ...]
+    """How many values of each kind are removed."""
+    excerpts: tuple[str, ...]
+    """Excerpts of the first messages, as they would be shown."""
+
+
+_Key = Annotated[str, Meta(max_length=200)]
+
+
+class SessionAccessItem(Struct, frozen=True, gc=False, kw_only=True):
+    """Who may see a session, and why."""
+
+    key: str
+    person: str | None
+    """The owner; null if there is none."""
+    machine: str
+    """Where it comes from."""
+    host: str
+    """That machine's host name; empty if unknown."""
+    chosen: Visibility | None
+    """What its owner chose; null if the rules decide."""
+    rule: str | None
+    """The pattern of the rule that matches its project; null if none does."""
+    visibility: Visibility
+    """The resulting visibility."""
+    may_change: bool
+    """Whether the caller may change who sees it, create links to it, and delete it."""
+    links: tuple[SharedLink, ...]
+    """Links to it, for callers who may change it; newest first."""
+
+
+class AccessChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Who may see a session."""
+
+    visibility: Visibility | None
+    """Null leaves it to the rules."""
+
+
+class AccessChanges(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """Who may see several sessions."""
+
+    keys: Annotated[tuple[_Key, ...], Meta(max_length=1000)]
+    visibility: Visibility | None
+    """Null leaves it to the rules."""
+
+
+class ChangedAccess(Struct, frozen=True, gc=False, kw_only=True):
+    """What changed."""
+
+    changed: tuple[str, ...]
+    """The keys of the sessions that changed; those of other people are left out."""
+
+
+class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A rule for some projects."""
+
+    pattern: str
+    """Matches the project's path, with `*` for anything. The longest matching pattern wins."""
+    visibility: Visibility
+
+
+class RuleChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """A rule to set or remove."""
+
+    pattern: Annotated[str, Meta(min_length=1, max_length=1000)]
+    visibility: Visibility | None
+    """Null removes it."""
+
+
+class RuleWeight(Struct, frozen=True, gc=False, kw_only=True):
+    """What a rule changes."""
+
+    sessions: int
+    """How many sessions become visible to others, or stop being visible."""
+
+
+def _view_access(
+    store: PeopleStore, accounts: Accounts, scope: Scope, found: SessionAccess, caller: Caller
+) -> SessionAccessItem:
+    """Return who may see a session, and, for a caller who may change that, the links to it."""
+    machine = next((each for each in store.list_machines(scope) if each.origin == found.origin), None)
+    may = may_change(caller, found.person)
+    links = accounts.list_links(session=found.key) if may else []
+    return SessionAccessItem(
+        key=found.key,
+        person=found.person,
+        machine=found.origin,
+        host="" if machine is None else machine.host,
+        chosen=found.chosen,
+        rule=found.rule,
+        visibility=found.visibility,
+        may_change=may,
+        links=tuple(map(_view_link, links)),
+    )
+
+
+def _view_link(link: Link) -> SharedLink:
+    """Return a link, without its secret, which nobody has."""
+    return SharedLink(
+        id=link.id,
+        session=link.session,
+        title=link.title,
+        created_by=link.created_by,
+        created_at=instant_of(link.created_ns),
+        expires_at=instant_of(link.expires_ns),
+        revoked_at=None if link.revoked_ns is None else instant_of(link.revoked_ns),
+        words=link.words,
+        opened=link.opened,
+        opened_at=None if link.opened_ns is None else instant_of(link.opened_ns),
+    )
+
+
+@get("/api/sessions/{id:str}/access", sync_to_thread=True)
+def get_access(
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+) -> SessionAccessItem:
+    """Return who may see a session, and why."""
+    session = get_session(store, visible, id, visit)
+    found = _find(store, visible, session.key)
+    return _view_access(store, accounts, visible, found, visit.caller)
+
+
+@put("/api/sessions/{id:str}/access", sync_to_thread=True)
+def change_access(
+    id: NamedSession,
+    data: JSONBody[AccessChange],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+) -> SessionAccessItem:
+    """Set who may see a session; its owner and admins may do this."""
+    wanted = decode_body(body, AccessChange)
+    session = get_session(store, visible, id, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("Only the owner and admins can change who sees this session")
+    changed = store.set_visibility(visible, [session.key], wanted.visibility)
+    visit.audit.record(_list_entries(visit.caller, changed, wanted.visibility))
+    return _view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
+
+
+@post("/api/access", status_code=200, sync_to_thread=True)
+def change_accesses(
+    data: JSONBody[AccessChanges],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    caller: GivenCaller,
+    audit: GivenAudit,
+) -> ChangedAccess:
+    """Set who may see several sessions; those of other people are left out."""
+    wanted = decode_body(body, AccessChanges)
+    changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
+    audit.record(_list_entries(caller, changed, wanted.visibility))
+    return ChangedAccess(changed=tuple(each.key for each in changed))
+
+
+def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
+    found = find_access(store, visible, key)
+    if found is None:
+        raise NotFoundError("There is no such session")
+    return found
+
+
+def _list_entries(
+    caller: Caller, changed: Sequence[SessionAccess], chosen: Visibility | None
+) -> list[AuditEntry]:
+    return [
+        AuditEntry(
+            at_ns=time.time_ns(),
+            who=caller.name,
+            action=Action.VISIBILITY_CHANGED,
+            session=each.key,
+            person=each.person,
+            detail=f"by the rules: {each.visibility}" if chosen is None else str(chosen),
+        )
+        for each in changed
+    ]
+
+
+@get("/api/rules", sync_to_thread=True)
+def list_rules(store: GivenStore, visible: GivenScope) -> list[RuleItem]:
+    """List the rules for projects, by pattern."""
+    return [RuleItem(pattern=rule.pattern, visibility=rule.visibility) for rule in store.list_rules(visible)]
+
+
+@put("/api/rules", opt=ADMINS, sync_to_thread=True)
+def set_rule(
+    data: JSONBody[RuleChange],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    caller: GivenCaller,
+    audit: GivenAudit,
+) -> RuleWeight:
+    """Set or remove a rule, and return for how many sessions this changes who sees them."""
+    wanted = decode_body(body, RuleChange)
+    sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
+    said = "removed" if wanted.visibility is None else str(wanted.visibility)
+    audit.record(
+        [
+            AuditEntry(
+                at_ns=time.time_ns(),
+                who=caller.name,
+                action=Action.RULE_CHANGED,
+                detail=f"{wanted.pattern}: {said}",
+            )
+        ]
+    )
+    return RuleWeight(sessions=sessions)
+
+
+@post("/api/rules/weigh", opt=ADMINS, status_code=200, sync_to_thread=True)
+def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, visible: GivenScope) -> RuleWeight:
+    """Return what setting a rule would change, without setting it."""
+    wanted = decode_body(body, RuleChange)
+    return RuleWeight(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
+
+
+_DAY_NS = 24 * 3600 * 1_000_000_000
+
+
+@get("/api/links", sync_to_thread=True)
+def list_links(
+    accounts: GivenAccounts,
+    caller: GivenCaller,
+    session: Annotated[
+        str | None, QueryParameter(max_length=200, description="The key of a session; all sessions by default.")
+    ] = None,
+) -> list[SharedLink]:
+    """List links, the newest first, ended ones included: your own, or everybody's for admins."""
+    found = accounts.list_links(created_by=None if caller.is_admin else caller.name, session=session)
+    return [_view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
+
+
+@post("/api/links/preview", status_code=200, sync_to_thread=True)
+def preview_link(
+    data: JSONBody[LinkAsked],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    context: GivenContext,
+) -> LinkPreviewed:
+    """Return what strangers would see of a session, without sharing anything."""
+    wanted = decode_body(body, LinkAsked)
+    session = _get_own(store, visible, wanted.session, visit)
+    words = (*context.redact_words, *wanted.words)
+    found = build_preview(store, visible, session, words)
+    return LinkPreviewed(
+        title=head_of(found.title),
+        project=clean_optional(found.project),
+        messages=found.messages,
+        agents=found.agents,
+        calls=found.calls,
+        tools=tuple((clean_text(name), times) for name, times in found.tools),
+        files=tuple(map(clean_text, found.files)),
+        redacted=found.redacted,
+        excerpts=tuple(map(head_of, found.excerpts)),
+    )
+
+
+@post("/api/links", status_code=201, sync_to_thread=True)
+def create_link(
+    data: JSONBody[LinkWanted],
+    body: RawBody,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+) -> LinkMade:
+    """Create an address that shows strangers a session in its current state, without secrets.
+
+    Its owner and admins may do this. The address is shown only once.
+    """
+    wanted = decode_body(body, LinkWanted)
+    session = _get_own(store, visible, wanted.session, visit)
+    title = session.marks.name or session.row.title or name_session(session)
+    link, secret = accounts.create_link(
+        session.key,
+        title=head_of(title),
+        created_by=visit.caller.name,
+        expires_ns=time.time_ns() + int(wanted.days * _DAY_NS),
+        words=wanted.words,
+    )
+    try:
+        visit.audit.record([_build_entry(visit, link, Action.LINK_CREATED, session.person)])
+    except RequestError:
+        accounts.revoke_link(link.id)
+        raise
+    return LinkMade(link=_view_link(link), path=f"/s/{secret}")
+
+
+@delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)
+def revoke_link(
+    id: Annotated[str, PathParameter(description="`id` of a link.", max_length=100)],
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+    accounts: GivenAccounts,
+    audit: GivenAudit,
+) -> None:
+    """Revoke a link: nobody can use it from now on, including those who are viewing it."""
+    caller = visit.caller
+    link = next((each for each in accounts.list_links() if each.id == id), None)
+    access = None if link is None else find_access(store, visible, link.session)
+    person = None if access is None else access.person
+    own = link is not None and (caller.is_admin or (link.created_by == caller.name and caller.name is not None))
+    if link is None or not (own or may_change(caller, person)):
+        raise NotFoundError("There is no such link")
+    if link.revoked_ns is None:
+        accounts.revoke_link(link.id)
+        audit.record([_build_entry(visit, link, Action.LINK_REVOKED, person)])
+
+
+def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid("Only the owner and admins can share this session")
+    return session
+
+
+def _build_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:
+    return AuditEntry(
+        at_ns=time.time_ns(),
+        who=visit.caller.name,
+        action=action,
+        link=link.id,
+        session=link.session,
+        person=person,
+    )

@@ -1,0 +1,208 @@
+"""Keeping the archive up to date: the follower's process, and what it last reported.
+
+The follower (`turnlog.server.follower`) runs beside the server and writes `News`, a line of JSON each.
+`FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
+`SyncState` is what is known of it, for `/api/status`, the metrics and `/api/live`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.server.children import end_child, start_child
+from turnlog.store.places import StorePlace
+
+logger = logging.getLogger("turnlog.server")
+
+_PATIENCE = 4.0
+"""How many seconds the follower has to end what it is at; what it has not written is read again next time."""
+_LONGEST_PAUSE = 60.0
+
+
+class SyncPhase(StrEnum):
+    """What the follower is doing."""
+
+    OFF = "off"
+    """Nobody asked for it."""
+    STARTING = "starting"
+    SYNCING = "syncing"
+    """Bringing everything up to date, for the first time."""
+    WATCHING = "watching"
+    ELSEWHERE = "elsewhere"
+    """Another process keeps the archive up to date."""
+    FAILED = "failed"
+    """It ended, and is started again."""
+
+
+class News(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A report of the follower: a line of JSON."""
+
+    phase: SyncPhase
+    done: int = 0
+    total: int = 0
+    """Sessions, while it is syncing."""
+    looked: bool = False
+    """Whether a look ended."""
+    reason: str = ""
+    """Why it failed."""
+    lines: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+class SyncState:
+    """What is known of the follower. Written by one thread; readers see each value whole."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[], None]] = []
+        self.phase = SyncPhase.OFF
+        self.done = 0
+        self.total = 0
+        """Sessions of the first sync."""
+        self.reason = ""
+        """Why the last look failed; empty if it did not."""
+        self.last_at: float | None = None
+        """When the last look that found something ended, in seconds since 1970."""
+        self.looks = 0
+        self.failures = 0
+        self.restarts = 0
+        self.lines = 0
+        self.bytes = 0
+        self.seconds = 0.0
+
+    def listen(self, on_news: Callable[[], None]) -> None:
+        """Have a function called whenever something changed, in the thread that changed it."""
+        self._listeners.append(on_news)
+
+    def enter(self, phase: SyncPhase) -> None:
+        """Note a phase that the follower cannot report itself."""
+        self.phase = phase
+        self._tell()
+
+    def note(self, news: News) -> None:
+        """Apply a report of the follower."""
+        self._note(news)
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _note(self, news: News) -> None:
+        self.phase = news.phase
+        self.reason = news.reason
+        self.done, self.total = news.done, news.total
+        if not news.looked:
+            return
+        self.looks += 1
+        if news.reason:
+            self.failures += 1
+            return
+        self.last_at = time.time()
+        self.lines += news.lines
+        self.bytes += news.bytes
+        self.seconds += news.seconds
+
+
+class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
+    """How far the archive is up to date."""
+
+    phase: SyncPhase
+    done: int
+    total: int
+    """Sessions of the first sync."""
+    failing: bool
+    """Whether the last scan failed; it is retried."""
+    last_at: datetime | None
+    """When something was last found."""
+
+
+def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
+    """Return the state of the follower; without details, nothing that reveals anybody's sessions."""
+    if not in_detail:
+        return SyncStatus(phase=syncing.phase, done=0, total=0, failing=bool(syncing.reason), last_at=None)
+    last = syncing.last_at
+    return SyncStatus(
+        phase=syncing.phase,
+        done=syncing.done,
+        total=syncing.total,
+        failing=bool(syncing.reason),
+        last_at=None if last is None else datetime.fromtimestamp(last, UTC),
+    )
+
+
+class FollowerProcess:
+    """A follower that is started again if it ends; used with `with`."""
+
+    def __init__(self, place: StorePlace, state: SyncState, env: Mapping[str, str] = os.environ) -> None:
+        self._place = place
+        self._state = state
+        self._env = dict(env)
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._state.enter(SyncPhase.STARTING)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Let the follower end; after some seconds, end it."""
+        with self._lock:
+            self._stopping.set()
+            process = self._process
+        if process is not None:
+            end_child(process, _PATIENCE)
+        self._thread.join(_PATIENCE)
+        self._state.enter(SyncPhase.OFF)
+
+    def _run(self) -> None:
+        pause = 1.0
+        while not self._stopping.is_set():
+            process = self._start()
+            if process is None:
+                return
+            for line in process.stdout or ():
+                self._take(line)
+                pause = 1.0
+            status = process.wait()
+            if self._stopping.is_set():
+                return
+            self._state.restarts += 1
+            self._state.enter(SyncPhase.FAILED)
+            logger.error("the follower exited with status %d; restarting it in %.0f s", status, pause)
+            self._stopping.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            self._process = start_child("turnlog.server.follower", self._place, self._env)
+            return self._process
+
+    def _take(self, line: bytes) -> None:
+        try:
+            news = msgspec.json.decode(line, type=News)
+        except msgspec.DecodeError:
+            logger.error("the follower sent a message that cannot be read")
+            return
+        if news.reason and news.reason != self._state.reason:
+            logger.warning("%s", news.reason)
+        self._state.note(news)

@@ -1,3 +1,0 @@
-"""From records and lines of sessions to what the API answers."""
-
-__all__: list[str] = []
