@@ -476,7 +476,7 @@ class Assembled(Struct, frozen=True):
     """The lines of files that are no conversations, by source."""
 
     def derive(self, emptied: Iterable[str] = (), *, is_final: bool = False) -> Derived:
-        """Return all records of it, as `turnlog.ingest.derive` does."""
+        """Return all records of it, as `derive` does."""
         return derive(self.session, self.transcript, self.chapters, self.others, emptied, is_final=is_final)
 
 
