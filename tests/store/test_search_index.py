@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import apsw
@@ -158,6 +161,47 @@ def test_a_few_pieces_of_the_index_stay_as_they_are(store: CaredStore, path: Pat
     store.maintain()
     assert ask(path, pieces) == [(3,)]
     assert len(search(store, "number7")) == 3
+
+
+_SETTLE = """
+import os, signal, sys
+from pathlib import Path
+from turnlog.store.opening import open_store
+
+store = open_store(Path(sys.argv[1]))
+store.maintain(between=lambda: os.kill(os.getpid(), signal.SIGKILL))
+store.close()
+"""
+"""Puts an index in order, and is killed behind the first piece."""
+
+
+def test_an_index_whose_settling_is_killed_again_and_again_finds_everything_once(path: Path) -> None:
+    said: list[str] = []
+    kills = 0
+    with closing(open_store(path)) as store:
+        for session in range(8):
+            texts = [f"number{number} word{number % 7} {make_words(session, number)}" for number in range(1500)]
+            keep_session(store, session, *texts)
+            said += texts
+    while subprocess.run([sys.executable, "-c", _SETTLE, str(path)], check=False).returncode:
+        kills += 1
+        with closing(open_store(path)) as store:  # and others write meanwhile
+            keep_session(store, 100 + kills, "number7 in between", "*ber199 in between")
+            said += ["number7 in between", "*ber199 in between"]
+            for query, wanted in (
+                ("number7", "number7 "),
+                ("*ber199*", "ber199"),
+                ("number8 word1", "number8 "),
+            ):
+                found = len(search_all(store, query, 50, SearchOrder.NEWEST))
+                assert found == sum(wanted in f"{text} " for text in said), (kills, query)
+    assert kills > 2
+
+
+def make_words(*numbers: int) -> str:
+    """Return words that hardly any other text has: they make the index long."""
+    digest = blake2b(repr(numbers).encode()).hexdigest()
+    return " ".join(f"w{digest[at : at + 8]}" for at in range(0, len(digest), 8))
 
 
 def test_files_are_looked_up_again_once_something_was_written(store: CaredStore) -> None:
