@@ -4,7 +4,7 @@ It plans (what is new at a glance), scans (in other processes if it is much), an
 batches, each whole or not at all. It goes on from the last byte that was written, so it can be stopped at any
 moment and run again; twice in a row, the second one writes nothing.
 
-A worker process reads files, decodes, compresses and derives; only the one writer writes. It is given small
+Worker processes read files, decode, compress and derive; only the one writer writes. They are given small
 sessions in bundles. What comes back are batches as bytes, which are cheaper to hand over than their objects;
 those with names that are no UTF-8 as plain values. They come in files: through a pipe all workers would have to
 wait for one another, and for the writer.
@@ -23,6 +23,7 @@ from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from msgspec import Struct, convert, msgpack, to_builtins
 from msgspec.structs import replace
@@ -48,10 +49,22 @@ def _gather(several: Collection[Any]) -> list[Any]:
 
 _encode = msgpack.Encoder(enc_hook=_gather).encode
 _decode = msgpack.Decoder(list[SessionBatch | None]).decode
-_BUNDLE = 1 << 20
-"""How many bytes are scanned in one go, at least."""
+OnProgress = Callable[[int, int], None]
+"""Takes how many bytes are done, and how many there are."""
+
+_WORTH_PROCESSES = 64 << 20
+"""Below so many new bytes, starting other processes takes longer than the work."""
+_LARGE = 32 << 20
+"""What comes of a session with more lines is not for handing over, and there is room for one at a time."""
+_WORTH_SETTLING = 1 << 20
+"""After so many new bytes the store may have something to put in order."""
+_GROUP_BYTES, _LIVE_BYTES = 8 << 20, 1 << 20
+_GROUP_SECONDS, _LIVE_SECONDS = 0.25, 0.05
+"""How much is written at once: less if somebody waits to see what is being written meanwhile."""
+_BUNDLE_BYTES, _BUNDLE_TASKS = 1 << 20, 64
+"""How much a worker is given at once: so many bytes, or so many sessions that have fewer together."""
 _WAIT = 0.02
-"""Seconds."""
+"""For how many seconds the writer waits for workers before it does something else."""
 _AHEAD = 2
 """How many bundles there are for each worker, at least."""
 _AHEAD_BYTES = 24 << 20
@@ -153,7 +166,7 @@ def _bundle(tasks: Iterable[Task]) -> Iterator[list[Task]]:
     for task in tasks:
         bundle.append(task)
         size += task.size
-        if size >= _BUNDLE:
+        if size >= _BUNDLE_BYTES or len(bundle) == _BUNDLE_TASKS:
             yield bundle
             bundle, size = [], 0
     if bundle:
@@ -178,11 +191,14 @@ def _scan_bundle(tasks: list[Task], context: ScanContext) -> Any:
         data = _encode(batches)
     except UnicodeEncodeError:  # names of files that are not UTF-8
         return to_builtins(batches, builtin_types=(bytes,), enc_hook=_gather)
-    with suppress(OSError):  # without room for a file they go through the pipe
-        with tempfile.NamedTemporaryFile(dir=_folder, delete=False) as file:
-            file.write(data)
-        return Path(file.name)
-    return data
+    path = _folder / uuid4().hex
+    try:
+        path.write_bytes(data)
+    except OSError:  # without room for a file they go through the pipe
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        return data
+    return path
 
 
 def _unpack(found: Any) -> list[SessionBatch | None]:
@@ -195,20 +211,6 @@ def _unpack(found: Any) -> list[SessionBatch | None]:
 def count_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-OnProgress = Callable[[int, int], None]
-"""Takes how many bytes are done, and how many there are."""
-
-_WORTH_PROCESSES = 64 << 20
-"""Below so many new bytes, starting other processes takes longer than the work."""
-_LARGE = 32 << 20
-"""What comes of a session with more lines is not for handing over, and there is room for one at a time."""
-_WORTH_SETTLING = 1 << 20
-"""After so many new bytes the store may have something to put in order."""
-_GROUP_BYTES, _LIVE_BYTES = 8 << 20, 1 << 20
-_GROUP_SECONDS, _LIVE_SECONDS = 0.25, 0.05
-"""How much is written at once: less if somebody waits to see what is being written meanwhile."""
 
 
 def sync(
