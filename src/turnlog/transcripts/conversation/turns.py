@@ -16,8 +16,7 @@ from msgspec import Struct
 from turnlog.instants import find_moment
 from turnlog.messages import Line
 from turnlog.messages.envelope import read_microseconds
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.touched import Touched, list_touched
+from turnlog.transcripts.calls.call import Call, Touched, list_touched
 from turnlog.transcripts.conversation.division import Division
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.tree import Tree
