@@ -39,9 +39,8 @@ from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.call import Call, Touched
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.calls.touched import Touched
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule

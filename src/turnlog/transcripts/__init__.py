@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from turnlog.transcripts.agents.states import AgentState
     from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
     from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
-    from turnlog.transcripts.calls.call import Call, Pairing
+    from turnlog.transcripts.calls.call import Call, Pairing, TaskNotice, Touched, find_notice, list_touched
     from turnlog.transcripts.calls.extraction import extract, map_parents
-    from turnlog.transcripts.calls.notices import TaskNotice, find_notice
     from turnlog.transcripts.calls.results import Place, Result
     from turnlog.transcripts.calls.states import CallState
-    from turnlog.transcripts.calls.touched import Touched, list_touched
     from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
     from turnlog.transcripts.conversation.conversation import Conversation
     from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
@@ -216,12 +214,10 @@ _HOMES = {
     "agents.states": ("AgentState",),
     "agents.workflows": ("Workflow", "WorkflowSource"),
     "calls.builder": ("CallBuilder", "Calls", "build_calls"),
-    "calls.call": ("Call", "Pairing"),
+    "calls.call": ("Call", "Pairing", "TaskNotice", "Touched", "find_notice", "list_touched"),
     "calls.extraction": ("extract", "map_parents"),
-    "calls.notices": ("TaskNotice", "find_notice"),
     "calls.results": ("Place", "Result"),
     "calls.states": ("CallState",),
-    "calls.touched": ("Touched", "list_touched"),
     "conversation.compactions": ("Compaction", "CompactionState", "build_compactions"),
     "conversation.conversation": ("Conversation",),
     "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),

@@ -22,7 +22,7 @@ from turnlog.messages import Line
 from turnlog.messages.envelope import Envelope, read_microseconds
 from turnlog.transcripts.actions import read_event
 from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.calls.touched import find_file
+from turnlog.transcripts.calls.call import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule

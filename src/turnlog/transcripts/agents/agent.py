@@ -20,8 +20,7 @@ from turnlog.messages.sidecars import AgentMeta
 from turnlog.messages.tool_io import AgentCompletedResult, AgentInput
 from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.agents.workflows import Part
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.notices import TaskNotice
+from turnlog.transcripts.calls.call import Call, TaskNotice
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.turns import AgentWork
 from turnlog.transcripts.lines.blocks import content_text, list_texts

@@ -24,8 +24,7 @@ from turnlog.transcripts.agents.call_index import MAIN, TELLING_TOOLS, CallIndex
 from turnlog.transcripts.agents.linking import Candidate, Chain, Linker, list_chains
 from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_end
 from turnlog.transcripts.agents.workflows import Part, Workflow, WorkflowSource, build_workflow, list_parts
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.notices import TaskNotice
+from turnlog.transcripts.calls.call import Call, TaskNotice
 from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.lines.kinds import Category

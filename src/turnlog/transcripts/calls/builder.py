@@ -33,7 +33,7 @@ from turnlog.messages.sdk import (
     UserMessageReplay,
 )
 from turnlog.messages.system import SystemNotice
-from turnlog.transcripts.calls.call import Call, CallDraft, Pairing
+from turnlog.transcripts.calls.call import Call, CallDraft, Pairing, TaskNotice, find_notice
 from turnlog.transcripts.calls.links import (
     PlaceIndex,
     find_parent,
@@ -42,7 +42,6 @@ from turnlog.transcripts.calls.links import (
     list_links,
     session_of,
 )
-from turnlog.transcripts.calls.notices import TaskNotice, find_notice
 from turnlog.transcripts.calls.results import Place, Result, find_agent_id, read_result
 from turnlog.transcripts.lines.blocks import CallBlock, is_call, is_result, list_blocks
 

@@ -1,25 +1,128 @@
-"""A tool call with what came of it, as a value."""
+"""A tool call with what came of it, as a value; the notices of background tasks, and the files that calls
+touched.
+
+The outcome of a call that was detached stands in the news that its task ended. It comes as a user line or a
+queued command with a `<task-notification>` text, or as a message of the stream. One that never got beyond the
+queue, because the person interrupted, tells of an end all the same.
+
+Which files calls read and changed is what their inputs name, below the directory of the call's line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ntpath
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
-from turnlog.messages import Raw, View
+from turnlog.messages import Line, Raw, View
+from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import ToolUseBlock
+from turnlog.messages.dialects import AnyEntry
+from turnlog.messages.entries import AttachmentEntry, UserEntry
+from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import StoredType
+from turnlog.messages.metadata import QueueAction, QueueOperation
+from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.sdk import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.tool_io import ToolInput, ToolResult, view_input, view_result
-from turnlog.transcripts.calls.notices import TaskNotice
 from turnlog.transcripts.calls.results import Place, Result, find_agent_id, name_result
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type
+from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type, list_texts
 from turnlog.transcripts.lines.categories import is_known_tool, tool_category
 from turnlog.transcripts.lines.kinds import Category
+
+_TELLING = frozenset(
+    {TaskNotificationMessage, UserEntry, UserMessage, UserMessageReplay, AttachmentEntry, QueueOperation}
+)
+_START = "<task-notification>"
+_RESULT, _RESULT_END = "<result>", "</result>"
+_SUMMARY, _SUMMARY_END = "<summary>", "</summary>"
+_FIELD = re.compile(r"<(task-id|tool-use-id|status)>([^<]*)</\1>")
+
+
+class TaskNotice(Struct, frozen=True, gc=False):
+    """The end of a background task."""
+
+    line: Line
+    status: str
+    """`completed`, `failed`, `killed`, `stopped` and the like."""
+    task_id: str | None = None
+    tool_use_id: str | None = None
+
+    @property
+    def summary(self) -> str | None:
+        """What the program says of the end, in a sentence."""
+        if isinstance(self.line.entry, TaskNotificationMessage):
+            told = self.line.entry.summary
+            return told if isinstance(told, str) else None
+        text = _text_of(self.line.entry)
+        start, end = _find_summary(text)
+        return text[start:end].strip() or None
+
+    @property
+    def result(self) -> str | None:
+        """What the task itself said in the end: an agent's answer."""
+        text = _text_of(self.line.entry)
+        start = text.find(_RESULT, _find_summary(text)[1])
+        end = text.rfind(_RESULT_END)
+        return text[start + len(_RESULT) : end].strip() if 0 <= start < end else None
+
+
+def find_notice(line: Line) -> TaskNotice | None:
+    """Return the end of a task that a line tells of; None if it tells of none, or of mere events."""
+    entry = line.entry
+    if type(entry) not in _TELLING:  # nearly all lines
+        return None
+    if isinstance(entry, TaskNotificationMessage):
+        call = entry.tool_use_id if isinstance(entry.tool_use_id, str) else None
+        return (
+            TaskNotice(line, str(entry.status), entry.task_id, call) if isinstance(entry.status, str) else None
+        )
+    text = _text_of(entry)
+    if not text.startswith(_START):
+        return None
+    said: dict[str, str] = {}
+    for name, value in _FIELD.findall(_head_of(text)):
+        said.setdefault(name, value.strip())
+    if not said.get("status"):
+        return None
+    return TaskNotice(line, said["status"], said.get("task-id"), said.get("tool-use-id"))
+
+
+def _find_summary(text: str) -> tuple[int, int]:
+    """Return where the summary begins and ends; nowhere at the very beginning, if there is none."""
+    start = text.find(_SUMMARY)
+    end = text.find(_SUMMARY_END, start) if start >= 0 else -1
+    result = text.find(_RESULT)  # an answer may hold such tags, too
+    return (0, 0) if end < 0 or 0 <= result < start else (start + len(_SUMMARY), end)
+
+
+def _head_of(text: str) -> str:
+    """Return what the program says of the task; what people and the task say may hold such tags, too."""
+    start, end = _find_summary(text)
+    return f"{text[:start]}{text[end:]}".partition(_RESULT)[0]
+
+
+def _text_of(entry: AnyEntry) -> str:
+    """Return where a notice would stand: the first text of a line."""
+    text: object = None
+    if isinstance(entry, AttachmentEntry):
+        text = entry.attachment.prompt if isinstance(entry.attachment, QueuedCommand) else None
+    elif isinstance(entry, QueueOperation):
+        text = entry.content if entry.operation is QueueAction.ENQUEUE else None
+    elif isinstance(entry, UserEntry | UserFields):
+        content = entry.message.content
+        text = content if isinstance(content, str) else next(iter(list_texts(entry)), "")
+    return text.lstrip() if isinstance(text, str) else ""
+
 
 T = TypeVar("T")
 
@@ -221,3 +324,74 @@ def _append(items: list[T] | None, item: T) -> list[T]:
         return [item]
     items.append(item)
     return items
+
+
+_FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
+    {
+        "Read": ("file_path", False),
+        "NotebookRead": ("notebook_path", False),
+        "Write": ("file_path", True),
+        "Edit": ("file_path", True),
+        "MultiEdit": ("file_path", True),
+        "NotebookEdit": ("notebook_path", True),
+    }
+)
+"""The tools that work on one file: where their input names it, and whether they change it."""
+
+NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})
+"""What became of calls that touched nothing."""
+
+
+class Touched(Struct, frozen=True, gc=False):
+    """A file that was read or changed."""
+
+    path: str
+    changed: bool
+
+
+def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
+    """Return the files that some calls touched, each once, in order; calls that failed touched nothing."""
+    found: dict[str, bool] = {}
+    for call in calls:
+        path, changes = find_file(call)
+        if path is not None and call.state not in NOT_DONE:
+            found[path] = found.get(path, False) or changes
+    return tuple(Touched(path, changed) for path, changed in found.items())
+
+
+def find_file(call: Call) -> tuple[str | None, bool]:
+    """Return the file that a call works on, if it is on one, and whether the call changed it."""
+    field, changes = _FILE_TOOLS.get(call.name, ("", False))
+    path = _read_path(call, field) if field else None
+    if not isinstance(path, str):
+        return None, False
+    entry = call.place.line.entry
+    cwd = entry.cwd if isinstance(entry, Envelope) else None
+    return _resolve(path, cwd if isinstance(cwd, str) else ""), changes and call.state not in NOT_DONE
+
+
+class _Paths(Struct, frozen=True, gc=False):
+    """What of an input is read: nothing else of it need have a type for that."""
+
+    file_path: str | UnsetType = UNSET
+    notebook_path: str | UnsetType = UNSET
+
+
+_decode_paths = msgspec.json.Decoder(_Paths).decode
+
+
+def _read_path(call: Call, field: str) -> object:
+    raw = call.block.input
+    try:
+        return None if raw is UNSET else getattr(_decode_paths(raw), field)
+    except REFUSALS:
+        return getattr(call.view_input().value, field, None)
+
+
+def _resolve(path: str, cwd: str) -> str:
+    """Return a path below the directory that it is relative to; as it stands where that is not known."""
+    if not path or path.startswith(("/", "\\", "~")) or ntpath.splitdrive(path)[0]:
+        return path
+    if cwd.startswith("/"):
+        return posixpath.normpath(posixpath.join(cwd, path))
+    return ntpath.normpath(ntpath.join(cwd, path)) if ntpath.splitdrive(cwd)[0] else path

@@ -21,8 +21,7 @@ from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.envelope import read_microseconds
 from turnlog.messages.system import TurnDuration
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.touched import Touched, list_touched
+from turnlog.transcripts.calls.call import Call, Touched, list_touched
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.tree import Tree

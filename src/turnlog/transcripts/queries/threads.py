@@ -17,9 +17,8 @@ from msgspec.structs import astuple
 from turnlog.messages import Line, Position
 from turnlog.transcripts.actions import REPORTED, report_of
 from turnlog.transcripts.agents.agent import FIRST_LINES, find_prompt
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls.call import NOT_DONE, Call, Touched
 from turnlog.transcripts.calls.states import CallState
-from turnlog.transcripts.calls.touched import NOT_DONE, Touched
 from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, build_compactions
 from turnlog.transcripts.conversation.gathering import PromptQueue
 from turnlog.transcripts.conversation.message import Lane, Message
