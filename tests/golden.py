@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import turnlog
 from turnlog.messages.base import UNSET, Value
+from turnlog.messages.blocks import BlockBase
 from turnlog.messages.envelope import Envelope
-from turnlog.messages.media import BlockBase
 from turnlog.messages.system import SystemFields
 
 DATA = Path(__file__).parent / "data"

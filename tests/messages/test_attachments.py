@@ -11,8 +11,8 @@ import pytest
 from turnlog.messages import attachments
 from turnlog.messages.attachments import FREE_FORM, Attachment, QueuedCommand, UnknownAttachment
 from turnlog.messages.base import UNSET, Raw, Value
-from turnlog.messages.media import ImageBlock, TextBlock
-from turnlog.messages.origin import MessageOrigin, OriginKind
+from turnlog.messages.blocks import ImageBlock, TextBlock
+from turnlog.messages.message import MessageOrigin, OriginKind
 
 SAMPLES = (Path(__file__).parents[1] / "data" / "attachments.jsonl").read_bytes().splitlines()
 DECODER = msgspec.json.Decoder(Attachment)

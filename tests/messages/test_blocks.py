@@ -7,12 +7,20 @@ import pytest
 import golden
 import turnlog
 from turnlog import UNSET, ProblemKind, UnknownTypeError
-from turnlog.messages import UnknownBlock, blocks, citations, media, server_tools
+from turnlog.messages import UnknownBlock, blocks
 from turnlog.messages.base import Raw
-from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.citations import Citation
+from turnlog.messages.blocks import (
+    Citation,
+    ContentBlock,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from turnlog.messages.entries import AssistantEntry, UserEntry
-from turnlog.messages.media import DocumentBlock, ImageBlock, Source, TextBlock
 
 T = TypeVar("T")
 
@@ -49,12 +57,12 @@ def test_every_member_of_the_union_is_reached_by_a_golden_line(union: Any) -> No
     assert members(union) - {type(value) for value in golden.values()} == set()
 
 
-def test_every_result_and_error_of_server_tools_is_reached_by_a_golden_line() -> None:
-    assert set(golden.structs(server_tools)) - {type(value) for value in golden.values()} == set()
+def test_every_block_result_and_error_is_reached_by_a_golden_line() -> None:
+    assert set(golden.structs(blocks)) - {type(value) for value in golden.values()} == {blocks.BlockBase}
 
 
 def test_every_field_of_blocks_is_set_by_a_golden_line() -> None:
-    declared = golden.fields_declared(blocks, media, citations, server_tools)
+    declared = golden.fields_declared(blocks)
 
     assert declared - golden.fields_set(golden.values()) == set()
 
@@ -78,12 +86,12 @@ def test_a_result_may_hold_every_block_that_the_api_allows_there() -> None:
     assert [type(block) for block in result.content] == [
         ImageBlock,
         DocumentBlock,
-        media.SearchResultBlock,
-        server_tools.ToolReferenceBlock,
+        blocks.SearchResultBlock,
+        blocks.ToolReferenceBlock,
         blocks.BrowserStateBlock,
     ]
     assert result.toolset_name == "browser"
-    assert result.cache_control == media.CacheControl(type="ephemeral", ttl="5m", scope="session")
+    assert result.cache_control == blocks.CacheControl(type="ephemeral", ttl="5m", scope="session")
 
 
 def test_a_result_whose_content_is_an_object_stays_visible() -> None:
@@ -114,15 +122,15 @@ def test_a_call_says_who_made_it() -> None:
     assert (model.id, model.name, model.toolset_name) == ("toolu_10", "Read", "files")
     assert isinstance(model.input, Raw)
     assert bytes(model.input) == b'{"file_path":"/tea.md"}'
-    assert model.caller == server_tools.Caller(type="direct")
-    assert code.caller == server_tools.Caller(type="code_execution_20250825", tool_id="srvtoolu_01")
+    assert model.caller == blocks.Caller(type="direct")
+    assert code.caller == blocks.Caller(type="code_execution_20250825", tool_id="srvtoolu_01")
 
 
 def test_an_image_comes_as_bytes_an_address_or_a_file() -> None:
     assert [image.source for image in all_blocks("block-image-sources", ImageBlock)] == [
-        media.Base64Source(media_type="image/webp", data="AA=="),
-        media.UrlSource(url="https://example.com/p.png"),
-        media.FileSource(file_id="file_3"),
+        blocks.Base64Source(media_type="image/webp", data="AA=="),
+        blocks.UrlSource(url="https://example.com/p.png"),
+        blocks.FileSource(file_id="file_3"),
     ]
 
 
@@ -130,13 +138,13 @@ def test_a_document_comes_from_every_source() -> None:
     documents = all_blocks("block-document-sources", DocumentBlock)
 
     assert [type(document.source) for document in documents] == [
-        media.Base64Source,
-        media.TextSource,
-        media.ContentSource,
-        media.ContentSource,
-        media.UrlSource,
+        blocks.Base64Source,
+        blocks.TextSource,
+        blocks.ContentSource,
+        blocks.ContentSource,
+        blocks.UrlSource,
     ]
-    assert documents[0].citations == media.CitationsConfig(enabled=True)
+    assert documents[0].citations == blocks.CitationsConfig(enabled=True)
     assert (documents[1].title, documents[1].citations) == (None, None)
 
 
@@ -145,11 +153,11 @@ def test_citations_say_where_a_statement_comes_from() -> None:
 
     assert isinstance(cited.citations, tuple)
     chars, pages, *_, web = cited.citations
-    assert isinstance(chars, citations.CharLocation)
+    assert isinstance(chars, blocks.CharLocation)
     assert (chars.start_char_index, chars.end_char_index) == (1, 6)
-    assert isinstance(pages, citations.PageLocation)
+    assert isinstance(pages, blocks.PageLocation)
     assert pages.document_title is None
-    assert isinstance(web, citations.WebSearchResultLocation)
+    assert isinstance(web, blocks.WebSearchResultLocation)
     assert web.encrypted_index == "ZW4="
     assert uncited.citations is None
 
@@ -157,23 +165,23 @@ def test_citations_say_where_a_statement_comes_from() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("web-search-error", server_tools.WebSearchError),
-        ("web-fetch-result", server_tools.WebFetchResult),
-        ("web-fetch-error", server_tools.WebFetchError),
-        ("advisor-result", server_tools.AdvisorResult),
-        ("advisor-redacted-result", server_tools.AdvisorRedactedResult),
-        ("advisor-error", server_tools.AdvisorError),
-        ("code-execution-result", server_tools.CodeExecutionResult),
-        ("code-execution-encrypted-result", server_tools.EncryptedCodeExecutionResult),
-        ("code-execution-error", server_tools.CodeExecutionError),
-        ("bash-code-execution-result", server_tools.BashCodeExecutionResult),
-        ("bash-code-execution-error", server_tools.BashCodeExecutionError),
-        ("text-editor-view", server_tools.TextEditorViewResult),
-        ("text-editor-create", server_tools.TextEditorCreateResult),
-        ("text-editor-str-replace", server_tools.TextEditorStrReplaceResult),
-        ("text-editor-error", server_tools.TextEditorError),
-        ("tool-search-result", server_tools.ToolSearchResult),
-        ("tool-search-error", server_tools.ToolSearchError),
+        ("web-search-error", blocks.WebSearchError),
+        ("web-fetch-result", blocks.WebFetchResult),
+        ("web-fetch-error", blocks.WebFetchError),
+        ("advisor-result", blocks.AdvisorResult),
+        ("advisor-redacted-result", blocks.AdvisorRedactedResult),
+        ("advisor-error", blocks.AdvisorError),
+        ("code-execution-result", blocks.CodeExecutionResult),
+        ("code-execution-encrypted-result", blocks.EncryptedCodeExecutionResult),
+        ("code-execution-error", blocks.CodeExecutionError),
+        ("bash-code-execution-result", blocks.BashCodeExecutionResult),
+        ("bash-code-execution-error", blocks.BashCodeExecutionError),
+        ("text-editor-view", blocks.TextEditorViewResult),
+        ("text-editor-create", blocks.TextEditorCreateResult),
+        ("text-editor-str-replace", blocks.TextEditorStrReplaceResult),
+        ("text-editor-error", blocks.TextEditorError),
+        ("tool-search-result", blocks.ToolSearchResult),
+        ("tool-search-error", blocks.ToolSearchError),
     ],
 )
 def test_a_server_tool_answers_with_a_result_or_an_error(name: str, expected: type) -> None:
@@ -187,7 +195,7 @@ def test_a_server_tool_answers_with_a_result_or_an_error(name: str, expected: ty
 
 
 def test_a_web_search_finds_pages_or_none() -> None:
-    found, empty = all_blocks("block-web-search-result", server_tools.WebSearchToolResultBlock)
+    found, empty = all_blocks("block-web-search-result", blocks.WebSearchToolResultBlock)
 
     assert isinstance(found.content, tuple)
     assert [page.url for page in found.content] == ["https://example.com"]

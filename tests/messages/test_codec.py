@@ -10,9 +10,9 @@ from msgspec import Raw
 import turnlog
 from turnlog import UNSET, Dialect, ProblemKind
 from turnlog.messages.base import UnknownBlock, UnknownField
+from turnlog.messages.blocks import TextBlock
 from turnlog.messages.entries import AssistantEntry, UnknownEntry, UserEntry
 from turnlog.messages.envelope import Envelope
-from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueAction, QueueOperation
 

@@ -10,9 +10,8 @@ import turnlog
 from turnlog import Dialect, ProblemKind, UnknownEntry
 from turnlog.messages import system
 from turnlog.messages.attachments import DateAttachment
-from turnlog.messages.blocks import ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UserEntry
-from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import AiTitle, JournalResult
 from turnlog.messages.sdk import AssistantMessage
 from turnlog.messages.system import SystemNotice

@@ -14,6 +14,7 @@ import turnlog
 from golden import lines, structs, walk
 from turnlog.messages import hook_events
 from turnlog.messages.base import UNSET, Raw, Value
+from turnlog.messages.blocks import TextBlock
 from turnlog.messages.hook_events import (
     FREE_FORM,
     HOOK_EVENTS,
@@ -34,7 +35,6 @@ from turnlog.messages.hook_events import (
     view_tool_input,
     view_tool_response,
 )
-from turnlog.messages.media import TextBlock
 from turnlog.messages.permissions import AddRules, PermissionAllow, PermissionDeny
 from turnlog.messages.problems import ProblemKind
 from turnlog.messages.salvage import view

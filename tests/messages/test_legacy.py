@@ -11,14 +11,19 @@ import turnlog
 from turnlog import UNSET, ProblemKind, UnknownEntry, UnknownTypeError
 from turnlog.messages import compaction, legacy
 from turnlog.messages.base import Raw
-from turnlog.messages.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import (
+    Base64Source,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.legacy import LegacyLine, System000
-from turnlog.messages.media import Base64Source, ImageBlock, TextBlock
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.system import SystemNotice
-from turnlog.messages.usage import Usage
 
 T = TypeVar("T")
 LINES = golden.all_legacy_lines()

@@ -12,14 +12,12 @@ import golden
 import turnlog
 from turnlog import UNSET, ChangeError
 from turnlog.messages.base import Raw
-from turnlog.messages.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.compaction import CompactionPhase, CompactionStatistics
 from turnlog.messages.entries import AssistantEntry, UserEntry
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import Summary
 from turnlog.messages.system import Level
-from turnlog.messages.usage import Usage
 
 LINES = golden.all_legacy_lines()
 Change = Callable[[Any], dict[str, Any]]

@@ -10,12 +10,11 @@ import turnlog
 from turnlog import UNSET, ProblemKind
 from turnlog.messages import UnknownBlock
 from turnlog.messages.base import Raw
-from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.legacy import Api003, Document003, ObjectId, StoredDate, StoredNumber, StoredUsage
-from turnlog.messages.media import TextBlock
+from turnlog.messages.message import Usage
 from turnlog.messages.metadata import Summary
-from turnlog.messages.usage import Usage
 
 T = TypeVar("T")
 LINES = golden.all_legacy_lines()

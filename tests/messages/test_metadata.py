@@ -9,9 +9,9 @@ import turnlog
 from turnlog import UNSET, ProblemKind, UnknownEntry, UnknownTypeError
 from turnlog.messages import metadata
 from turnlog.messages.base import Raw
+from turnlog.messages.blocks import TextBlock
 from turnlog.messages.entries import MetadataEntry
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import FileBackup, FileSnapshot, QueueAction, QueueOperation
 
 TYPES: dict[str, type] = {

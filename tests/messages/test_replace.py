@@ -12,10 +12,9 @@ import golden
 import turnlog
 from turnlog import UNSET, ChangeError
 from turnlog.messages.base import UnknownBlock
-from turnlog.messages.blocks import ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import CostState
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from strategies import json_lines, json_values
 from turnlog.messages import ProblemKind, Unknown, View, view
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownBlock, UnsetType
-from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.media import TextBlock
-from turnlog.messages.usage import Usage
+from turnlog.messages.blocks import ContentBlock, TextBlock
+from turnlog.messages.message import Usage
 
 
 class Colour(OpenEnum):

@@ -11,11 +11,10 @@ import pytest
 import golden
 from turnlog.messages import sdk
 from turnlog.messages.base import UNSET, Raw, Value
-from turnlog.messages.message import StopReason
+from turnlog.messages.message import StopReason, Usage
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import decoder, view
 from turnlog.messages.sdk.messages import UnknownDelta, UnknownEvent
-from turnlog.messages.usage import Usage
 
 # The fields of these are inherited by many classes; one line that sets such a field speaks for all.
 SHARED: tuple[type[Value], ...] = (sdk.StreamMessage, sdk.UserFields)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import golden
 from turnlog.messages.base import UNSET
-from turnlog.messages.blocks import CompactionBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import StopReason
+from turnlog.messages.blocks import CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from turnlog.messages.message import StopReason, Usage
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import view
 from turnlog.messages.sdk import (
@@ -28,7 +27,6 @@ from turnlog.messages.sdk import (
     Thread,
     find_class,
 )
-from turnlog.messages.usage import Usage
 
 MAIN = Thread("s-1")
 STREAMS = ["assemble-blocks", "assemble-api-side", "assemble-interleaved"]

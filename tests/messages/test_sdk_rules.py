@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from turnlog.messages.base import UNSET, Raw, Value
-from turnlog.messages.blocks import ThinkingBlock
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message, StopReason
+from turnlog.messages.blocks import TextBlock, ThinkingBlock
+from turnlog.messages.message import Message, StopReason, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.sdk.messages import (
     AssistantMessage,
@@ -53,7 +52,6 @@ from turnlog.messages.sdk.system_messages import (
     TaskUpdatedMessage,
     TaskUsage,
 )
-from turnlog.messages.usage import Usage
 
 
 def result(**fields: object) -> ResultMessage:

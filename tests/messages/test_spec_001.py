@@ -13,16 +13,14 @@ import golden
 import turnlog
 from turnlog.messages import sdk
 from turnlog.messages.base import UNSET, Raw
-from turnlog.messages.blocks import ThinkingBlock, ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.control import REQUESTS, Sender
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import ExitReason, HookEventName
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import Callbacks, Preset, PresetSystemPrompt, QueryOptions
 from turnlog.messages.system import CompactTrigger
-from turnlog.messages.usage import Usage
 
 IDS = {"uuid": "0b5d9a4e-7c1f-4a35-9d6e-2f8b1c3d4e5f", "session_id": "s-1"}
 MESSAGE: dict[str, Any] = {

@@ -16,8 +16,7 @@ import pytest
 
 from turnlog.messages import tool_io
 from turnlog.messages.base import UNSET, Raw, UnknownBlock, Value
-from turnlog.messages.blocks import ToolUseBlock
-from turnlog.messages.media import TextBlock
+from turnlog.messages.blocks import TextBlock, ToolUseBlock
 from turnlog.messages.problems import ProblemKind
 from turnlog.messages.tool_io import (
     FREE_FORM,

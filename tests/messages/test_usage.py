@@ -3,10 +3,10 @@ from __future__ import annotations
 import golden
 import turnlog
 from turnlog import UNSET, ProblemKind
-from turnlog.messages import usage
+from turnlog.messages import message
 from turnlog.messages.base import Raw
 from turnlog.messages.entries import AssistantEntry
-from turnlog.messages.usage import CacheCreation, Iteration, OutputTokensDetails, ServerToolUse, Usage
+from turnlog.messages.message import CacheCreation, Iteration, OutputTokensDetails, ServerToolUse, Usage
 
 
 def usage_of(answer: AssistantEntry) -> Usage:
@@ -19,7 +19,7 @@ def only_usage(name: str) -> Usage:
 
 
 def test_every_field_of_usage_is_set_by_a_golden_line() -> None:
-    assert golden.fields_declared(usage) - golden.fields_set(golden.values()) == set()
+    assert golden.fields_declared(message) - golden.fields_set(golden.values()) == set()
 
 
 def test_cache_writes_are_split_by_how_long_they_live() -> None:

@@ -9,11 +9,10 @@ import pytest
 
 import turnlog
 from turnlog.messages import sdk
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import QueryOptions
 from turnlog.messages.system import CompactTrigger
-from turnlog.messages.usage import Usage
 
 MODEL_USAGE = {
     "inputTokens": 0,

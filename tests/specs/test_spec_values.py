@@ -15,7 +15,7 @@ from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.salvage import view
 from turnlog.messages.tool_io import INPUTS
 from turnlog.transcripts.hooks.table import EVENTS, GROUPS, NOTIFICATIONS
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
+from turnlog.transcripts.kinds import Category, MessageType, Role
 
 UUID = "0f5c7b1e-0000-4000-8000-000000000001"
 IDS = {"uuid": UUID, "session_id": "s1"}

@@ -19,13 +19,12 @@ from turnlog import Line
 from turnlog.messages.sidecars import AgentMeta
 from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
 from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import SessionFiles
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import AgentState, Category
 
 NAMES = sorted(path.name for path in (golden.DATA / "transcripts").glob("agents-*"))
 

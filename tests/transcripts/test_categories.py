@@ -13,6 +13,7 @@ import turnlog
 from turnlog import Line
 from turnlog.messages.attachments import HOOK_ATTACHMENTS
 from turnlog.messages.tool_io import INPUTS
+from turnlog.transcripts.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.categories import (
     CATEGORIES,
     Author,
@@ -24,7 +25,6 @@ from turnlog.transcripts.lines.categories import (
     role_of,
     tool_category,
 )
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 
 
 def lines(name: str) -> list[Line]:

@@ -20,7 +20,7 @@ import turnlog
 import usage_reference
 from turnlog import Line, Position
 from turnlog.transcripts.calls.builder import CallBuilder, build_calls
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.summary import Counts, PullRequest, Summary, SummaryFold, Worktree, build_summary
 from turnlog.transcripts.titles import Title, TitleSource
 from turnlog.transcripts.usage.book import ModelTotals

@@ -18,9 +18,8 @@ from turnlog.messages.tool_io.files import GlobResult
 from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
 from turnlog.transcripts.calls.call import Call, Pairing
 from turnlog.transcripts.calls.extraction import extract, map_parents
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.lines.blocks import list_texts
-from turnlog.transcripts.lines.kinds import Category
 
 NAMES = sorted(path.stem for path in (golden.DATA / "transcripts" / "tools").glob("*.jsonl"))
 

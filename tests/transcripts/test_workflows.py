@@ -12,9 +12,9 @@ from turnlog import Line
 from turnlog.messages.sidecars import AgentMeta, WorkflowAgentProgress, WorkflowPhase, WorkflowRecord
 from turnlog.transcripts.agents.agent import AgentLink, AgentSource
 from turnlog.transcripts.agents.assembly import build_agents
-from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.agents.workflows import WorkflowSource, find_run_id, list_parts
 from turnlog.transcripts.calls.builder import build_calls
+from turnlog.transcripts.kinds import AgentState
 
 
 def started(shown: object = None, text: str = "Workflow launched in background.", **more: object) -> list[Line]:

@@ -21,7 +21,7 @@ from turnlog.errors import ProtocolError
 from turnlog.export.plain import plural
 from turnlog.messages import Line, encode
 from turnlog.messages.base import Value
-from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.control import (
     CanUseToolRequest,
     ControlCancelRequest,
@@ -39,7 +39,6 @@ from turnlog.messages.control import (
 from turnlog.messages.control.peer import Cancelled, Event, Fault, Lost, Replied, Requested, TimedOut
 from turnlog.messages.control.requests import RequestBody
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.media import TextBlock
 from turnlog.messages.permissions import (
     AddRules,
     PermissionAllow,

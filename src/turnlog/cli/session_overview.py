@@ -15,7 +15,7 @@ from turnlog.cli.terminal import clean_line, shorten
 from turnlog.cli.units import count_text, duration_text, local_time
 from turnlog.export.plain import plural
 from turnlog.instants import from_microseconds
-from turnlog.transcripts.agents.states import AgentState
+from turnlog.transcripts.kinds import AgentState
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
     TurnUse,

@@ -38,15 +38,13 @@ from turnlog.messages import Dialect
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents.agent import AgentLink
-from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call, Touched
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.compactions import Compaction
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (

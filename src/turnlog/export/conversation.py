@@ -25,8 +25,7 @@ from turnlog.export.plain import plural, strip_colors
 from turnlog.export.redaction import Redactor, list_strings
 from turnlog.messages import Line, Raw
 from turnlog.messages.base import Unknown, UnknownBlock
-from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.media import Base64Source, ImageBlock
+from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock
 from turnlog.messages.tool_io import (
     AskUserQuestionInput,
     EditInput,
@@ -39,15 +38,13 @@ from turnlog.messages.tool_io import (
 from turnlog.messages.tool_io.planning import TodoItem
 from turnlog.messages.tool_io.shell import CommandInput
 from turnlog.transcripts.actions import report_of
-from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.compactions import Compaction, has_kept
 from turnlog.transcripts.conversation.message import Message
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.lines.passage import value_text
 from turnlog.transcripts.queries.bodies import read_json
 from turnlog.transcripts.queries.sessions import SessionRecords

@@ -31,14 +31,15 @@ from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant
 from turnlog.messages.legacy import Api003, Document003, StoredNumber, StoredType, StoredUsage, plain
 from turnlog.messages.message import Message as ApiMessage
+from turnlog.messages.message import Usage
 from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.salvage import REFUSALS
-from turnlog.messages.usage import Usage
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.links import find_parent
 from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles, is_forward
 from turnlog.transcripts.conversation.message import Lane, Message
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.blocks import (
     CallBlock,
     find_stored_type,
@@ -50,7 +51,6 @@ from turnlog.transcripts.lines.blocks import (
     list_blocks,
     text_of,
 )
-from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main
 from turnlog.transcripts.summary import Summary

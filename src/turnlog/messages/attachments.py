@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Number, Open, Raw, Snake, UnknownTagged, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.origin import MessageOrigin
+from turnlog.messages.message import MessageOrigin
 from turnlog.messages.tool_io.files import ReadResult
 
 __all__ = [

@@ -13,7 +13,7 @@ from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.envelope import Envelope, PermissionMode
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, MessageOrigin, Usage
 from turnlog.messages.metadata import (
     AgentColor,
     AgentName,
@@ -54,11 +54,9 @@ from turnlog.messages.metadata import (
     TurnEnd,
     WorktreeState,
 )
-from turnlog.messages.origin import MessageOrigin
 from turnlog.messages.progress import Progress
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
 from turnlog.messages.tool_io.planning import TodoItem
-from turnlog.messages.usage import Usage
 
 __all__ = [
     "AssistantEntry",

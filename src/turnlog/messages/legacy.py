@@ -39,19 +39,17 @@ from turnlog.messages.base import (
     Value,
     field,
 )
-from turnlog.messages.blocks import ContentBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.dialects import Dialect
 from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
 from turnlog.messages.envelope import Envelope, instant
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import Summary
 from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.problems import ProblemKind
 from turnlog.messages.salvage import Salvage, view
 from turnlog.messages.system import SystemNotice
-from turnlog.messages.usage import Usage
 
 __all__ = [
     "Api003",

@@ -1,32 +1,137 @@
-"""The API's message object, as it stands inside an entry.
+"""The API's message object, as it stands inside an entry: what it used, and who sent it.
 
 One class serves prompts and answers: a prompt uses `role` and `content` only. On disk one answer is often
 spread over several lines that share `id`, each with one block; `transcripts` puts them together.
+
+The counters of usage are kept as they stand: which of several lines to believe, and what to leave out, is
+decided in `transcripts`. Older and third-party writers leave counters out or write null, so none is required.
+
+One class serves all kinds of senders, because the kinds share their fields and new ones keep coming. Old
+writers put the bare kind in place of the object, so a field that holds an origin is `MessageOrigin | str`.
 """
 
 from __future__ import annotations
 
-from turnlog.messages.base import UNSET, OpenEnum, Snake, UnsetType
+from turnlog.messages.base import UNSET, Camel, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.usage import Usage
 
 __all__ = [
     "AppliedEdit",
+    "CacheCreation",
     "CacheMissReason",
     "Container",
     "ContainerSkill",
     "ContextManagement",
+    "Counters",
     "Diagnostics",
     "InputTransformation",
+    "Iteration",
     "Message",
     "MessageError",
+    "MessageOrigin",
+    "OriginKind",
     "OutputConfig",
+    "OutputTokensDetails",
     "SafeguardOutcome",
     "SafeguardResult",
     "SafeguardStatus",
+    "ServerToolUse",
     "StopDetails",
     "StopReason",
+    "Usage",
 ]
+
+
+class CacheCreation(Snake):
+    """Cache writes, by how long they live."""
+
+    ephemeral_5m_input_tokens: int | UnsetType = UNSET
+    ephemeral_1h_input_tokens: int | UnsetType = UNSET
+
+
+class ServerToolUse(Snake):
+    """Billed calls of tools that run on the API's side."""
+
+    web_search_requests: int | UnsetType = UNSET
+    web_fetch_requests: int | UnsetType = UNSET
+
+
+class OutputTokensDetails(Snake):
+    """What the output tokens consist of."""
+
+    thinking_tokens: int | None | UnsetType = UNSET
+
+
+class Counters(Snake):
+    """The counters that a whole message and each of its iterations share."""
+
+    input_tokens: int | None | UnsetType = UNSET
+    cache_creation_input_tokens: int | None | UnsetType = UNSET
+    cache_read_input_tokens: int | None | UnsetType = UNSET
+    cache_creation: CacheCreation | None | UnsetType = UNSET
+    output_tokens: int | None | UnsetType = UNSET
+
+
+class Iteration(Counters):
+    """One sampling of a message that took several."""
+
+    type: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    output_tokens_details: OutputTokensDetails | None | UnsetType = UNSET
+
+
+class Usage(Counters):
+    """What one API response used."""
+
+    server_tool_use: ServerToolUse | None | UnsetType = UNSET
+    service_tier: str | None | UnsetType = UNSET
+    inference_geo: str | None | UnsetType = UNSET
+    iterations: tuple[Iteration, ...] | None | UnsetType = UNSET
+    speed: str | None | UnsetType = UNSET
+    output_tokens_details: OutputTokensDetails | None | UnsetType = UNSET
+    fallback_credit: Raw | UnsetType = UNSET
+
+
+class OriginKind(OpenEnum):
+    """What sort of sender it was."""
+
+    HUMAN = "human"
+    CHANNEL = "channel"
+    PEER = "peer"
+    TASK_NOTIFICATION = "task-notification"
+    COORDINATOR = "coordinator"
+    UNCLASSIFIED = "unclassified"
+    OBSERVER = "observer"
+    OBSERVER_ACTIVITY = "observer-activity"
+    AUTO_CONTINUATION = "auto-continuation"
+
+
+class MessageOrigin(Camel):
+    """Who sent a message, and by which way it came."""
+
+    kind: OriginKind | UnsetType = UNSET
+    server: str | None | UnsetType = UNSET
+    """The server of a channel."""
+    sender: str | None | UnsetType = field(name="from", default=UNSET)
+    """The agent or session that sent it."""
+    from_mode: str | None | UnsetType = UNSET
+    """The sender's permission mode: `bypass` or `prompting`."""
+    from_session: str | None | UnsetType = UNSET
+    name: str | None | UnsetType = UNSET
+    sender_task_id: str | None | UnsetType = UNSET
+    body: str | None | UnsetType = UNSET
+    """The sender's own words, without what was put around them for the model."""
+    msg_id: str | None | UnsetType = field(name="msg_id", default=UNSET)
+    verified_peer_pid: int | None | UnsetType = UNSET
+    hop_chain: tuple[str, ...] | None | UnsetType = UNSET
+    """The sessions it passed through."""
+    handback: bool | UnsetType = UNSET
+    """Whether it is the final report of a sub-agent."""
+    subkind: str | None | UnsetType = UNSET
+    """What sort of notification: `scheduled-trigger`, `peer-send-message` and the like."""
+    producer: str | None | UnsetType = UNSET
+    fire_reason: str | None | UnsetType = UNSET
+    run_id: str | None | UnsetType = UNSET
 
 
 class StopReason(OpenEnum):

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
-from turnlog.messages.blocks import ContentBlock
+from turnlog.messages.blocks import CacheControl, ContentBlock
 from turnlog.messages.envelope import Envelope, PermissionMode
-from turnlog.messages.media import CacheControl
 from turnlog.messages.message import Message, OutputConfig
 
 __all__ = [

@@ -24,14 +24,13 @@ from msgspec.structs import replace
 
 from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line, encode
-from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, ToolResultBlock
+from turnlog.messages.blocks import Base64Source, ContentBlock, RedactedThinkingBlock, ToolResultBlock
+from turnlog.messages.blocks import ImageBlock as ImageContent
+from turnlog.messages.blocks import TextBlock as Said
 from turnlog.messages.blocks import ThinkingBlock as Thought
 from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.envelope import instant
-from turnlog.messages.media import Base64Source
-from turnlog.messages.media import ImageBlock as ImageContent
-from turnlog.messages.media import TextBlock as Said
-from turnlog.messages.usage import Usage
+from turnlog.messages.message import Usage
 from turnlog.server.values import (
     LONGEST_JSON,
     LONGEST_SAID,
@@ -51,15 +50,14 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.calls.call import Call as BuiltCall
 from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.conversation.compactions import build_compactions, has_kept
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.conversation.message import Message as Built
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.kinds import CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 from turnlog.transcripts.lines.categories import Author, author_of
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.queries.bodies import build_call
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.records import CallRecord, MessageRecord

@@ -48,7 +48,7 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.kinds import Category, Role
+from turnlog.transcripts.kinds import Category, Role
 
 _VERSION = version("turnlog")
 

@@ -28,7 +28,7 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.kinds import Category, Role
+from turnlog.transcripts.kinds import Category, Role
 from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.deliveries import HookDelivery, Told, match_lines
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.queries.actions import (
     Action,
     ActionFilter,

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from turnlog.transcripts.actions import report_of
     from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
     from turnlog.transcripts.agents.assembly import Agents, build_agents
-    from turnlog.transcripts.agents.states import AgentState
     from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
     from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
     from turnlog.transcripts.calls.call import Call, Pairing, TaskNotice, Touched, find_notice, list_touched
     from turnlog.transcripts.calls.extraction import extract, map_parents
     from turnlog.transcripts.calls.results import Place, Result
-    from turnlog.transcripts.calls.states import CallState
     from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
     from turnlog.transcripts.conversation.conversation import Conversation
     from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
         project_folder_name,
         project_name,
     )
+    from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
     from turnlog.transcripts.lines.categories import (
         Author,
         author_of,
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
         role_of,
         tool_category,
     )
-    from turnlog.transcripts.lines.kinds import Category, MessageType, Role
     from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
     from turnlog.transcripts.migration import Migration, migrate, plan_migration
     from turnlog.transcripts.session import Session, read
@@ -211,13 +209,11 @@ _HOMES = {
     "actions": ("report_of",),
     "agents.agent": ("Agent", "AgentLink", "AgentSource"),
     "agents.assembly": ("Agents", "build_agents"),
-    "agents.states": ("AgentState",),
     "agents.workflows": ("Workflow", "WorkflowSource"),
     "calls.builder": ("CallBuilder", "Calls", "build_calls"),
     "calls.call": ("Call", "Pairing", "TaskNotice", "Touched", "find_notice", "list_touched"),
     "calls.extraction": ("extract", "map_parents"),
     "calls.results": ("Place", "Result"),
-    "calls.states": ("CallState",),
     "conversation.compactions": ("Compaction", "CompactionState", "build_compactions"),
     "conversation.conversation": ("Conversation",),
     "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),
@@ -241,6 +237,7 @@ _HOMES = {
         "project_folder_name",
         "project_name",
     ),
+    "kinds": ("AgentState", "CallState", "Category", "MessageType", "Role"),
     "lines.categories": (
         "Author",
         "author_of",
@@ -250,7 +247,6 @@ _HOMES = {
         "role_of",
         "tool_category",
     ),
-    "lines.kinds": ("Category", "MessageType", "Role"),
     "lines.prompts": ("Prompt", "PromptKind", "read_prompt"),
     "migration": ("Migration", "migrate", "plan_migration"),
     "session": ("Session", "read"),

@@ -58,12 +58,11 @@ from turnlog.messages.sdk import (
     has_failed,
 )
 from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.lines import FAILURES, HookLine, HookRun, read_hook_line
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 from turnlog.transcripts.lines.categories import find_category
-from turnlog.transcripts.lines.kinds import Category
 
 
 class ActionState(StrEnum):

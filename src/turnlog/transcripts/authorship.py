@@ -27,7 +27,7 @@ from turnlog.messages.tool_io import (
     WriteResult,
 )
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CallState
 
 
 class Replacement(Struct, frozen=True, gc=False):

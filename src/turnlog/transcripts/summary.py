@@ -56,11 +56,11 @@ from msgspec.structs import asdict
 from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
+from turnlog.messages.blocks import TextBlock
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
-from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import (
     AgentColor,
     AgentName,
@@ -87,8 +87,8 @@ from turnlog.messages.sdk import (
 from turnlog.messages.system import ApiErrorNotice, CompactBoundary
 from turnlog.transcripts.calls.builder import CallBuilder
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.files.session_files import project_name
+from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.lines.blocks import is_result
 from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt

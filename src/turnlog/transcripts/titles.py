@@ -25,8 +25,8 @@ from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.metadata import AgentName, AiTitle, CustomTitle, LastPrompt, Summary
 from turnlog.messages.sdk import UserMessage, UserMessageReplay
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author, author_of, role_of
-from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.prompts import Prompt, PromptKind, list_prompts, read_prompt
 
 _LONGEST = 100

@@ -31,7 +31,7 @@ from turnlog.store.search.language import (
     parse_query,
 )
 from turnlog.store.search.normal import normalise
-from turnlog.transcripts.lines.kinds import Category, Role
+from turnlog.transcripts.kinds import Category, Role
 from turnlog.transcripts.lines.passage import PassageKind
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)

@@ -28,6 +28,7 @@ from turnlog.messages.base import (
 )
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import ElicitationAction, ElicitationMode, HookJSONOutput, McpServerProvenance
+from turnlog.messages.message import Counters
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import (
     AgentDefinition,
@@ -39,7 +40,6 @@ from turnlog.messages.options import (
 )
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult, PermissionUpdate
 from turnlog.messages.tool_io.mcp import McpResourceContents
-from turnlog.messages.usage import Counters
 
 
 class SnakeRequest(Snake, tag_field="subtype"):

@@ -15,10 +15,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.messages.base import UNSET, Raw, Unknown, UnknownTagged, UnsetType
-from turnlog.messages.blocks import CompactionBlock, ContentBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.citations import Citation
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message, MessageError
+from turnlog.messages.blocks import (
+    Citation,
+    CompactionBlock,
+    ContentBlock,
+    McpToolUseBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from turnlog.messages.message import Message, MessageError, Usage
 from turnlog.messages.patch import encode_value
 from turnlog.messages.problems import Problem, ProblemKind
 from turnlog.messages.salvage import REFUSALS, decoder
@@ -41,8 +48,6 @@ from turnlog.messages.sdk.messages import (
     TextDelta,
     ThinkingDelta,
 )
-from turnlog.messages.server_tools import McpToolUseBlock, ServerToolUseBlock
-from turnlog.messages.usage import Usage
 
 _Call = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from turnlog.messages.base import UNSET, Number
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.message import Message, StopReason
+from turnlog.messages.message import Message, StopReason, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import QueryOptions
 from turnlog.messages.sdk.messages import (
@@ -32,7 +32,6 @@ from turnlog.messages.sdk.system_messages import (
     SystemInitMessage,
 )
 from turnlog.messages.system import CompactTrigger
-from turnlog.messages.usage import Usage
 
 _COUNTERS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _FIGURES = (*_COUNTERS, "web_search_requests", "cost_usd", "context_window", "max_output_tokens")

@@ -35,8 +35,7 @@ from turnlog.messages.base import (
     UnsetType,
     field,
 )
-from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.citations import Citation
+from turnlog.messages.blocks import Citation, ContentBlock
 from turnlog.messages.control.requests import (
     ContextCategoryKind,
     DecisionReasonType,
@@ -51,12 +50,12 @@ from turnlog.messages.message import (
     ContextManagement,
     Message,
     MessageError,
+    MessageOrigin,
     StopDetails,
     StopReason,
+    Usage,
 )
 from turnlog.messages.metadata import ModelUsage
-from turnlog.messages.origin import MessageOrigin
-from turnlog.messages.usage import Usage
 
 
 class StreamMessage(Snake):

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.messages.base import UNSET, Number, Raw, Snake, UnsetType, Value, field
+from turnlog.messages.message import Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.sdk.messages import (
     AssistantMessage,
@@ -80,7 +81,6 @@ from turnlog.messages.sdk.system_messages import (
     TranscriptMirrorMessage,
     WorkerShuttingDownMessage,
 )
-from turnlog.messages.usage import Usage
 
 _TypeMessage = (
     AssistantMessage

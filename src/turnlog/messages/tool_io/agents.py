@@ -21,7 +21,7 @@ from turnlog.messages.base import (
     field,
 )
 from turnlog.messages.blocks import ContentBlock
-from turnlog.messages.usage import Usage
+from turnlog.messages.message import Usage
 
 
 class AgentInput(Snake):

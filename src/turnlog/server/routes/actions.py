@@ -30,11 +30,10 @@ from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
 from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 from turnlog.transcripts.hooks.lines import HookRun
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.queries.actions import Action as ActionRecord
 from turnlog.transcripts.queries.actions import (
     ActionFilter,

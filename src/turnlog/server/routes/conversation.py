@@ -37,10 +37,8 @@ from turnlog.server.security.callers import LINKED
 from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
 from turnlog.server.windows import read_titles
 from turnlog.transcripts.agents.agent import AgentLink
-from turnlog.transcripts.agents.states import AgentState
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.lines.kinds import Category, Role
+from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter
 from turnlog.transcripts.queries.sessions import TurnCall
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord

@@ -36,7 +36,7 @@ from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Q
 from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.transcripts.lines.kinds import Role
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.passage import PassageKind
 
 

@@ -18,14 +18,12 @@ from turnlog.messages.metadata import ForkContextRef
 from turnlog.messages.sdk import UserFields
 from turnlog.messages.sidecars import AgentMeta
 from turnlog.messages.tool_io import AgentCompletedResult, AgentInput
-from turnlog.transcripts.agents.states import AgentState
 from turnlog.transcripts.agents.workflows import Part
 from turnlog.transcripts.calls.call import Call, TaskNotice
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.turns import AgentWork
+from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.lines.blocks import content_text, list_texts
 from turnlog.transcripts.lines.categories import role_of
-from turnlog.transcripts.lines.kinds import Category, Role
 from turnlog.transcripts.lines.prompts import read_prompt
 
 _WARMUP = "Warmup"

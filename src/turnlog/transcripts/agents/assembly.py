@@ -22,12 +22,10 @@ from turnlog.messages.sidecars import AgentTaskKind, RequestShape
 from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource, list_tries
 from turnlog.transcripts.agents.call_index import MAIN, TELLING_TOOLS, CallIndex, Holder, key_of
 from turnlog.transcripts.agents.linking import Candidate, Chain, Linker, list_chains
-from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_end
 from turnlog.transcripts.agents.workflows import Part, Workflow, WorkflowSource, build_workflow, list_parts
 from turnlog.transcripts.calls.call import Call, TaskNotice
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.lineage import cut_circles
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, Category, state_of_end
 
 
 class Agents(Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ from turnlog.messages.tool_io import AgentInput, SendMessageResult
 from turnlog.transcripts.agents.workflows import WORKFLOW_TOOL, find_run_id
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import Category
 
 MAIN = -1
 """The main conversation, as the owner of calls."""

@@ -22,9 +22,8 @@ from turnlog.messages.sidecars import (
     WorkflowRecord,
 )
 from turnlog.messages.tool_io import WorkflowInput, WorkflowResult
-from turnlog.transcripts.agents.states import CALL_STATES, AgentState, state_of_end
 from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, state_of_end
 
 WORKFLOW_TOOL = "Workflow"
 _RUN = re.compile(r"\bwf_[\w-]+")

@@ -23,7 +23,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from turnlog.messages import Line, Raw, View
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.blocks import ToolUseBlock
+from turnlog.messages.blocks import McpToolUseBlock, ToolUseBlock
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
@@ -31,13 +31,11 @@ from turnlog.messages.legacy import StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation
 from turnlog.messages.salvage import REFUSALS
 from turnlog.messages.sdk import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay
-from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.tool_io import ToolInput, ToolResult, view_input, view_result
 from turnlog.transcripts.calls.results import Place, Result, find_agent_id, name_result
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type, list_texts
 from turnlog.transcripts.lines.categories import is_known_tool, tool_category
-from turnlog.transcripts.lines.kinds import Category
 
 _TELLING = frozenset(
     {TaskNotificationMessage, UserEntry, UserMessage, UserMessageReplay, AttachmentEntry, QueueOperation}

@@ -15,16 +15,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from turnlog.messages import UNSET, Line, Raw, UnsetType
-from turnlog.messages.blocks import ContentBlock, ToolResultBlock
+from turnlog.messages.blocks import ContentBlock, ImageBlock, McpToolResultBlock, TextBlock, ToolResultBlock
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import UserEntry
 from turnlog.messages.legacy import StoredType
-from turnlog.messages.media import ImageBlock, TextBlock
 from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
-from turnlog.messages.server_tools import McpToolResultBlock
 from turnlog.messages.system import SystemNotice
-from turnlog.transcripts.calls.states import CallState
+from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.lines.blocks import (
     ResultBlock,
     find_stored_type,

@@ -31,9 +31,9 @@ from turnlog.messages.system import LocalCommand, ModelRefusalFallback, StopHook
 from turnlog.transcripts.conversation.line_index import CallPlaces, LineIndex
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import ATTACHMENT_RULES, ENTRY_RULES, FATES, Fate, Rule
+from turnlog.transcripts.kinds import MessageType, Role
 from turnlog.transcripts.lines.blocks import content_text, find_stored_type, has_call, list_blocks, list_texts
 from turnlog.transcripts.lines.categories import is_sidechain, list_message_types, role_of
-from turnlog.transcripts.lines.kinds import MessageType, Role
 from turnlog.transcripts.lines.prompts import ENVELOPE_KINDS, Prompt, PromptKind, join_prompts, read_prompt
 
 

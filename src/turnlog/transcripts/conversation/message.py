@@ -14,9 +14,9 @@ from turnlog.messages.metadata import QueueOperation
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.categories import Author, author_of, find_category
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, Prompt
 
 

@@ -30,8 +30,8 @@ from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.lines.kinds import Role
 
 _OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})
 """The rules of lines that a message is made of, and that are not merely shown with it."""

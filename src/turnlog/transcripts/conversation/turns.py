@@ -25,7 +25,7 @@ from turnlog.transcripts.calls.call import Call, Touched, list_touched
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.tree import Tree
-from turnlog.transcripts.lines.kinds import Role
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
 from turnlog.transcripts.usage.prices import Bill, Ledger, Prices
 

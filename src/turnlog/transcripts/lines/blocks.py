@@ -16,26 +16,28 @@ from typing import Any, TypeGuard, cast, get_args
 
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import (
+    AdvisorToolResultBlock,
+    BashCodeExecutionToolResultBlock,
+    CodeExecutionToolResultBlock,
+    ContentBlock,
+    McpToolResultBlock,
+    McpToolUseBlock,
+    ServerToolUseBlock,
+    TextBlock,
+    TextEditorCodeExecutionToolResultBlock,
+    ToolResultBlock,
+    ToolSearchToolResultBlock,
+    ToolUseBlock,
+    WebFetchToolResultBlock,
+    WebSearchToolResultBlock,
+)
 from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
-from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.sdk import AssistantMessage, UserFields, UserMessage, UserMessageReplay
-from turnlog.messages.server_tools import (
-    AdvisorToolResultBlock,
-    BashCodeExecutionToolResultBlock,
-    CodeExecutionToolResultBlock,
-    McpToolResultBlock,
-    McpToolUseBlock,
-    ServerToolUseBlock,
-    TextEditorCodeExecutionToolResultBlock,
-    ToolSearchToolResultBlock,
-    WebFetchToolResultBlock,
-    WebSearchToolResultBlock,
-)
 from turnlog.messages.system import SystemNotice
 
 CallBlock = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock

@@ -25,7 +25,7 @@ from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEn
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
 from turnlog.messages.legacy import AssistantAction, StoredType
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, MessageOrigin, OriginKind
 from turnlog.messages.metadata import (
     FileHistoryDelta,
     FileHistorySnapshot,
@@ -33,7 +33,6 @@ from turnlog.messages.metadata import (
     SavedHookContext,
     Summary,
 )
-from turnlog.messages.origin import MessageOrigin, OriginKind
 from turnlog.messages.progress import AgentProgress, HookProgress
 from turnlog.messages.sdk import (
     ApiRetryMessage,
@@ -53,6 +52,7 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
 from turnlog.messages.tool_io import INPUTS
+from turnlog.transcripts.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.blocks import (
     find_stored_type,
     has_call,
@@ -64,7 +64,6 @@ from turnlog.transcripts.lines.blocks import (
     list_blocks,
     list_texts,
 )
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts
 
 ROLES: Mapping[type, Role] = MappingProxyType(

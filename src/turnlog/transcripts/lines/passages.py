@@ -32,12 +32,20 @@ from turnlog.messages.attachments import (
     UnknownAttachment,
 )
 from turnlog.messages.base import Unknown
-from turnlog.messages.blocks import CompactionBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import (
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.control import CONTROL_TYPES
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, MetadataEntry, UnknownEntry, UserEntry
 from turnlog.messages.hook_events import BaseHookInput
-from turnlog.messages.media import DocumentBlock, ImageBlock, SearchResultBlock, TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import (
     AgentName,
@@ -61,9 +69,9 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.blocks import content_text, is_call, is_result, text_of, told_error
 from turnlog.transcripts.lines.categories import ROLES
-from turnlog.transcripts.lines.kinds import Role
 from turnlog.transcripts.lines.passage import (
     PLUMBING,
     Passage,

@@ -21,9 +21,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from turnlog.messages.attachments import QueuedCommand
+from turnlog.messages.blocks import TextBlock
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry
-from turnlog.messages.media import TextBlock
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.system import LocalCommand
 from turnlog.transcripts.lines.blocks import content_text, is_prompt, list_texts

@@ -21,9 +21,8 @@ from operator import attrgetter
 from msgspec import Struct
 
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, match_lines
-from turnlog.transcripts.lines.kinds import Category
+from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.timeline import FIRST_EVENTS, SessionTimeline
 from turnlog.transcripts.records import CallRecord, EventRecord

@@ -10,17 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from turnlog.messages import Line, Position, decode
+from turnlog.messages.blocks import McpToolUseBlock
 from turnlog.messages.codec import END, LONGEST, decode_long
-from turnlog.messages.server_tools import McpToolUseBlock
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.calls.call import Call
 from turnlog.transcripts.calls.results import Place, Result, read_result
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.kinds import CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.blocks import is_call, list_blocks
 from turnlog.transcripts.lines.categories import is_known_tool
-from turnlog.transcripts.lines.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.prompts import prompt_of
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts, SegmentReader
 from turnlog.transcripts.records import CallRecord, MessageRecord

@@ -18,12 +18,12 @@ from turnlog.messages import Line, Position
 from turnlog.transcripts.actions import REPORTED, report_of
 from turnlog.transcripts.agents.agent import FIRST_LINES, find_prompt
 from turnlog.transcripts.calls.call import NOT_DONE, Call, Touched
-from turnlog.transcripts.calls.states import CallState
 from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, build_compactions
 from turnlog.transcripts.conversation.gathering import PromptQueue
 from turnlog.transcripts.conversation.message import Lane, Message
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.conversation.tree import SPOKEN, Branch
+from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
 from turnlog.transcripts.queries.bodies import UNSAID, DecodedChapter, build_message, decode_lines

@@ -37,9 +37,9 @@ from msgspec import Struct, UnsetType
 from turnlog.messages.codec import Line, encode
 from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.envelope import instant
+from turnlog.messages.message import Usage
 from turnlog.messages.metadata import CostState
 from turnlog.messages.sdk import AssistantMessage, ResultMessage
-from turnlog.messages.usage import Usage
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold, Totals, build_total
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 

@@ -23,11 +23,10 @@ from types import MappingProxyType
 from typing import get_args
 
 from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind
-from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
 from turnlog.messages.envelope import Envelope, instant
 from turnlog.messages.legacy import Api003, Document003, StoredType
-from turnlog.messages.media import Base64Source, ImageBlock
 from turnlog.messages.message import Message
 from turnlog.messages.spans import Path
 from turnlog.messages.system import SystemNotice, SystemSubtype

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from turnlog.messages import UNSET, Line, Problem, ProblemKind
-from turnlog.messages.blocks import ThinkingBlock, ToolUseBlock
+from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.entries import UnknownEntry
 from turnlog.messages.envelope import instant
-from turnlog.messages.media import TextBlock
-from turnlog.messages.message import Message
+from turnlog.messages.message import Message, Usage
 from turnlog.messages.sdk import (
     AssistantMessage,
     AuthStatusMessage,
@@ -39,7 +38,6 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.sdk.system_messages import CompactDetails
 from turnlog.messages.spans import Path
-from turnlog.messages.usage import Usage
 from turnlog.transcripts.validation.findings import Report, Rule, Severity, Spot, join, quote
 from turnlog.transcripts.validation.specs import Check, Demand, check_given, declare_stream
 

@@ -16,11 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 from turnlog.messages import Dialect, Line, Position
-from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.blocks import ContentBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import Document003, StoredType
-from turnlog.messages.media import TextBlock
 from turnlog.messages.message import Message
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.calls.builder import CallBuilder

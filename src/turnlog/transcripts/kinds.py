@@ -1,0 +1,115 @@
+"""Names of roles, kinds of messages and categories (spec 002, §3, §5 and §6), states of calls and agents.
+
+Lists and commands that only show them load nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Role(StrEnum):
+    """What a line is in the conversation (spec 002 §3)."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    SYSTEM = "system"
+    PROGRESS = "progress"
+    SUMMARY = "summary"
+
+
+class MessageType(StrEnum):
+    """How a message is shown (spec 002 §5)."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    THINKING = "thinking"
+    ERROR = "error"
+    HOOK = "hook"
+    SYSTEM = "system"
+    PROGRESS = "progress"
+    SUMMARY = "summary"
+
+
+class Category(StrEnum):
+    """What sort of action a call or an event is (spec 002 §6)."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    SKILL = "skill"
+    MCP = "mcp"
+    BUILTIN = "builtin"
+    AGENT = "agent"
+    HOOK = "hook"
+    HOOK_PROGRESS = "hook_progress"
+    ERROR = "error"
+    SYSTEM = "system"
+    SNAPSHOT = "snapshot"
+    QUEUE = "queue"
+
+
+class CallState(StrEnum):
+    """What is known about a call's outcome."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    UNRESOLVED = "unresolved"
+    """There is no result. That is no error: the session may be live, or was ended."""
+    PLACEHOLDER = "placeholder"
+    """It goes on in the background; what came of it is told later."""
+    RESOLVED = "resolved"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """It was stopped, or never got to run."""
+    REJECTED = "rejected"
+    """It was not allowed, by the user or by a rule."""
+
+
+class AgentState(StrEnum):
+    """What is known of an agent's or a workflow's end."""
+
+    RUNNING = "running"
+    """No end was told: it may be at work, or went down with its session."""
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    """It was interrupted, killed, or never allowed."""
+    UNKNOWN = "unknown"
+    """Nothing tells."""
+
+
+CALL_STATES: Mapping[CallState, AgentState] = MappingProxyType(
+    {
+        CallState.UNRESOLVED: AgentState.RUNNING,
+        CallState.PLACEHOLDER: AgentState.RUNNING,
+        CallState.RESOLVED: AgentState.DONE,
+        CallState.FAILED: AgentState.FAILED,
+        CallState.INTERRUPTED: AgentState.STOPPED,
+        CallState.REJECTED: AgentState.STOPPED,
+    }
+)
+"""What the state of its call means for an agent."""
+
+_ENDS: Mapping[str, AgentState] = MappingProxyType(
+    {
+        "completed": AgentState.DONE,
+        "done": AgentState.DONE,
+        "failed": AgentState.FAILED,
+        "error": AgentState.FAILED,
+    }
+)
+
+
+def state_of_end(status: str) -> AgentState:
+    """Return what the word for an end means; any other than those for success and failure is a stop."""
+    return _ENDS.get(status, AgentState.STOPPED)
