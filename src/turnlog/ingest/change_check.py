@@ -27,12 +27,6 @@ DERIVATION = 7
 """Raised when the rules change: the next sync derives what follows older ones again."""
 
 
-_LINE = 700
-"""A line weighs as much as so many bytes of long lines, however short it is."""
-_MANY = 4 << 20
-"""Below this size, short lines are not counted."""
-_SAMPLE = 64 << 10
-
 KindOfFile = tuple[Path, SourceKind, str | None, str | None]
 """A file, what it is for, and the agent or the run that it belongs to."""
 
@@ -99,33 +93,6 @@ def match_known(files: SessionFiles, known: KnownSession | None) -> tuple[list[M
     if missing:
         found = [_find_moved(match, missing) if match.known is None else match for match in found]
     return found, list(missing.values())
-
-
-def measure_lines(matches: list[Match], missing: list[KnownSource]) -> int:
-    """Return how much the lines of a session are, at a glance: their bytes, or what so many weigh at least."""
-    size = sum(map(weigh_known, missing))
-    for match in matches:
-        if match.kind.has_lines:
-            size += _size_of(match.path)
-    return size
-
-
-def weigh_known(source: KnownSource) -> int:
-    """Return how much the lines of a source are that is known."""
-    return max(source.length, source.lines * _LINE) if source.kind.has_lines else 0
-
-
-def _size_of(path: str) -> int:
-    try:
-        size = os.stat(path).st_size
-        if size < _MANY:
-            return size
-        with open(path, "rb", buffering=0) as file:
-            file.seek(size // 2)
-            sample = file.read(_SAMPLE)
-    except OSError:
-        return 0
-    return max(size, size // max(1, len(sample)) * sample.count(b"\n") * _LINE)
 
 
 def _find_moved(match: Match, missing: dict[str, KnownSource]) -> Match:
