@@ -186,5 +186,5 @@ def _serve(home: Path) -> Iterator[str]:
 
 
 def test_the_web_framework_is_not_loaded() -> None:
-    code = "import sys, turnlog.integrations.mcp.serving; assert 'litestar' not in sys.modules"
+    code = "import sys, turnlog.integrations.mcp.server; assert 'litestar' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
