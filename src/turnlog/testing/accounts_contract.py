@@ -87,9 +87,6 @@ def add_user(accounts: Accounts, name: str, role: UserRole = UserRole.MEMBER) ->
     return accounts.add_user(name, role).name
 
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 class UserContract(AccountsBase):
     """Contracts of users."""
 
@@ -195,9 +192,6 @@ def _disable(accounts: Accounts, name: str) -> None:
         accounts.disable_user(name)
     except AccountError:
         return
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _SECOND = 10**9
@@ -398,9 +392,6 @@ def _bind(accounts: Accounts, origin: str, secret: str) -> object:
     return accounts.find_by_token(secret, origin=origin)
 
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 class LoginContract(AccountsBase):
     """Contracts of logins at a provider, and of links."""
 
@@ -466,9 +457,6 @@ class LoginContract(AccountsBase):
             assert [other.find_link(secret) is not None for _, secret in made] == [False, False, False, True]
             refuses(accounts.create_link, "one", title="", created_by="nobody", expires_ns=_LATER)
             refuses(accounts.create_link, "one", title="", created_by=None, expires_ns=2**63)
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _ENTRIES = (

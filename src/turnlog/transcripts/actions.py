@@ -5,7 +5,6 @@ exports and over MCP. The action log has columns, so `tell_event` tells apart wh
 came of it.
 
 Events: lines that are neither said nor called, but happened (spec 002 §6).
-
 Which sort of event a line is, `lines.categories` says. What the program put in the user's mouth is none.
 """
 

@@ -6,7 +6,6 @@ played again, because nobody knows what it was applied to, is remembered by its 
 attributed to it, and said to be unsure.
 
 What a call did to a file, as far as it tells.
-
 The result is trusted more than the input: a person may have changed an edit before it was made, and newer
 versions tell the whole file as it was before.
 """

@@ -8,7 +8,6 @@ A file is read twice: once for the ids, from which the right parents follow, and
 holds ids, and never what the documents say. What cannot be told for sure is left as it is, and listed.
 
 Where the tool messages of spec 003 belong.
-
 In old documents the parent of a tool message is that of the message it was taken out of, so it says little.
 The name, the call's id and the messages around it say more. Only ids are kept of all that: memory does not grow
 with what the documents say.
@@ -17,7 +16,6 @@ No decision rests on another document's parent, nor on the order of the file. So
 again after the parents were corrected.
 
 Calls and results that stand as documents of their own (spec 003), without what they say.
-
 A document has the ids that tell where it belongs in one of several places: its name (`{uuid}_tool_{i}`), the
 JSON text of its block, or the whole message that it was taken out of.
 """

@@ -23,18 +23,15 @@ numbers and dates, hexadecimal names of seven characters or more, UUIDs, and pat
 prompt of more than 512 characters, its beginning and its end count.
 
 How many prompts, answers and other things lines hold.
-
 A prompt is what a person typed, or showed; slash commands and shell commands are counted apart, because most of
 them ask nothing of the model. An answer is one `message.id`, however many lines it is on, a sub-agent's too;
 what the program wrote in a model's place is none. Deleted lines are counted as such, and as nothing else.
 
 Where and when lines were written: sessions, directories, branches, versions, agents, times.
-
 All lines of a conversation repeat these, and they seldom change. So lines are counted by the whole of what they
 say about it, in one step, and taken apart only when somebody asks.
 
 What lines beside the conversation say about a session; the last word counts.
-
 Modes, names, tags and links are appended again and again. An empty tag or name takes it away, and a worktree
 that was left is none.
 """

@@ -30,9 +30,6 @@ from turnlog.testing.memory_session import FileRecords, unpack_records
 from turnlog.testing.row_builders import make_message, make_outline, make_session_row
 from turnlog.transcripts.segments import SEGMENT
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _TRANSCRIPT = "session-1.jsonl"
 _LARGE = 900 * 1024
 """Several frames and a tail."""
@@ -237,9 +234,6 @@ def _make_damaged() -> SessionBatch:
     return replace(batch, sources=(wrong,))
 
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _ODD = (
     "",
     " ",
@@ -405,9 +399,6 @@ class ValueContract(ContractBase):
             with store.open_session(LOCAL, batch.key) as session:
                 assert session.main is not None
                 assert session.main.list_after(5000, 100) == [*messages[5000:5100]]
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _AGENTS = tuple(f"session-1/subagents/agent-a{number}.jsonl" for number in range(1, 4))

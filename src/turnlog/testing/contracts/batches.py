@@ -1,5 +1,4 @@
 """Batches: what is written is written once, as a whole, and only on top of what it was made for."""
-# ruff: noqa: D102 - the names of the tests say it
 
 from __future__ import annotations
 

@@ -65,9 +65,6 @@ def _take(held: Mapping[int, P], count: int) -> tuple[P, ...]:
     return tuple(held[number] for number in range(count))
 
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 _MESSAGES = 60
@@ -257,9 +254,6 @@ def _mark(session_id: str, known: KnownSession | None, number: int) -> SessionBa
     )
     derived = replace_records(Derived(session=make_session_row(session_id, lines=number)), {source: marked})
     return replace(batch, derived=derived)
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 class NewsContract(ContractBase):

@@ -26,9 +26,6 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.memory_session import FileRecords
 from turnlog.testing.row_builders import make_outline, make_session_row
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
 _FILES = {_TRANSCRIPT: make_lines(4), _AGENT: make_lines(2, agent_id="a1")}
@@ -163,9 +160,6 @@ class ForgetContract(CareBase):
             before = collect_answers(store, LOCAL)
             assert store.maintain(Maintenance.PURGE)
             assert collect_answers(store, LOCAL) == before
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _MENDED_FILES = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}

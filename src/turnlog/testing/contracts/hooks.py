@@ -1,5 +1,4 @@
 """Hook deliveries: each is kept once, as it came, and told as spec 002 tells it."""
-# ruff: noqa: D102 - the names of the tests say it
 
 from __future__ import annotations
 

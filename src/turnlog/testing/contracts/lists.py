@@ -16,9 +16,6 @@ from turnlog.testing.builders import make_key, make_line, make_lines
 from turnlog.testing.contracts.base import ContractBase, keep
 from turnlog.testing.row_builders import TIME, make_session_row
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _HOUR = 3_600_000_000
 
 
@@ -369,9 +366,6 @@ def _walk(store: Store, order: SessionOrder, limit: int, *, grouped: bool = Fals
         if cursor is None:
             break
     return found
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _TRANSCRIPT = "session-1.jsonl"

@@ -35,9 +35,6 @@ from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import ActionKind
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 ADA = Scope(LOCAL.owner, Viewer(person="ada", team=True))
 BOB = Scope(LOCAL.owner, Viewer(person="bob", team=True))
 EVE = Scope(LOCAL.owner, Viewer(person="eve", team=True))
@@ -388,9 +385,6 @@ class PeopleContract(ContractBase):
             assert len(count(LOCAL)) == len(count(ADA)) == 1
 
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _FAR = 1 << 61
 _TELLING = parse_query("*elling*")
 
@@ -577,9 +571,6 @@ def _tell(person: str | None, session_id: str, at: int) -> HookDelivery:
         tool_use_id="call",
         origin="" if person == "" else f"machine-of-{person}",
     )
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _TRANSCRIPT = "session-1.jsonl"

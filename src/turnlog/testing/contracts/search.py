@@ -23,9 +23,6 @@ from turnlog.testing.row_builders import TIME, make_session_row
 from turnlog.testing.scanning import Scan
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
-# ruff: noqa: D102 - the names of the tests say it
-
-
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")
 _MADE_OF_QUERIES = ("find_answers", "find_sessions", "read_all")
@@ -242,9 +239,6 @@ def _list(store: Store, session_id: str, **changes: object) -> str:
 
 def _ids(store: Store, order: SessionOrder = SessionOrder.NEWEST) -> list[str | None]:
     return [session.row.session_id for session in store.list_sessions(LOCAL, order=order).sessions]
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _LONG = "All work and no play makes Jack a dull boy. " * 40
@@ -495,9 +489,6 @@ def _compare(store: Store) -> None:
         assert {_name(hit): hit for hit in found} == {_name(hit): hit for hit in expected}, text
         assert [hit.time for hit in found] == [hit.time for hit in expected], text
     assert any(scan.search(parse_query(text)) for text in _QUERIES)
-
-
-# ruff: noqa: D102 - the names of the tests say it
 
 
 _LONG_RUN = "the same long answer again and again, said in so many words " * 10

@@ -13,7 +13,6 @@ Messages that come later hang below others. Where they change the parents of ear
 tree is built anew.
 
 Spec 003's two columns: what is said, and beside it what was done for it.
-
 The main flow keeps prompts and every answer that says something. What an answer did, and what was done after it
 without a word, is grouped under it. Work that began without a word is grouped under its own first message.
 """

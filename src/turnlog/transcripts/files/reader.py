@@ -5,7 +5,6 @@ became of the file, so that an appended line costs its own bytes and not the fil
 read are no longer there, the file is read from its start as a new generation.
 
 Bytes, as they come, cut into lines.
-
 A session file is one object to a line, split on LF alone: U+2028 and its like stand raw inside strings. Real
 files also hold two objects glued together, a JSON array, pretty-printed objects, NUL padding left by a crash,
 and a last line that is still being written.
@@ -20,7 +19,6 @@ the bytes arrive, and reading a growing file gives the lines that reading it at 
   the others only counted: it ends where its brackets do, whatever is between them.
 
 Reading the small JSON files that lie beside transcripts.
-
 They may be broken, half written, or nothing that they should be. Whatever is wrong is a `Problem`, and no more
 of a file is read than such a file can have.
 """

@@ -7,7 +7,6 @@ as if served the standard way. Whoever has prices of their own can put them in p
 Money is `Decimal`, exact to the last digit, and never rounded here.
 
 The price list: what `genai-prices` knows of Claude's models, as prices of single tokens.
-
 Only the table that is installed is asked, never one that was fetched: the library's own updates are not used,
 not even those that other code in the process has started, so the same lines cost the same everywhere and
 nothing here opens a connection. Only the list that a model's name points to is asked: Bedrock's or Vertex's for
@@ -19,17 +18,14 @@ nobody else waits for them. It is asked once for each model, day and band, since
 proportional.
 
 Prices that were asked for before, kept in a file.
-
 Loading the price list takes longer than counting the tokens of a month. A program that starts often remembers
 what it was told, for as long as the list that is installed is the same file.
 
 Sums over messages that can be taken back: what they used, what it cost, and what of that is not known.
-
 All of it are sums of whole numbers, priced at the end. So it makes no difference in which order messages come
 and go, and a message that turns out to be another is taken out and put in again.
 
 What answers cost in whole numbers: millionths of a millionth of a dollar.
-
 Whole numbers add up exactly, in any order and in any engine. Prices of the list are so many whole pico-dollars
 for a token; where prices of one's own are not, each answer is rounded by itself.
 """

@@ -15,7 +15,6 @@ for the message, among equals the last of its file, and nothing is summed within
 minimum, so order does not matter, and adding a line twice does no harm.
 
 What one line says about the usage of one answer of the API.
-
 Lines are grouped by `message.id` alone: `requestId` can be absent, and replays change it. A line without an id
 is a message of its own, known by its `uuid`, else by where it stands, else by its bytes.
 

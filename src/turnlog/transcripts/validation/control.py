@@ -4,7 +4,6 @@ A reply does not say what it is a reply to: its request is remembered, by id and
 answered or withdrawn.
 
 Spec 001, §6 and §7.2: what it asks of the control protocol and of hooks.
-
 A capture of one side holds only half of the pairs, so a missing half is a note.
 """
 

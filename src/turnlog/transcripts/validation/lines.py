@@ -1,12 +1,10 @@
 """What a line is held to by itself.
 
 What any line is held to, whatever its dialect: that it can be read, and that all of it is known.
-
 Decoding has found all of this already. A problem that a spec has a rule of its own for is reported under that
 rule, and only the rest under these.
 
 What a line says about itself: are its dialect's required fields there, is its time in the right form?
-
 Today's lines beside the conversation (titles, modes, checkpoints) have no uuid and no time by design, so only
 those of the conversation are asked.
 

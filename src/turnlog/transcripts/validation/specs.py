@@ -1,23 +1,19 @@
-"""What each spec of stored lines asks for, as rules.
+"""What the specs of stored lines ask for, as rules.
 
-Spec 000: six rules of integrity, and the table of required and conditional fields.
+Spec 000 has six rules of integrity, and a table of required and conditional fields. Spec 003 says nothing of
+its own about uuids and the form of times, so its documents are held to these, too.
 
-Spec 003 says nothing of its own about uuids and the form of times, so its documents are held to these, too.
-
-Spec 001: how its declarations become rules.
-
-The spec is a set of type declarations: a field that they do not call optional has to be there. The stream is
+Spec 001 is a set of type declarations: a field that they do not call optional has to be there. The stream is
 also what today's versions write, and where these are known to differ from the spec the rule is milder: what
 some versions leave out is a warning, what newer versions add or do otherwise is a note.
 
-Spec 003: five rules for messages and four checks of consistency.
+Spec 003 has five rules for messages and four checks of consistency. They speak of messages as a database keeps
+them, with calls and results taken out of their messages; `threads` finds what breaks them. A tool message whose
+parent is not there is an orphan, and is reported as that alone. Calls without a result and times that run
+backwards occur wherever the documents were made from real sessions, and only "should" and "checks" forbid them:
+they are warnings.
 
-They speak of messages as a database keeps them, with calls and results taken out of their messages. the module
-`threads` finds what breaks them. A tool message whose parent is not there is an orphan, and is reported as
-that alone. Calls without a result and times that run backwards occur wherever the documents were made from real
-sessions, and only "should" and "checks" forbid them: they are warnings.
-
-Spec 004: seven rules, and the table of fields.
+Spec 004 has seven rules, and a table of fields.
 """
 
 from __future__ import annotations
