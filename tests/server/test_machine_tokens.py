@@ -86,9 +86,16 @@ class Pushed:
         [found] = [each for each in find_sessions(self.store, LOCAL, session_id) if each.person == person]
         return found
 
+    def settle(self) -> int:
+        """Wait until nothing is written any more of what was pushed before, and return where the feed is."""
+        last = -1
+        while last != (last := self.store.read_feed(LOCAL).last):
+            time.sleep(0.3)
+        return last
+
     def refuse(self, code: str, work: Callable[[], object]) -> None:
         """Something is refused, and nothing is written."""
-        before = self.store.read_feed(LOCAL).last
+        before = self.settle()
         with pytest.raises(PushError) as refused:
             work()
         assert (refused.value.status, refused.value.code) == (403, code)

@@ -246,7 +246,6 @@ def sync(
         if on_progress is not None:
             on_progress(done, plan.size)
 
-    tell()
     scans = _scan_all(plan, store, place, context, workers, cache, tell)
     for group in _group(scans, is_live=cache is not None):
         written = _write(store, group, context, cache)
