@@ -33,7 +33,11 @@ export function CodeBlock({
       limit={40}
       label={language ? `Code, ${tidy(language)}` : "Code"}
     >
-      {(shown) => <pre>{joined(shown)}</pre>}
+      {(shown) => (
+        // What scrolls sideways can be reached by keys, too.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <pre tabIndex={0}>{joined(shown)}</pre>
+      )}
     </Cut>
   );
 }
@@ -54,7 +58,11 @@ export function Output({ text, wrap = false, note, language = null }: OutputProp
   const lines: readonly Line[] = escaped ? styleLines(trimmed) : (coloured ?? trimmed.split("\n"));
   return (
     <Cut lines={lines} note={note}>
-      {(shown) => <pre className={wrap ? "wraps" : undefined}>{joined(shown)}</pre>}
+      {(shown) => (
+        <pre className={wrap ? "wraps" : undefined} tabIndex={wrap ? undefined : 0}>
+          {joined(shown)}
+        </pre>
+      )}
     </Cut>
   );
 }
