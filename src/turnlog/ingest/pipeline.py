@@ -173,20 +173,19 @@ def _bundle(tasks: Iterable[Task]) -> Iterator[list[Task]]:
         yield bundle
 
 
-_find_store: Callable[[], Store]
+_store: Store
 _folder: Path
 
 
 def _start_worker(place: StorePlace, folder: Path) -> None:
-    global _find_store, _folder
+    global _store, _folder
     _folder = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all; the writer ends the others
-    store = open_store(place, read_only=True)
-    _find_store = lambda: store  # noqa: E731
+    _store = open_store(place, read_only=True)
 
 
 def _scan_bundle(tasks: list[Task], context: ScanContext) -> Any:
-    batches = [scanned.batch for scanned in scan_here(tasks, _find_store(), context)]
+    batches = [scanned.batch for scanned in scan_here(tasks, _store, context)]
     try:
         data = _encode(batches)
     except UnicodeEncodeError:  # names of files that are not UTF-8

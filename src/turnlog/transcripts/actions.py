@@ -4,8 +4,8 @@
 exports and over MCP. The action log has columns, so `tell_event` tells apart what an event is about and what
 came of it.
 
-Events: lines that are neither said nor called, but happened (spec 002 §6).
-Which sort of event a line is, `lines.categories` says. What the program put in the user's mouth is none.
+Events are lines that are neither said nor called, but happened (spec 002 §6); `lines.categories` says of which
+sort a line is. What the program put in the user's mouth is none.
 """
 
 from __future__ import annotations

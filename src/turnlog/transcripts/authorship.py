@@ -5,9 +5,8 @@ last one was done by somebody else; lines that stayed keep their origin, whereve
 played again, because nobody knows what it was applied to, is remembered by its words: a line that has them is
 attributed to it, and said to be unsure.
 
-What a call did to a file, as far as it tells.
-The result is trusted more than the input: a person may have changed an edit before it was made, and newer
-versions tell the whole file as it was before.
+To tell what a call did to a file, the result is trusted more than the input: a person may have changed an edit
+before it was made, and newer versions tell the whole file as it was before.
 """
 
 from __future__ import annotations

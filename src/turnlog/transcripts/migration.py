@@ -1,23 +1,21 @@
 """Correcting stored tool messages that have the wrong parents (spec 003).
 
 Documents used to be stored with tool messages beside the message they were taken out of, and without the mark
-of a sidechain. Readers accept both structures; this rewrites files of such documents, be they one to a line,
-an array or the pretty-printed objects of `mongoexport`, and changes no byte but those of the wrong values.
+of a sidechain. Readers accept both structures; this rewrites files of such documents, be they one to a line, an
+array or the pretty-printed objects of `mongoexport`, and changes no byte but those of the wrong values.
 
 A file is read twice: once for the ids, from which the right parents follow, and once to write it. So memory
 holds ids, and never what the documents say. What cannot be told for sure is left as it is, and listed.
 
-Where the tool messages of spec 003 belong.
-In old documents the parent of a tool message is that of the message it was taken out of, so it says little.
-The name, the call's id and the messages around it say more. Only ids are kept of all that: memory does not grow
+In old documents the parent of a tool message is that of the message it was taken out of, so it says little. The
+name, the call's id and the messages around it say more. Only ids are kept of all that: memory does not grow
 with what the documents say.
 
 No decision rests on another document's parent, nor on the order of the file. So it is the same when it is made
 again after the parents were corrected.
 
-Calls and results that stand as documents of their own (spec 003), without what they say.
-A document has the ids that tell where it belongs in one of several places: its name (`{uuid}_tool_{i}`), the
-JSON text of its block, or the whole message that it was taken out of.
+A call or a result that is a document of its own has the ids that tell where it belongs in one of several
+places: its name (`{uuid}_tool_{i}`), the JSON text of its block, or the whole message that it was taken out of.
 """
 
 from __future__ import annotations

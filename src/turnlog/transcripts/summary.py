@@ -7,9 +7,10 @@ session and of its agents' files behind them.
 - A line that is copied within a file (the same `uuid`) is a line like any other, but no second message.
 - The session is the one that most lines name, among equals the first; others are listed.
 - Times are the earliest and the latest that any line bears: in file order they run backwards now and then.
-- Prompts are what people typed, queued prompts included. Slash commands and shell commands are counted apart.
-- An answer is one `message.id`, a sub-agent's, too; what the program wrote in a model's place is none.
-- Calls, tokens and money are told elsewhere.
+- Prompts are what people typed, queued prompts included. Slash commands and shell commands are counted apart,
+  because most of them ask nothing of the model.
+- An answer is one `message.id`, however many lines it is on, a sub-agent's, too; what the program wrote in a
+  model's place is none. Deleted lines are counted as such, and as nothing else.
 
 A program that starts sessions again and again with one prompt (a cron job, CI, a loop around `claude -p`) makes
 a *series* of them, which lists show as one. A session belongs to a series if nobody but a program had a hand in
@@ -22,18 +23,11 @@ Which series it is follows from the project and the prompt. What varies between 
 numbers and dates, hexadecimal names of seven characters or more, UUIDs, and paths of temporary files. Of a
 prompt of more than 512 characters, its beginning and its end count.
 
-How many prompts, answers and other things lines hold.
-A prompt is what a person typed, or showed; slash commands and shell commands are counted apart, because most of
-them ask nothing of the model. An answer is one `message.id`, however many lines it is on, a sub-agent's too;
-what the program wrote in a model's place is none. Deleted lines are counted as such, and as nothing else.
+All lines of a conversation repeat where and when they were written, which seldom changes. So lines are counted
+by the whole of what they say about it, in one step, and taken apart only when somebody asks.
 
-Where and when lines were written: sessions, directories, branches, versions, agents, times.
-All lines of a conversation repeat these, and they seldom change. So lines are counted by the whole of what they
-say about it, in one step, and taken apart only when somebody asks.
-
-What lines beside the conversation say about a session; the last word counts.
-Modes, names, tags and links are appended again and again. An empty tag or name takes it away, and a worktree
-that was left is none.
+Of what lines beside the conversation say about a session, the last word counts: modes, names, tags and links
+are appended again and again. An empty tag or name takes it away, and a worktree that was left is none.
 """
 
 from __future__ import annotations

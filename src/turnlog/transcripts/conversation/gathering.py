@@ -3,10 +3,10 @@
 What only later lines can tell is noted and settled as often as lines come: from the first message that may
 change, all is taken back that depends on what follows, and done again.
 
-The queue of prompts that are typed while Claude works.
-A prompt enters it and leaves it again: taken out for a turn of its own, delivered within a turn, or taken back
-by the person. What is delivered within a turn stands in the transcript as a queued command, but before version
-2.1.90 it stood nowhere else: then the line that put it in is all there is to show.
+Prompts that are typed while Claude works wait in a queue. A prompt enters it and leaves it again: taken out for
+a turn of its own, delivered within a turn, or taken back by the person. What is delivered within a turn stands
+in the transcript as a queued command, but before version 2.1.90 it stood nowhere else: then the line that put
+it in is all there is to show.
 
 Only newer versions say which prompt was delivered. Else it was the newest: what waits for a turn of its own
 stays behind.

@@ -1,7 +1,4 @@
-"""The lines of a conversation by name and by identity.
-
-Where calls are made, repeated and answered, by the position of lines.
-"""
+"""The lines of a conversation by name and identity, and where calls are made, repeated and answered."""
 
 from __future__ import annotations
 

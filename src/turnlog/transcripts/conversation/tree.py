@@ -1,9 +1,9 @@
 """The conversation as a tree: which message follows which, where it forks, and which branch is in use.
 
-Messages follow each other as their lines do; what is hidden is passed through. A node with several
-children is hardly ever a fork: parallel calls, hooks and retries make most of them. A fork is two prompts that
-a person typed at different times under one parent, be it that one of them was never answered. Commands that
-nothing follows (`/status`) never reached the model, and make no fork. Where there are several roots, each is a
+Messages follow each other as their lines do; what is hidden is passed through. A node with several children is
+hardly ever a fork: parallel calls, hooks and retries make most of them. A fork is two prompts that a person
+typed at different times under one parent, be it that one of them was never answered. Commands that nothing
+follows (`/status`) never reached the model, and make no fork. Where there are several roots, each is a
 conversation of its own.
 
 Branches are cut at the forks: the trunk ends where the first fork is, and each prompt of a fork begins a
@@ -12,9 +12,9 @@ branch. The active one is where the lines say so (`is_active`, spec 004), else w
 Messages that come later hang below others. Where they change the parents of earlier ones, or make a fork, the
 tree is built anew.
 
-Spec 003's two columns: what is said, and beside it what was done for it.
-The main flow keeps prompts and every answer that says something. What an answer did, and what was done after it
-without a word, is grouped under it. Work that began without a word is grouped under its own first message.
+Spec 003 shows two columns: what is said, and beside it what was done for it. The main flow keeps prompts and
+every answer that says something. What an answer did, and what was done after it without a word, is grouped
+under it. Work that began without a word is grouped under its own first message.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ A `Checkpoint` says how far a file was read and what stood before that place; `f
 became of the file, so that an appended line costs its own bytes and not the file's. When the bytes that were
 read are no longer there, the file is read from its start as a new generation.
 
-Bytes, as they come, cut into lines.
 A session file is one object to a line, split on LF alone: U+2028 and its like stand raw inside strings. Real
 files also hold two objects glued together, a JSON array, pretty-printed objects, NUL padding left by a crash,
 and a last line that is still being written.
@@ -18,9 +17,8 @@ the bytes arrive, and reading a growing file gives the lines that reading it at 
 - of an object of over 16 MB (`codec.LONGEST`), or a broken line, the first bytes and the last few are held, and
   the others only counted: it ends where its brackets do, whatever is between them.
 
-Reading the small JSON files that lie beside transcripts.
-They may be broken, half written, or nothing that they should be. Whatever is wrong is a `Problem`, and no more
-of a file is read than such a file can have.
+The small JSON files beside transcripts may be broken, half written, or nothing that they should be. Whatever is
+wrong is a `Problem`, and no more of a file is read than such a file can have.
 """
 
 from __future__ import annotations

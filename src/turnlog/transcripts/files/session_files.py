@@ -9,17 +9,15 @@
 
 What turnlog captured of a session itself has names of its own, and is laid out alike.
 
-Files that turnlog itself writes of a session, and how they are told from Claude Code's own: by their names.
+Files that turnlog itself writes of a session are told from Claude Code's own by their names:
 `<session>.mirror.jsonl` has the lines of a session file as the Agent SDK hands them on, with sub-agents in
 `<session>.mirror/subagents/` as on disk. `<session>.stream.jsonl` has what a program and its host said to each
 other. The name tells it wherever such a file is copied to.
 
-Which project a session belongs to.
 Claude Code keeps a project's sessions in a folder named after its path, with `-` for everything that is no
 ASCII letter or digit. That cannot be undone (`/a/b`, `/a-b` and `/a.b` share a folder), so a project is named
 after the `cwd` that its lines tell.
 
-Listing folders without being led out of them.
 What is found under a root may be a link, and a link may lead anywhere. One that leaves the root is an
 `Obstacle` and is not followed; one to a folder inside is left alone, since that is found where it is.
 """

@@ -6,28 +6,25 @@ as if served the standard way. Whoever has prices of their own can put them in p
 
 Money is `Decimal`, exact to the last digit, and never rounded here.
 
-The price list: what `genai-prices` knows of Claude's models, as prices of single tokens.
-Only the table that is installed is asked, never one that was fetched: the library's own updates are not used,
-not even those that other code in the process has started, so the same lines cost the same everywhere and
-nothing here opens a connection. Only the list that a model's name points to is asked: Bedrock's or Vertex's for
-names in their spelling, else Anthropic's. Models of other makers can be had from several hosts at different
-prices, and transcripts do not say from which.
+The price list is what `genai-prices` knows of Claude's models, as prices of single tokens. Only the table that
+is installed is asked, never one that was fetched: the library's own updates are not used, not even those that
+other code in the process has started, so the same lines cost the same everywhere and nothing here opens a
+connection. Only the list that a model's name points to is asked: Bedrock's or Vertex's for names in their
+spelling, else Anthropic's. Models of other makers can be had from several hosts at different prices, and
+transcripts do not say from which.
 
 The library and its table take a third of a second to load. They are loaded when the first price is asked for:
 nobody else waits for them. It is asked once for each model, day and band, since within a band prices are
 proportional.
 
-Prices that were asked for before, kept in a file.
-Loading the price list takes longer than counting the tokens of a month. A program that starts often remembers
-what it was told, for as long as the list that is installed is the same file.
+Loading the list takes longer than counting the tokens of a month, so a program that starts often keeps the
+prices it has asked for in a file (`QuoteMemory`), for as long as the same list is installed.
 
-Sums over messages that can be taken back: what they used, what it cost, and what of that is not known.
-All of it are sums of whole numbers, priced at the end. So it makes no difference in which order messages come
-and go, and a message that turns out to be another is taken out and put in again.
+A `Ledger` holds sums of whole numbers, priced at the end. So the order in which messages come and go makes no
+difference, and a message that turns out to be another is taken out and put in again.
 
-What answers cost in whole numbers: millionths of a millionth of a dollar.
-Whole numbers add up exactly, in any order and in any engine. Prices of the list are so many whole pico-dollars
-for a token; where prices of one's own are not, each answer is rounded by itself.
+A `Charger` counts in whole pico-dollars, which add up exactly, in any order and in any engine. The list's
+prices are whole pico-dollars for a token; where your own prices are not, each answer is rounded by itself.
 """
 
 from __future__ import annotations

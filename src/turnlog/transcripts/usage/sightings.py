@@ -1,8 +1,8 @@
 """What the model's answers used, each counted once.
 
-One answer of the API stands on several lines, in several files and, after forks, in several sessions; each
-line repeats its usage, and early lines say less than the last. So the line with the most output tokens speaks
-for the message, among equals the last of its file, and nothing is summed within a message.
+One answer of the API stands on several lines, in several files and, after forks, in several sessions; each line
+repeats its usage, and early lines say less than the last. So the line with the most output tokens speaks for
+the message, among equals the last of its file, and nothing is summed within a message.
 
 - A message whose every line says `stop_reason: null` is incomplete: it was recorded before its end, and its
   output is a floor. A line that has no `stop_reason` at all says nothing of the kind.
@@ -14,7 +14,6 @@ for the message, among equals the last of its file, and nothing is summed within
 `UsageFold` keeps of each message what is needed and no more. Adding and merging only ever take a maximum or a
 minimum, so order does not matter, and adding a line twice does no harm.
 
-What one line says about the usage of one answer of the API.
 Lines are grouped by `message.id` alone: `requestId` can be absent, and replays change it. A line without an id
 is a message of its own, known by its `uuid`, else by where it stands, else by its bytes.
 

@@ -3,8 +3,8 @@
 A reply does not say what it is a reply to: its request is remembered, by id and subtype alone, until it is
 answered or withdrawn.
 
-Spec 001, §6 and §7.2: what it asks of the control protocol and of hooks.
-A capture of one side holds only half of the pairs, so a missing half is a note.
+These are §6 and §7.2, on the control protocol and on hooks. A capture of one side holds only half of the pairs,
+so a missing half is a note.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 A transcript is untrusted: what a message quotes of it is cut short, and what is no printable character in it is
 escaped. Line numbers in messages count the lines that were given, from 1.
 
-What a rule is: which spec asks for it, and how serious it is to break it, dialect by dialect.
-In the dialects of specs 000, 003 and 004 a broken "must" is an error. Claude Code's own files break many of
-those rules every day, and readers cope: there the same thing is a note, or nothing at all. So a rule has no
-severity of its own, but one for each dialect it applies to.
+A rule says which spec asks for it, and how serious it is to break it, dialect by dialect. In the dialects of
+specs 000, 003 and 004 a broken "must" is an error. Claude Code's own files break many of those rules every day,
+and readers cope: there the same thing is a note, or nothing at all. So a rule has no severity of its own, but
+one for each dialect it applies to.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""What a line is held to by itself.
+"""What a line is held to by itself, without those around it.
 
-What any line is held to, whatever its dialect: that it can be read, and that all of it is known.
-Decoding has found all of this already. A problem that a spec has a rule of its own for is reported under that
-rule, and only the rest under these.
+Any line, whatever its dialect, must be readable and all of it known. Decoding has found all of this already. A
+problem that a spec has a rule of its own for is reported under that rule, and only the rest under these.
 
-What a line says about itself: are its dialect's required fields there, is its time in the right form?
-Today's lines beside the conversation (titles, modes, checkpoints) have no uuid and no time by design, so only
-those of the conversation are asked.
+A line of a conversation must have its dialect's required fields and a time in the right form. Today's lines
+beside the conversation (titles, modes, checkpoints) have no uuid and no time by design, so only those of the
+conversation are asked.
 
-What the blocks of a message are held to: images that can be shown, calls that say what they call.
+Of the blocks of a message, images must be such that can be shown, and calls must say what they call.
 """
 
 from __future__ import annotations

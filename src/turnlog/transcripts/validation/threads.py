@@ -3,9 +3,8 @@
 A parent may come later in the file, so a message waits for it, and what still waits at the end has none. Of
 each message a `Node` is kept, never its body.
 
-Calls and results, as far as rules speak of them.
-Which result answers which call is decided in one place for all of turnlog, `CallBuilder`. It keeps lines,
-and bodies are not to be kept here: so it is given lines that hold nothing but names.
+Which result answers which call is decided in one place for all of turnlog, `CallBuilder`. It keeps lines, and
+bodies are not to be kept here: so it is given lines that hold nothing but names.
 """
 
 from __future__ import annotations
