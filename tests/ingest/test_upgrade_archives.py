@@ -113,6 +113,22 @@ def test_the_former_archive_is_kept_if_it_is_asked_for(name: str, tmp_path: Path
     check_facts(name, place)
 
 
+def test_an_upgrade_goes_on_that_could_not_take_its_place(tmp_path: Path) -> None:
+    place = put(ROWS_SQLITE, tmp_path)
+    assert isinstance(place, Path)
+    kept = place.with_name(f"{place.name}.before-upgrade")
+    kept.touch()
+    with pytest.raises(StoreError, match="exists"):
+        upgrade_archive(place, origin=ORIGIN, keep=True)
+    kept.unlink()
+    kept.hardlink_to(place)  # as one that was killed just then leaves it
+    report = upgrade_archive(place, origin=ORIGIN, keep=True)
+    assert report.kept == str(kept)
+    check_facts(ROWS_SQLITE, place)
+    with closing(apsw.Connection(str(place))) as connection:
+        assert not connection.table_exists(None, "upgrade_state")
+
+
 @pytest.mark.parametrize("name", SQLITE_ARCHIVES)
 def test_what_is_written_after_an_attempt_is_not_lost(name: str, tmp_path: Path) -> None:
     place = put(name, tmp_path)

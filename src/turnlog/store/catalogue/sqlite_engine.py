@@ -274,16 +274,17 @@ class FileUpgrade:
 
     def finish(self, *, keep: bool) -> str | None:
         """Put the archive of today in its place; return where the former one is, if it is kept."""
-        with closing(SqliteDatabase(self.place, SQLITE_STEPS)) as database:
-            database.write(lambda connection: connection.execute("DROP TABLE IF EXISTS upgrade_state"))
         close_log(self.place)
         close_log(self._path)
         with translating(self._path):
             kept = self._path.with_name(f"{self._path.name}.before-upgrade") if keep else None
-            if kept is not None:
+            if kept is not None and not (kept.exists() and kept.samefile(self._path)):
                 os.link(self._path, kept)
             os.replace(self.place, self._path)
             flush_folder(self._path.parent)
+        # Not before: without its state, a copy that is still in its own place would be begun again.
+        with closing(SqliteDatabase(self._path, SQLITE_STEPS)) as database:
+            database.write(lambda connection: connection.execute("DROP TABLE IF EXISTS upgrade_state"))
         return None if kept is None else os.fspath(kept)
 
     def _check_space(self) -> None:
