@@ -28,9 +28,7 @@ export function Cut<T>({ lines, head, limit = SHOWN_LINES, note, label = "Text",
   const shown = lines.length <= limit + 1 ? lines.length : Math.min(lines.length, limit + more);
   const hidden = lines.length - shown;
   return (
-    // A block that scrolls sideways can be reached by keys, too.
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className="block" tabIndex={0} role="group" aria-label={label}>
+    <div className="block" role="group" aria-label={label}>
       {head}
       {children(lines.slice(0, shown))}
       {hidden > 0 && (
