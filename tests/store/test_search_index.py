@@ -239,6 +239,15 @@ def test_texts_of_a_file_that_are_no_hits_take_no_statements_of_their_own(
     assert len(list_statements(path, '"north south"', 1)) < 50
 
 
+def test_a_file_whose_text_is_no_hit_takes_three_statements(store: CaredStore, path: Path) -> None:
+    # Whose it is, where the line stands, and its bytes; what the index has of many is read at once.
+    keep_session(store, 1, "north south")
+    for number in range(2, 102):
+        keep_session(store, number, f"north {number} south")
+    statements = list_statements(path, '"north south"', 1)
+    assert sum("cells" not in each and "data_version" not in each for each in statements) < 3 * 100 + 40
+
+
 def test_a_call_is_looked_for_where_its_result_stands(store: CaredStore, path: Path) -> None:
     lines = []
     for number in range(600):

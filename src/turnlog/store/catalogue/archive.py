@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import itemgetter
 
@@ -202,32 +202,33 @@ class LineReader:
     frame no more is opened than goes to the end of the line, unless another line is wanted from it.
     """
 
-    def __init__(self, archive: CatalogueArchive, connection: Connection) -> None:
+    def __init__(
+        self, archive: CatalogueArchive, connection: Connection, numbers: Mapping[tuple[str, int], int]
+    ) -> None:
+        """Begin with nothing read; `numbers` has the rows of generations of files, once they are known."""
         self._archive = archive
         self._connection = connection
-        self._files: dict[tuple[str, int], StoredFile] = {}
-        self._opened: OrderedDict[StoredFile, tuple[int, bytes]] = OrderedDict()
+        self._numbers = numbers
+        self._opened: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
         """Of the frame of each file that was read last where it begins, and its bytes, or the first of them."""
 
     def read(self, scope: Scope, at: Place, length: int) -> bytes:
         """Return bytes as `CatalogueArchive.read` does."""
-        key, end = (at.source, at.generation), at.offset + length
-        if key not in self._files:
-            self._files[key] = _find_file(self._connection, scope, *key)
-        file = self._files[key]
+        end = at.offset + length
+        file = self._numbers.get((at.source, at.generation), -1)
         start, data = self._opened.get(file, (0, b""))
         if not start <= at.offset <= end <= start + len(data):
             start, data = self._open(file, at.offset, end)
-        if (
-            not start <= at.offset <= end <= start + len(data)
-        ):  # what is in several frames, damaged or not there
-            [data] = self._archive.read_spans(self._connection, scope, *key, [(at.offset, length)], file)
-            return data
-        return data[at.offset - start : end - start]
+        if start <= at.offset <= end <= start + len(data):
+            return data[at.offset - start : end - start]
+        # It is in several frames, damaged or not there.
+        spans = [(at.offset, length)]
+        [found] = self._archive.read_spans(self._connection, scope, at.source, at.generation, spans)
+        return found
 
-    def _open(self, file: StoredFile, offset: int, end: int) -> tuple[int, bytes]:
+    def _open(self, file: int, offset: int, end: int) -> tuple[int, bytes]:
         known, _ = self._opened.pop(file, (None, b""))
-        for start, length, packed in self._connection.execute(_NEAR, {"generation": file.number, "at": offset}):
+        for start, length, packed in self._connection.execute(_NEAR, {"generation": file, "at": offset}):
             with suppress(ValueError):
                 size = length if known == start else end - start
                 self._opened[file] = start, decompress_first(packed, length, min(size, length))

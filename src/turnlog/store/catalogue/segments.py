@@ -179,6 +179,14 @@ SegmentKey = tuple[int, int, int]
 """Source, number and stamp."""
 
 
+def load_segment(connection: Connection, source: int, number: int) -> Segment:
+    """Return a segment by its number; raises `KeyError` if there is none."""
+    rows = connection.execute(_LOAD, (source, number))
+    if not rows:
+        raise KeyError(number)
+    return unpack_segment(*rows[0])
+
+
 class SegmentCache:
     """Segments that were unpacked lately."""
 
@@ -193,10 +201,10 @@ class SegmentCache:
             if found is not None:
                 self._segments.move_to_end(key)
                 return found
-        rows = connection.execute(_LOAD, key[:2])
-        if not rows:
-            raise DecodeError("The records of a segment are missing")
-        found = unpack_segment(*rows[0])
+        try:
+            found = load_segment(connection, *key[:2])
+        except KeyError:
+            raise DecodeError("The records of a segment are missing") from None
         with self._lock:
             self._segments[key] = found
             while len(self._segments) > _KEPT:

@@ -205,10 +205,11 @@ class CatalogueStore:
         """Return a page of the passages that match, each once, of the newest generation of each file."""
 
         def work(connection: Connection) -> SearchPage:
+            rows = CatalogueTextRows(connection, scope, self._segments)
             return self._index.search(
                 connection,
-                CatalogueTextRows(connection, scope, self._segments),
-                LineReader(self._archive, connection).read,
+                rows,
+                LineReader(self._archive, connection, rows.numbers).read,
                 scope,
                 query,
                 order=order,

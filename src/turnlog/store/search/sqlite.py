@@ -15,11 +15,12 @@ needs no list.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import apsw
@@ -411,6 +412,15 @@ def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:
     return vocabulary.list_words(before + fragment.text + behind, _MOST_WORDS)
 
 
+def _choose_by(cells: list[int], runs: Iterable[Run]) -> Iterator[Run]:
+    """Yield the runs that may have some of the cells."""
+    count = len(cells)
+    for run in runs:
+        at = bisect_left(cells, run.first_cell)
+        if at < count and cells[at] <= run.last_cell:
+            yield run
+
+
 def _join(words: Sequence[str]) -> str:
     if not words:
         return '""'  # nothing has it
@@ -436,6 +446,8 @@ _WIDE_STAGES_AT_ONCE = ((0, 20_000), (1_000, 200_000))
 """The same for what takes long to ask run after run."""
 _PASSED = 16
 """To tell that a run cannot have hits takes the time of so many texts."""
+_RUNS_AT_ONCE = 32
+"""How many runs are read at once, once it is known that one page takes more than a few."""
 
 
 class Proposal(Struct, frozen=True, gc=False):
@@ -489,59 +501,80 @@ class Walk:
         self._is_possible = build_possible(root, list(leaves))
         self._needs_any = not self._is_possible((0,) * len(leaves))
         """Whether a text without any of the terms cannot match."""
-        self._cells: list[int] | None = None
-        self._required: list[list[int]] = []
-        """Lists of cells: a text has some of each."""
+        parts = root.parts if isinstance(root, And) else (root,)
+        self._needed = [term for term in leaves if term in parts]
+        """Terms that a text must have; the first ones are the longest, and mostly the rarest."""
+        self._needed.sort(key=lambda term: len(term.needle), reverse=True)
         self.texts = 0
         """How many texts were in the runs that were visited."""
 
     def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
         heap: list[tuple[int, int, int, Proposal]] = []
-        passed = 0
+        chosen = self._choose(
+            runs if before is None else (run for run in runs if run.oldest <= before[0]), keep
+        )
+        size = 1
+        while some := list(islice(chosen, size)):
+            size = min(2 * size, _RUNS_AT_ONCE)
+            for run, texts in self._open(some):
+                while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
+                    yield heappop(heap)[3]
+                for proposal in self._visit(run, texts, before):
+                    time, number, position = proposal.key
+                    heappush(heap, (-time, -number, -position, proposal))
+        while heap:
+            yield heappop(heap)[3]
+
+    def _choose(self, runs: Iterable[Run], keep: Keep) -> Iterator[Run]:
+        """Yield the runs that may have hits, and list the cells of the query when that is faster."""
         leaves = self._leaves.values()
         at_once = self._is_ranked or any(leaf.has_beginnings for leaf in leaves)
         wide = _WIDE_STAGES_AT_ONCE if at_once else _WIDE_STAGES
         stages = list(wide if any(leaf.is_wide for leaf in leaves) else _STAGES)
-        for run in runs:
-            if before is not None and run.oldest > before[0]:
-                continue
-            while heap and (-heap[0][0], -heap[0][1]) > (run.newest, run.id):
-                yield heappop(heap)[3]
-            if stages and self.texts + passed >= stages[0][0] and self._cells is None:
-                self._list_cells(stages.pop(0)[1])
-            if not self._may_have(run) or not keep(run):
+        passed, left = 0, iter(runs)
+        for run in left:
+            if stages and self.texts + passed >= stages[0][0]:
+                required = self._list_cells(stages.pop(0)[1])
+                if required:
+                    left = chain((run,), left)
+                    for cells in required:
+                        left = _choose_by(cells, left)
+                    yield from (each for each in left if keep(each) and self._may_match(each))
+                    return
+            if not keep(run):
                 passed += 0 if self._is_ranked else _PASSED
-                continue
-            for proposal in self._visit(run, before):
-                time, number, position = proposal.key
-                heappush(heap, (-time, -number, -position, proposal))
-        while heap:
-            yield heappop(heap)[3]
+            elif self._may_match(run):
+                yield run
 
-    def _may_have(self, run: Run) -> bool:
-        if self._cells is None:
+    def _may_match(self, run: Run) -> bool:
+        """Tell whether a run has texts in states that are asked for, as far as earlier queries learned it."""
+        count, bits = self._visited.get(run.id, (0, self._bits))
+        if bits & self._bits:
             return True
-        for cells in self._required:
-            at = bisect_left(cells, run.first_cell)
-            if at == len(cells) or cells[at] > run.last_cell:
-                return False
-        return True
+        self.texts += count
+        return False
 
-    def _list_cells(self, most: int) -> None:
-        """Ask for all cells of the query, if they are not too many."""
+    def _open(self, runs: list[Run]) -> Iterator[tuple[Run, RunTexts]]:
+        query = "SELECT id, texts FROM text_runs WHERE id IN (SELECT value FROM carray(?))"
+        numbers = apsw.carray(array("q", [run.id for run in runs]))
+        found: dict[int, bytes] = dict(self._connection.execute(query, (numbers,)))
+        for run in runs:
+            yield run, RunTexts(found[run.id])
+
+    def _list_cells(self, most: int) -> list[list[int]]:
+        """Return lists of cells of which a text has some each, unless all cells of the query are too many."""
         found = self._enumerate(self._root, most)
         if found is None:
-            return
-        self._cells = found
-        self._required = [found]
-        parts = self._root.parts if isinstance(self._root, And) else ()
+            return []
+        required = [found]
         for term, leaf in self._leaves.items():
             # To list what is common takes less time than to ask for it in that many runs.
             worth = _WORTH_RANKED if self._is_ranked else _WORTH
             cells = leaf.enumerate(min(most, worth * len(found)))
-            if cells is not None and term in parts:
-                self._required.append(cells)
+            if cells is not None and term in self._needed:
+                required.append(cells)
+        return required
 
     def _enumerate(self, node: Node, most: int) -> list[int] | None:
         if isinstance(node, Term):
@@ -559,24 +592,29 @@ class Walk:
                 return sorted({cell for part in parts for cell in part or ()})
         return None
 
-    def _visit(self, run: Run, before: TextKey | None) -> Iterator[Proposal]:
-        count, bits = self._visited.get(run.id, (0, self._bits))
-        if not bits & self._bits:
-            self.texts += count
-            return
-        [(data,)] = self._connection.execute("SELECT texts FROM text_runs WHERE id = ?", (run.id,))
-        texts = RunTexts(data)
+    def _visit(self, run: Run, texts: RunTexts, before: TextKey | None) -> Iterator[Proposal]:
         self.texts += len(texts)
         if run.id not in self._visited:
             bits = sum(1 << state for state in set(texts.states))
             self._visited[run.id] = len(texts), bits
             if not bits & self._bits:
                 return
-        columns = [self._count(run, texts, leaf) for leaf in self._leaves.values()]
-        for position in sorted(set().union(*columns)) if self._needs_any else range(len(texts)):
+        columns: dict[Term, dict[int, int]] = {}
+        wanted: Collection[int] | None = None
+        for term in self._needed:
+            column = columns[term] = self._count(run, texts, self._leaves[term])
+            wanted = column.keys() if wanted is None else wanted & column.keys()
+            if not wanted:
+                return
+        for term in self._leaves.keys() - columns.keys():
+            columns[term] = self._count(run, texts, self._leaves[term])
+        if wanted is None:
+            wanted = set().union(*columns.values()) if self._needs_any else range(len(texts))
+        ordered = [columns[term] for term in self._leaves]
+        for position in sorted(wanted):
             key = texts.time(position), run.id, position
             if texts.states[position] in self._states and (before is None or key < before):
-                counts = tuple(column.get(position, 0) for column in columns)
+                counts = tuple(column.get(position, 0) for column in ordered)
                 if self._is_possible(counts):
                     yield Proposal(key, run, texts.get(position), counts)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from turnlog.store.catalogue.database import INDEXED, Connection, Row, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
-from turnlog.store.catalogue.segments import SegmentCache, SourceReader
+from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_segment
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.index import HOOKS, Call, Chapter, Delivery, Message, Proposed, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
@@ -25,8 +25,8 @@ from turnlog.store.search.texts import KINDS
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.records import CallRecord, MessageRecord
-from turnlog.transcripts.segments import AGENTS, SEGMENT
+from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
+from turnlog.transcripts.segments import AGENTS, SEGMENT, Segment
 
 _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
@@ -299,6 +299,10 @@ class CatalogueTextRows:
         self._reader = SourceReader(connection, segments)
         self._chapters: dict[int, Chapter | None] = {}
         self._records: dict[int, Records] = {}
+        self._peeked: dict[int, tuple[int, Segment]] = {}
+        """Of each file the segment of lines that was looked at last."""
+        self.numbers: dict[tuple[str, int], int] = {}
+        """Of generations of files whose lines were found."""
         self._calls: dict[tuple[int, str, int], dict[_Spot, CallRecord]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
 
@@ -323,11 +327,25 @@ class CatalogueTextRows:
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
+        chapter = self.find_chapter(generation)
+        if chapter is None:
+            return None
+        self.numbers[chapter.name, chapter.generation] = generation
         try:
-            line = self._find_records(generation).peek_line(number)
-        except KeyError:
+            line = self._peek_line(chapter, number)
+        except LookupError:
             return None
         return line.offset, line.length, line.is_sidechain
+
+    def _peek_line(self, chapter: Chapter, number: int) -> LineRecord:
+        if chapter.number in self._records:
+            return self._records[chapter.number].peek_line(number)
+        wanted, known = number // SEGMENT, self._peeked.get(chapter.number)
+        if known is None or known[0] != wanted:
+            # By its number alone: to learn which segments there are would be another statement for each file.
+            known = wanted, load_segment(self._connection, chapter.source, wanted)
+            self._peeked[chapter.number] = known
+        return known[1].peek_line(number % SEGMENT)
 
     def find_message(self, chapter: Chapter, number: int) -> Message | None:
         """Return the message that a line belongs to."""
