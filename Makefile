@@ -20,7 +20,7 @@ NODE := web/node_modules/.ready
 PAGE := src/turnlog/server/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package.json
 
-.PHONY: screenshots setup python-check web-check web-test browser-test test lint format docs schema answers bench bench-all fuzz soak serve clean
+.PHONY: screenshots setup dist python-check web-check web-test browser-test test lint format docs schema answers bench bench-all fuzz soak serve clean
 
 setup: $(VENV)/.dev $(PAGE)
 
@@ -136,6 +136,11 @@ soak: setup
 # Whoever has no sessions yet is shown samples.
 serve: setup
 	$(BIN)/turnlog serve $(ARGS) $$(ls "$${CLAUDE_CONFIG_DIR:-$$HOME/.claude}"/projects/*/*.jsonl > /dev/null 2>&1 || echo --demo)
+
+# A wheel with the page in it: whoever installs it needs Python alone.
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target wheel
 
 clean:
 	rm -rf $(VENV) $(PEERS) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis web/node_modules web/.results src/turnlog/server/page

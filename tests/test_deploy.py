@@ -117,10 +117,10 @@ class Walk:
 
 
 @contextmanager
-def serving(prefix: Path, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def serving(prefix: Path, env: Mapping[str, str], *options: str) -> Iterator[tuple[str, str]]:
     """Run what was installed; give its address and its token."""
     process = subprocess.Popen(
-        [prefix / "bin" / "turnlog", "serve", "--no-browser", "--no-sync", "--port", "0", "--json"],
+        [prefix / "bin" / "turnlog", "serve", "--no-browser", "--port", "0", "--json", *options],
         env={**os.environ, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -161,14 +161,38 @@ def test_what_is_installed_serves_sessions_from_a_database(prefix: Path, tmp_pat
     }
     run([str(prefix / "bin" / "turnlog"), "sync"], tmp_path, env)
     with (
-        serving(prefix, env) as (url, token),
-        serving(prefix, env | {"TURNLOG_HOME": str(tmp_path / "b")}) as other,
+        serving(prefix, env, "--no-sync") as (url, token),
+        serving(prefix, env | {"TURNLOG_HOME": str(tmp_path / "b")}, "--no-sync") as other,
     ):
         assert json.loads(ask(url, "/api/ready", token)) == {"ready": True, "reason": None}
         assert "<script" in ask(url, "/", token), "the page is in the wheel"
         for server in ((url, token), other):
             assert json.loads(ask(server[0], "/api/sessions", server[1]))["total"] == 1
             assert json.loads(ask(server[0], "/api/search?q=kettle", server[1]))["items"]
+
+
+def test_a_wheel_needs_nothing_but_python(tmp_path: Path) -> None:
+    run(["make", "dist"], ROOT, {"MAKEFLAGS": "", "MAKELEVEL": ""})
+    [wheel] = (ROOT / "dist").glob("turnlog-*.whl")
+    prefix = tmp_path / "prefix"
+    run([sys.executable, "-m", "venv", str(prefix)], tmp_path)
+    versions = ROOT / "requirements" / "dev.txt"
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(versions)]
+    run([str(prefix / "bin" / "python"), *install, str(wheel)], tmp_path)
+    project = tmp_path / ".claude" / "projects" / "-p"
+    project.mkdir(parents=True)
+    (project / f"{SESSION}.jsonl").write_text('{"type":"user","message":{"role":"user","content":"Tea?"}}\n')
+    # Neither Node nor anything else of the machine is in the path.
+    env = {"PATH": str(prefix / "bin"), "HOME": str(tmp_path), "PYTHONPATH": ""}
+    assert "1 new" in run([str(prefix / "bin" / "turnlog"), "sync"], tmp_path, env)
+    with serving(prefix, env, "--demo") as (url, token):
+        page = ask(url, "/", token)
+        [script] = re.findall(r'<script type="module"[^>]* src="([^"]+)"', page)
+        assert len(ask(url, script, token)) > 10_000
+        until = time.monotonic() + TIMEOUT
+        while json.loads(ask(url, "/api/sessions", token))["total"] < 2:  # they are archived once it serves
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 def test_a_team_is_set_up_as_the_page_says(prefix: Path, tmp_path: Path) -> None:
