@@ -70,10 +70,12 @@ def show_in_terminal(
     keys: bytes = b"",
     interrupt: bool = False,
     stdin_is_terminal: bool = True,
+    stderr_is_terminal: bool = True,
     command: tuple[str, ...] = TURNLOG,
 ) -> Shown:
     """Run turnlog on a terminal of so many lines and columns, and return all that it wrote there.
 
+    Without `stderr_is_terminal` there is no progress, which is only drawn where something takes long.
     Once it has written something, `keys` are typed, or it is interrupted.
     """
     if not hasattr(os, "openpty"):
@@ -84,7 +86,7 @@ def show_in_terminal(
         [*command, *map(str, args)],
         stdin=theirs if stdin_is_terminal else subprocess.DEVNULL,
         stdout=theirs,
-        stderr=theirs,
+        stderr=theirs if stderr_is_terminal else subprocess.DEVNULL,
         env=environment(env),
         start_new_session=True,
     )

@@ -351,7 +351,7 @@ def test_a_reader_who_goes_away_is_no_error_while_showing() -> None:
 
 
 def test_json_on_a_terminal_is_laid_out_and_does_nothing_to_it() -> None:
-    shown = show_in_terminal("show", TOUR, "--json", size=(24, 400))
+    shown = show_in_terminal("show", TOUR, "--json", size=(24, 400), stderr_is_terminal=False)
     assert not set(shown.text) & set("\x1b\x9b\u202e")
     assert shown.text.count("\n") > 100
     assert json.loads(shown.text) == read_json()
