@@ -130,9 +130,8 @@ def test_guides_are_short() -> None:
     assert len(README.read_text().splitlines()) <= 45
 
 
-@pytest.mark.parametrize("name", ["cli.md", "rules.md", "hook-events.md", "settings.md"])
-def test_what_is_generated_is_current(name: str) -> None:
-    page = (DOCS / name).read_text()
+def test_the_table_of_settings_is_current() -> None:
+    page = (DOCS / "settings.md").read_text()
     assert page == update(page), "run `make docs`"
 
 
