@@ -1,6 +1,6 @@
 """What the official SDK drops of the stream, found by sending every golden message through its classes.
 
-`docs/protocol.md` holds the table; a test compares. `python -m sdk_losses` in this folder writes it anew.
+`docs/agent-sdk.md` holds the table; a test compares. `python -m sdk_losses` in this folder writes it anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import turnlog
 from turnlog.integrations.agent_sdk import from_sdk, to_sdk
 from turnlog.messages.base import Value
 
-PAGE = Path(__file__).parents[1] / "docs" / "protocol.md"
+PAGE = Path(__file__).parents[1] / "docs" / "agent-sdk.md"
 BEGIN, END = "<!-- begin: what the SDK drops -->\n", "<!-- end: what the SDK drops -->"
 
 

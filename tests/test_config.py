@@ -114,5 +114,5 @@ def test_an_address_of_an_engine_that_nobody_knows_is_an_error(tmp_path: Path) -
 
 
 def test_an_archive_on_an_engine_that_was_removed_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"TURNLOG_STORE.*ClickHouse.*docs/archive\.md"):
+    with pytest.raises(ConfigError, match=r"TURNLOG_STORE.*ClickHouse.*docs/team\.md"):
         Settings.from_env({"TURNLOG_HOME": str(tmp_path), "TURNLOG_STORE": "clickhouse://db/turnlog"})

@@ -1,4 +1,4 @@
-"""Every recipe of docs/cookbook.md runs, on the sample sessions."""
+"""Every recipe of docs/library.md runs, on the sample sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api_archive import NOW
 from command_line import invoke
 from turnlog.demo.installing import install
 
-PAGE = Path(__file__).parents[1] / "docs" / "cookbook.md"
+PAGE = Path(__file__).parents[1] / "docs" / "library.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRELUDE, *RECIPES = BLOCK.findall(PAGE.read_text())
 

@@ -23,7 +23,7 @@ from postgres_server import find_programs, make_database, start_server
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
-TEAMS = ROOT / "docs" / "teams.md"
+TEAMS = ROOT / "docs" / "team.md"
 STEP = re.compile(r"^```sh (.+)\n((?:.*\n)*?)```", re.MULTILINE)
 SESSION = "5e551011-0000-4000-8000-000000000001"
 LONG = 900.0
@@ -63,7 +63,7 @@ def run(command: list[str], folder: Path, env: Mapping[str, str] | None = None) 
 
 
 class Walk:
-    """A walk through docs/teams.md: each of its blocks is run in a shell, where it says."""
+    """A walk through docs/team.md: each of its blocks is run in a shell, where it says."""
 
     def __init__(self, prefix: Path, folder: Path) -> None:
         self._folder = folder

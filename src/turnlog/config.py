@@ -43,9 +43,11 @@ class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Who is told when a session waits or ends; nobody, unless the file says so."""
 
     desktop: bool = False
+    """Whether to show notifications on the desktop."""
     webhooks: tuple[str, ...] = ()
-    """Addresses that are told by POST."""
+    """Addresses that receive a POST, ten at most."""
     on: tuple[Occasion, ...] = (Occasion.WAITS, Occasion.ENDS)
+    """What to notify of: a session that needs someone, a turn or a session that ends."""
 
     def __post_init__(self) -> None:
         if len(self.webhooks) > _MOST_WEBHOOKS:
@@ -59,18 +61,19 @@ class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """At which provider people can log in (OpenID Connect)."""
 
     issuer: str
-    """The provider's address, as it calls itself."""
+    """The provider's address, exactly as it spells it."""
     client_id: str
+    """What the provider calls this server."""
     client_secret_file: str | None = None
-    """Where the secret stands that the provider gave for this client, if not in `TURNLOG_OIDC_SECRET`."""
+    """The file in `TURNLOG_HOME` with this server's secret; without it, `TURNLOG_OIDC_SECRET` counts."""
     label: str = "Single sign-on"
-    """What the button says."""
+    """The text on the button."""
     domains: tuple[str, ...] = ()
-    """Only addresses of these count; all do if none are named."""
+    """The domains whose e-mail addresses are accepted; all, if none are named."""
     create_users: bool = False
-    """Whether whoever the provider knows gets an account; else only those who were added before are let in."""
+    """Whether everyone that the provider knows gets an account; otherwise people have to be added first."""
     role: UserRole = UserRole.MEMBER
-    """Of accounts that are made so."""
+    """The role of accounts that are created this way: `member` or `viewer`."""
 
     def __post_init__(self) -> None:
         if not _is_safe_address(self.issuer):
@@ -83,7 +86,9 @@ class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class _Server(Struct, frozen=True, forbid_unknown_fields=True):
     public_url: str | None = None
+    """The address at which people reach the server, such as `https://turnlog.example.org`."""
     trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies whose `X-Forwarded-For` counts."""
 
     def __post_init__(self) -> None:
         if self.public_url is not None and not _is_public(self.public_url):
@@ -98,10 +103,12 @@ class _Server(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Sync(Struct, frozen=True, forbid_unknown_fields=True):
     exclude: tuple[str, ...] = ()
+    """Paths of files and projects that are never archived or pushed, with `*` and `?`."""
 
 
 class _Redaction(Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...] = ()
+    """Words that exports and links replace, besides secrets."""
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):

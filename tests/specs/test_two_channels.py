@@ -102,8 +102,8 @@ def test_stop_means_that_it_needs_you_and_the_board_has_a_column_for_turns_that_
 
 
 def test_the_docs_explain_that_column(pytestconfig: pytest.Config) -> None:
-    docs = (pytestconfig.rootpath / "docs" / "live.md").read_text()
-    assert "So the board has a third column" in " ".join(docs.split())
+    docs = (pytestconfig.rootpath / "docs" / "guide.md").read_text()
+    assert "A finished turn has a column of its own" in " ".join(docs.split())
 
 
 def test_hook_events_of_a_deleted_file_are_unchanged(tmp_path: Path) -> None:

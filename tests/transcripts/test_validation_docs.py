@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnlog.transcripts.validation.validator import RULES, render_table
 
-PAGE = Path(__file__).parents[2] / "docs" / "transcripts.md"
+PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 START, END = "<!-- rules -->\n", "<!-- end of rules -->\n"
 COMMAND = "python -m turnlog.transcripts.validation"
 

@@ -234,7 +234,7 @@ class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
     who: str | None
     """A user's name; null for the server's own token, and for strangers with a link."""
     action: str
-    """What was done: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md lists them all."""
+    """What was done: `looked`, `found`, `exported`, `link-opened` … `turnlog audit --help` lists them all."""
     link: str | None
     """The id of the link that was used or changed."""
     session: str | None

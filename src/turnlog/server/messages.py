@@ -372,7 +372,7 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     A message that holds calls is an assistant's; a tool_use is a call that is stored by itself.
     """
     rule: str
-    """The rule by which it is shown (docs/transcripts.md lists them); `meta` is not for readers."""
+    """The rule by which it is shown (docs/rules.md lists them); `meta` is not for readers."""
     role: Role
     """What it is in the conversation (spec 002)."""
     types: tuple[MessageType, ...]

@@ -64,7 +64,7 @@ def parse_address(address: str, home: Path) -> ServerPlace:
     if scheme in _REMOVED:
         raise ValueError(
             f"This version keeps no archives in {_REMOVED[scheme]}: write the files out with the last one that "
-            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/archive.md says how"
+            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/team.md says how"
         )
     if scheme not in _SCHEMES:
         known = " or ".join(f"{name}://…" for name in _SCHEMES)

@@ -9,7 +9,7 @@ import pytest
 from turnlog.messages.hook_events import HOOK_EVENTS, HookEventName
 from turnlog.transcripts.hooks.table import EVENTS, NOTIFICATIONS, render_events, render_notifications
 
-PAGE = Path(__file__).parents[3] / "docs" / "hooks.md"
+PAGE = Path(__file__).parents[3] / "docs" / "hook-events.md"
 
 
 @pytest.mark.parametrize(

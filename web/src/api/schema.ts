@@ -529,12 +529,17 @@ export interface paths {
          * List consecutive messages, with what happened under them: hook events and notes
          * @description List consecutive messages, with what happened under them: hook events and notes.
          *
-         *     Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
-         *     under the last one that is not later; events before the first message are in the first window. Lines that
-         *     report the same hook event become its `commands`, not separate messages. Lines that are not messages but
-         *     say what happened (to the queue, snapshots of files, how long a turn took) are notes under the message above
-         *     them, unless messages are selected by filters. A session known only from hooks has hook events and no
-         *     messages.
+         *     Windows are those of `/messages`, in file order. A hook event is placed under the message that made its
+         *     call (`PreToolUse` and `PermissionRequest` directly after it), otherwise under the last one that is not
+         *     later; events before the first message are in the first window. A message counts as being as late as the
+         *     latest time on any line so far, since times in files can run backwards. Events of a sub-agent are in the
+         *     sub-agent's own file, if it has one. The order depends on the data alone, not on what arrived first.
+         *
+         *     Lines that report the same hook event, for the same call or within 10 seconds, become its `commands`, not
+         *     separate messages. Lines that are not messages but say what happened (to the queue, snapshots of files, how
+         *     long a turn took) are notes under the message above them, unless messages are selected by filters. A window
+         *     has at most 1,000 hook events; `omitted` says how many were left out. A session known only from hooks has
+         *     hook events and no messages.
          */
         readonly get: operations["list_timeline"];
         readonly put?: never;
@@ -557,7 +562,12 @@ export interface paths {
          * @description List the actions of a session: calls of all agents, hook events, and other events.
          *
          *     Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
-         *     actions with a known duration are listed. This also works for sessions known only from hooks.
+         *     actions with a known duration are listed. This also works for sessions known only from hooks. Copied lines,
+         *     and text that the program inserted as the user, are left out.
+         *
+         *     A call without a result is `running` if its last hook event says that it began, `waiting` if that event
+         *     requested a permission, and `unresolved` otherwise. A hook event has failed if one of its commands has; a
+         *     failed call is counted once, as the call itself.
          */
         readonly get: operations["list_actions"];
         readonly put?: never;
@@ -1001,7 +1011,7 @@ export interface paths {
          *
          *     Begins with `hello`; `change` is an entry of the feed, `state` a session that moved to another column of
          *     mission control, `sync` how far the archive is up to date, and `reset` means that the client missed too
-         *     much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
+         *     much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/protocol.md says more.
          */
         readonly get: operations["open_stream"];
         readonly put?: never;
@@ -1134,7 +1144,11 @@ export interface paths {
          * Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why
          * @description Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why.
          *
-         *     The state comes from hooks, if there are any, otherwise from the transcript.
+         *     `column` is `needs_you` for sessions that wait in the middle of their work (`why` says for what: a
+         *     `permission`, a `question`, a `plan`, input when `idle`, or `failed` at an error), `working`, or `done` for
+         *     those whose turn or process has ended. The state comes from hooks, unless there are none or the transcript
+         *     has something later; a transcript cannot show that a permission is needed. If its process is unknown, a
+         *     session that has been silent for an hour is no longer `working`. `spans` cover the last three hours.
          */
         readonly get: operations["get_mission_control"];
         readonly put?: never;
@@ -1598,7 +1612,7 @@ export interface components {
             readonly at: string;
             /** @description A user's name; null for the server's own token, and for strangers with a link. */
             readonly who: string | null;
-            /** @description What was done: `looked`, `found`, `exported`, `link-opened` … docs/sharing.md lists them all. */
+            /** @description What was done: `looked`, `found`, `exported`, `link-opened` … `turnlog audit --help` lists them all. */
             readonly action: string;
             /** @description The id of the link that was used or changed. */
             readonly link: string | null;
@@ -2567,7 +2581,7 @@ export interface components {
             readonly session_id_alias: string;
             /** @description As spec 003 calls it: user, assistant, tool_use, tool_result, summary, else as `role`. A message that holds calls is an assistant's; a tool_use is a call that is stored by itself. */
             readonly type: string;
-            /** @description The rule by which it is shown (docs/transcripts.md lists them); `meta` is not for readers. */
+            /** @description The rule by which it is shown (docs/rules.md lists them); `meta` is not for readers. */
             readonly rule: string;
             /** @description What it is in the conversation (spec 002). */
             readonly role: components["schemas"]["Role"];
@@ -5094,7 +5108,7 @@ export interface operations {
     readonly search: {
         readonly parameters: {
             readonly query: {
-                /** @description The query, as described in docs/search.md. */
+                /** @description The query, as described in docs/guide.md. */
                 readonly q: string;
                 /** @description The order. */
                 readonly order?: components["schemas"]["SearchOrder"];
@@ -5629,7 +5643,7 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** @description MessagePack, compressed with zstd; docs/collectors.md describes its content. */
+        /** @description MessagePack, compressed with zstd; docs/protocol.md describes its content. */
         readonly requestBody?: {
             readonly content: {
                 readonly "application/octet-stream": string;
@@ -5666,7 +5680,7 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** @description MessagePack, compressed with zstd; docs/collectors.md describes its content. */
+        /** @description MessagePack, compressed with zstd; docs/protocol.md describes its content. */
         readonly requestBody?: {
             readonly content: {
                 readonly "application/octet-stream": string;

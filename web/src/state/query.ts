@@ -2,7 +2,7 @@
  * A query as the field has it: filters that are finished are tokens, the rest is text. Pure.
  *
  * Only what may move is a token: filters that stand alone, outside of quotes and parentheses, and beside no OR.
- * Their order does not matter to the search (docs/search.md), so tokens come first and the text, whose last word
+ * Their order does not matter to the search (docs/guide.md), so tokens come first and the text, whose last word
  * may go on, comes last.
  */
 

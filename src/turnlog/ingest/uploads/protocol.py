@@ -3,7 +3,7 @@
 A machine compares its files with what the server has of them, by the rules of any sync, and sends what is new
 as stretches of bytes. Each stretch says on what it follows and carries its digest, so a server can check both
 before it writes anything. Text that comes from names of files is sent as bytes, because it may be none.
-docs/collectors.md describes all of it.
+docs/protocol.md describes all of it.
 """
 
 from __future__ import annotations

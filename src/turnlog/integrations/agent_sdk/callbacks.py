@@ -189,7 +189,7 @@ def permission_request_to_sdk(
 ) -> tuple[str, dict[str, Any], sdk.ToolPermissionContext]:
     """Return a request as the three values that the SDK would call `can_use_tool` with.
 
-    As with the SDK's own reader, what its context has no field for is left out: `docs/protocol.md` lists it.
+    As with the SDK's own reader, what its context has no field for is left out: `docs/agent-sdk.md` lists it.
     """
     suggestions = [permission_update_to_sdk(update) for update in request.permission_suggestions or ()]
     context = sdk.ToolPermissionContext(suggestions=suggestions, **_plain(request, *_CONTEXT))

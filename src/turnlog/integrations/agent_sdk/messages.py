@@ -1,6 +1,6 @@
 """Messages of the official Agent SDK as ours, and ours as the SDK's.
 
-The SDK's objects hold less than the stream says; `docs/protocol.md` lists what is lost. So `from_sdk` gives
+The SDK's objects hold less than the stream says; `docs/agent-sdk.md` lists what is lost. So `from_sdk` gives
 what an SDK object still knows, and `to_sdk` what the SDK's own parser would make of a message: None for what
 it has no class for.
 """

@@ -232,7 +232,7 @@ def options_to_sdk(
 ) -> sdk.ClaudeAgentOptions:
     """Return options with their functions, and what was left over, as the SDK's.
 
-    Raises `ChangeError` for what the SDK has no place for; `docs/protocol.md` lists it. To give the SDK an
+    Raises `ChangeError` for what the SDK has no place for; `docs/agent-sdk.md` lists it. To give the SDK an
     `env`, put it into `leftover`, where it means what the SDK means by it.
     """
     callbacks = callbacks or Callbacks()

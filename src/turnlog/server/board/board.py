@@ -493,6 +493,10 @@ def _find_midnight(now_ns: int) -> int:
 def get_mission_control(store: GivenStore, visible: GivenScope, watch: GivenWatch) -> MissionControl:
     """Return what the sessions of the last 24 hours are doing: which work, which wait for you, since when, why.
 
-    The state comes from hooks, if there are any, otherwise from the transcript.
+    `column` is `needs_you` for sessions that wait in the middle of their work (`why` says for what: a
+    `permission`, a `question`, a `plan`, input when `idle`, or `failed` at an error), `working`, or `done` for
+    those whose turn or process has ended. The state comes from hooks, unless there are none or the transcript
+    has something later; a transcript cannot show that a permission is needed. If its process is unknown, a
+    session that has been silent for an hour is no longer `working`. `spans` cover the last three hours.
     """
     return _build_board(store, watch, visible)

@@ -306,7 +306,12 @@ def list_actions(
     """List the actions of a session: calls of all agents, hook events, and other events.
 
     Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
-    actions with a known duration are listed. This also works for sessions known only from hooks.
+    actions with a known duration are listed. This also works for sessions known only from hooks. Copied lines,
+    and text that the program inserted as the user, are left out.
+
+    A call without a result is `running` if its last hook event says that it began, `waiting` if that event
+    requested a permission, and `unresolved` otherwise. A hook event has failed if one of its commands has; a
+    failed call is counted once, as the call itself.
     """
     heard = get_heard(store, visible, id, visit)
     last_change = store.read_feed(visible).last

@@ -236,7 +236,7 @@ class _Operation(Operation):
     def __post_init__(self) -> None:
         payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
         self.request_body = RequestBody(
-            description="MessagePack, compressed with zstd; docs/collectors.md describes its content.",
+            description="MessagePack, compressed with zstd; docs/protocol.md describes its content.",
             content={"application/octet-stream": payload},
         )
 

@@ -131,7 +131,7 @@ async def open_stream(
 
     Begins with `hello`; `change` is an entry of the feed, `state` a session that moved to another column of
     mission control, `sync` how far the archive is up to date, and `reset` means that the client missed too
-    much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/live.md says more.
+    much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/protocol.md says more.
     """
     last = request.headers.get("last-event-id", last_event_id)
     return Stream(await live.open(last, visible, _build_listener(request, caller, auth)), media_type=_TYPE)

@@ -130,7 +130,7 @@ async def search(
     q: Annotated[
         str,
         QueryParameter(
-            min_length=1, max_length=LONGEST, description="The query, as described in docs/search.md."
+            min_length=1, max_length=LONGEST, description="The query, as described in docs/guide.md."
         ),
     ],
     order: Annotated[SearchOrder, QueryParameter(description="The order.")] = SearchOrder.NEWEST,

@@ -317,12 +317,17 @@ def list_timeline(
 ) -> TimelineWindow:
     """List consecutive messages, with what happened under them: hook events and notes.
 
-    Windows are those of `/messages`. A hook event is placed under the message that made its call, otherwise
-    under the last one that is not later; events before the first message are in the first window. Lines that
-    report the same hook event become its `commands`, not separate messages. Lines that are not messages but
-    say what happened (to the queue, snapshots of files, how long a turn took) are notes under the message above
-    them, unless messages are selected by filters. A session known only from hooks has hook events and no
-    messages.
+    Windows are those of `/messages`, in file order. A hook event is placed under the message that made its
+    call (`PreToolUse` and `PermissionRequest` directly after it), otherwise under the last one that is not
+    later; events before the first message are in the first window. A message counts as being as late as the
+    latest time on any line so far, since times in files can run backwards. Events of a sub-agent are in the
+    sub-agent's own file, if it has one. The order depends on the data alone, not on what arrived first.
+
+    Lines that report the same hook event, for the same call or within 10 seconds, become its `commands`, not
+    separate messages. Lines that are not messages but say what happened (to the queue, snapshots of files, how
+    long a turn took) are notes under the message above them, unless messages are selected by filters. A window
+    has at most 1,000 hook events; `omitted` says how many were left out. A session known only from hooks has
+    hook events and no messages.
     """
     heard = get_heard(store, visible, id, visit)
     check_unchanged(request, heard.key, heard.revision, store.read_feed(visible).last)

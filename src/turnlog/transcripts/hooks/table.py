@@ -2,7 +2,7 @@
 
 The first fifteen are spec 002's (section 4.2, the last of them is "any other"); the others came later, and have
 the group that their meaning asks for. An event without a group says nothing about what the agent does: spec 002
-calls it metadata only. docs/hooks.md shows the same tables, made from these.
+calls it metadata only. docs/hook-events.md shows the same tables, made from these.
 """
 
 from __future__ import annotations

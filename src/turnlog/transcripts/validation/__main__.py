@@ -1,4 +1,4 @@
-"""Prints the table of all rules, as docs/transcripts.md holds it."""
+"""Prints the table of all rules, as docs/rules.md holds it."""
 
 from __future__ import annotations
 

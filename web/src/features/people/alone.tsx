@@ -18,7 +18,7 @@ export function Alone() {
         </li>
       </ol>
       <p className="meta">
-        What changes then is described in <code>docs/teams.md</code>.
+        What changes then is described in <code>docs/team.md</code>.
       </p>
     </div>
   );

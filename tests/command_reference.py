@@ -1,8 +1,8 @@
-"""What is generated in the documentation: the help of commands, the rules of validation, the table of hooks.
+"""What is generated in the documentation: the help of commands, and the tables of rules, hooks and settings.
 
-`python -m turnlog.cli.reference docs/cli.md` brings a page up to date: between `<!-- help: turnlog show -->`
-and `<!-- end -->` stands what `turnlog show --help` prints, between `<!-- rules -->` and
-`<!-- end of rules -->` the table of rules, and so on. What stands around that is written by hand.
+`python -m command_reference docs/cli.md` (with tests/ on the path) writes it, as `make docs` does. Between
+`<!-- help: turnlog show -->` and `<!-- end -->` stands what `turnlog show --help` prints, between
+`<!-- rules -->` and `<!-- end of rules -->` the table of rules, and so on. The rest is written by hand.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from settings_reference import render_file
 from turnlog.cli.program import COMMANDS, NAME, program
 from turnlog.transcripts.hooks.table import render_events, render_notifications
 from turnlog.transcripts.validation.validator import render_table
@@ -24,6 +25,7 @@ _TABLES: Mapping[str, Callable[[], str]] = {
     "rules": render_table,
     "hook events": render_events,
     "notifications": render_notifications,
+    "settings": render_file,
 }
 _TABLE = re.compile(rf"(<!-- ({'|'.join(_TABLES)}) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 
