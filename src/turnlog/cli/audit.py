@@ -11,12 +11,13 @@ from msgspec import Struct
 from turnlog.cli.accounts import opened_accounts, to_moment
 from turnlog.cli.completion import complete_sessions, complete_users
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.tables import Column, render_table
+from turnlog.cli.tables import Column, print_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
 from turnlog.cli.units import local_time, parse_moment
 from turnlog.config import Settings
+from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
 from turnlog.store.places import is_made
 
@@ -93,9 +94,7 @@ Examples:
 @click.option(
     "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER shown at its end."
 )
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def audit_command(
     who: str | None,
     person: str | None,
@@ -105,17 +104,14 @@ def audit_command(
     until: str | None,
     limit: int,
     before: int | None,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """List who looked at whose sessions, and who changed what.
 
     That is who shared, exported, deleted or linked which session, and who changed accounts, tokens, machines
     and rules. The newest comes first. What is done on the command line is recorded as done by the operator.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     asked = AuditFilter(
         who=who,
         person=person,
@@ -128,16 +124,13 @@ def audit_command(
     with opened_accounts(settings) as accounts:
         found = accounts.list_audit(asked, before=before, limit=wanted + 1)
     entries, next_ = found[:wanted], found[wanted - 1].id if len(found) > wanted else None
-    if as_json:
+    if output.as_json:
         output.print_json(AuditDocument(tuple(map(_build, entries)), next_))
     elif entries:
-        width = output.width if output.is_terminal else None
-        output.print(
-            render_table(_COLUMNS, [list(_cells(each)) for each in entries], width, color=output.has_color)
-        )
+        print_table(output, _COLUMNS, map(_cells, entries))
     if not entries:
         raise NothingFoundError("no matching entries")
-    if next_ is not None and not as_json:
+    if next_ is not None and not output.as_json:
         warn(f"there is more; use --limit 0 to list all, or --before {next_} to continue")
 
 
@@ -160,16 +153,7 @@ def _read_time(option: str, text: str, *, ending: bool) -> int:
 
 
 def _build(entry: AuditEntry) -> AuditItem:
-    return AuditItem(
-        id=entry.id,
-        at=to_moment(entry.at_ns),
-        who=entry.who,
-        action=entry.action,
-        person=entry.person,
-        session=entry.session,
-        link=entry.link,
-        detail=entry.detail,
-    )
+    return fill(AuditItem, entry, at=to_moment(entry.at_ns))
 
 
 def _cells(entry: AuditEntry) -> Iterator[str]:

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from turnlog.cli.export import describe, list_files
 from turnlog.cli.files import require_file
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.terminal import MisuseError, clean_line, confirm, yes_option
+from turnlog.cli.terminal import MisuseError, clean_line, yes_option
 from turnlog.config import Settings
 from turnlog.export.files import restore_session
 from turnlog.export.plain import plural
@@ -40,17 +40,15 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
-@json_option
-@color_option
-def backup_command(file: Path, force: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def backup_command(file: Path, force: bool, output: Output) -> None:
     """Copy the archive into one file, even while it is in use.
 
     A team's accounts are copied, too, to FILE.accounts next to it; for an archive on PostgreSQL, they are in
     the same file. The copy is checked before it gets its name. `turnlog restore --from` replaces the archive
     with it.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     copy = find_copy(file)
     for path in (file, copy):
         if path.exists() and not force:
@@ -67,7 +65,7 @@ def backup_command(file: Path, force: bool, as_json: bool, color: bool | None) -
         bytes=backup.size or 0,
         accounts=path_text(find_copy(Path(backup.path))) if copy.exists() else None,
     )
-    if as_json:
+    if output.as_json:
         output.print_json(document)
     else:
         told = [f"{document.path}: {document.bytes:,} bytes"]
@@ -107,11 +105,8 @@ Examples:
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @yes_option
-@json_option
-@color_option
-def restore_command(
-    session: str | None, backup: Path | None, dry_run: bool, yes: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes: bool, output: Output) -> None:
     """Put a deleted session back where it was.
 
     Then `claude --resume` finds it. ID may be the beginning of a session's id. An existing file with
@@ -124,33 +119,26 @@ def restore_command(
     """
     if (session is None) == (backup is None):
         raise MisuseError("name one session, or a backup with --from")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if backup is not None:
-        _replace_archive(settings, output, backup, dry_run, yes, as_json)
+        _replace_archive(settings, output, backup, dry_run, yes)
         return
     assert session is not None
     with open_for(settings) as store:
         _, known = find_session(store, session)
         done = restore_session(store, LOCAL, known, dry_run=dry_run)
-    if as_json:
-        output.print_json(list_files(done))
-    else:
-        output.print(describe(done))
+    output.show(list_files(done), describe(done))
 
 
-def _replace_archive(
-    settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool, as_json: bool
-) -> None:
+def _replace_archive(settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool) -> None:
     require_file(backup)
     place = settings.place
     check_backup(place, backup)
     document = RestoreDocument(store=path_text(str(place)), kept=None, forgotten=0, done=False)
     if not dry_run:
-        confirm(
+        output.confirm(
             clean_line(f"Replace {path_text(str(place))} with {path_text(backup)}?"),
             yes=yes or not is_made(place),
-            as_json=as_json,
         )
         with waiting("Restoring"):
             restored = restore_store(place, backup)
@@ -162,10 +150,7 @@ def _replace_archive(
             accounts=restored.accounts,
             done=True,
         )
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(map(clean_line, _describe_restored(document)))
+    output.show(document, map(clean_line, _describe_restored(document)))
 
 
 def _describe_restored(document: RestoreDocument) -> list[str]:

@@ -11,12 +11,11 @@ from msgspec import Struct
 from rich.text import Text
 
 from turnlog.cli.files import require_file
-from turnlog.cli.output import Output, color_option, json_option, pager_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.session_lists import to_datetime
 from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
 from turnlog.cli.units import local_time
-from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.session_files import path_text
@@ -57,10 +56,8 @@ Examples:
 """,
 )
 @click.argument("place", metavar="FILE[:LINE]")
-@json_option
-@color_option
-@pager_option
-def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
+@output_options(pager=True)
+def blame_command(place: str, output: Output) -> None:
     """Show which session wrote each line of a file.
 
     The edits in the archive are replayed, so that a line is recognised even after later edits moved it. `?`
@@ -72,8 +69,7 @@ def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | N
     if path.stat().st_size > _LARGEST:
         raise MisuseError(f"{path_text(path)}: too long to trace line by line")
     text = path.read_text("utf-8", "replace")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=pager)
+    settings = output.settings
     whole = path.resolve()
     with open_for(settings, existing=True) as store, waiting("replaying edits"):
         found = blame(store, LOCAL, whole, text, root=_find_root(whole))
@@ -81,7 +77,7 @@ def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | N
         if not 1 <= line <= len(found):
             raise MisuseError(f"{path_text(path)} has {len(found):,} lines, so there is no line {line}")
         found = found[line - 1 : line]
-    if as_json:
+    if output.as_json:
         output.print_json([_to_item(each) for each in found])
     elif line is not None:
         output.print(_describe(found[0]))

@@ -15,14 +15,13 @@ from msgspec import Struct
 
 from turnlog.cli.accounts import note_forgotten
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import (
     FOUND_PROBLEMS,
     MisuseError,
     NothingFoundError,
     clean_line,
-    confirm,
     shorten,
     yes_option,
 )
@@ -77,17 +76,16 @@ def forget(
     *,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Forget sessions for good, once that was agreed to, with their links and what turnlog captured of them."""
     captured = settings.captured_dir
     chosen = list({known.key: (stored, known) for stored, known in chosen}.values())
     sessions = tuple(_describe_session(*each, captured) for each in chosen)
-    if not as_json:
+    if not output.as_json:
         output.print(_list_sessions(sessions))
     scrubbed, links = False, 0
     if not dry_run:
-        confirm("Forget this for good?", yes=yes, as_json=as_json)
+        output.confirm("Forget this for good?", yes=yes)
         with waiting("Forgetting"):
             links = note_forgotten(settings, [stored for stored, _ in chosen])
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
@@ -101,10 +99,7 @@ def forget(
         backups=tuple(map(path_text, backups.holding)),
         unknown_backups=tuple(map(path_text, backups.unknown)),
     )
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(_describe_outcome(document))
+    output.show(document, _describe_outcome(document))
     if document.done and not scrubbed:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -174,16 +169,14 @@ Examples:
 @click.option(
     "--scrub", is_flag=True, help="Only remove what an earlier run had to leave in files that were in use."
 )
-@json_option
-@color_option
+@output_options()
 def forget_command(
     sessions: tuple[str, ...],
     dry_run: bool,
     yes: bool,
     undo: bool,
     scrub: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Forget sessions: remove them from the archive, for good.
 
@@ -193,19 +186,18 @@ def forget_command(
     """
     if scrub == bool(sessions):
         raise MisuseError("name the sessions to forget, or --scrub alone")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with open_for(settings, writing=True, existing=True) as store:
         if scrub:
             still_scrub(store)
         elif undo:
-            _undo(store, output, sessions, as_json)
+            _undo(store, output, sessions)
         else:
             chosen = [find_session(store, prefix) for prefix in sessions]
-            forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
+            forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
 
 
-def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:
+def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...]) -> None:
     keys: dict[str, str] = {}
     for prefix in prefixes:
         found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
@@ -215,10 +207,8 @@ def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json:
             raise MisuseError(f"{len(found)} forgotten sessions begin with {prefix}")
         keys |= found
     store.delete_tombstones(LOCAL, list(keys))
-    if as_json:
-        output.print_json({"lifted": list(keys.values())})
-    else:
-        output.print(clean_line(f"{name}: the next sync can archive it again") for name in keys.values())
+    told = (clean_line(f"{name}: the next sync can archive it again") for name in keys.values())
+    output.show({"lifted": list(keys.values())}, told)
 
 
 _PAGE = 500
@@ -243,16 +233,14 @@ Examples:
 @click.option("--only-here", is_flag=True, help="Whose files no longer exist outside the archive.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @yes_option
-@json_option
-@color_option
+@output_options()
 def prune_command(
     days: float | None,
     project: Path | None,
     only_here: bool,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Forget all sessions that match, as `turnlog forget` does.
 
@@ -260,15 +248,14 @@ def prune_command(
     """
     if days is None and project is None and not only_here:
         raise MisuseError("say which sessions: --older-than, --project or --only-here")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     before = None if days is None else round((time.time() - days * _DAY) * 1e6)
     root = None if project is None else os.path.abspath(os.path.expanduser(project))
     with open_for(settings, writing=True, existing=True) as store:
         chosen = list(_choose_sessions(store, before, root, only_here))
         if not chosen:
             raise NothingFoundError("no archived session matches")
-        forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
+        forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
 
 
 def _choose_sessions(

@@ -18,7 +18,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.files import STDIN, STDIN_NAME, warn
-from turnlog.cli.output import Output, color_option, json_option, track
+from turnlog.cli.output import Output, output_options, track
 from turnlog.cli.session_input import Shown, is_file_name, open_shown
 from turnlog.cli.terminal import MisuseError, clean_line
 from turnlog.config import Settings
@@ -96,8 +96,7 @@ Examples:
 @click.option("--word", "words", multiple=True, help="Redact this word, too; may be repeated.")
 @click.option("--snake", is_flag=True, help="With --format json: field names as in the API.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-@json_option
-@color_option
+@output_options()
 def export_command(
     sessions: tuple[str, ...],
     raw: bool,
@@ -113,21 +112,19 @@ def export_command(
     words: tuple[str, ...],
     snake: bool,
     force: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Export sessions as files: to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
     Sessions that share an id get a file each. A file is written whole, or not at all.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if raw == (form is not None):
         raise MisuseError("choose a format: --format html|md|json|jsonl|csv, or --raw for the original files")
     meant = _find_meant(settings, sessions)
     if form is None:
-        _give_back(settings, meant, where, output, as_json)
+        _give_back(settings, meant, where, output)
         return
     first, last = _read_range(turns)
     selection = Selection(
@@ -147,10 +144,7 @@ def export_command(
     with writer.begin(named) as written:
         found = {each.path: each for each in track(written, "exporting", len(named))}
     done = [found[path_text(path)] for _, path in named]
-    if as_json:
-        output.print_json(done)
-    else:
-        output.print([line for each in done for line in _describe_written(each)])
+    output.show(done, [line for each in done for line in _describe_written(each)])
 
 
 class _Writer:
@@ -295,9 +289,7 @@ def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
     return list(meant)
 
 
-def _give_back(
-    settings: Settings, sessions: Sequence[str], where: Path | None, output: Output, as_json: bool
-) -> None:
+def _give_back(settings: Settings, sessions: Sequence[str], where: Path | None, output: Output) -> None:
     if where is None:
         raise MisuseError("say where to put the files: --output DIR")
     from turnlog.cli.stores import find_session, open_for
@@ -314,10 +306,7 @@ def _give_back(
             done += export_raw(
                 store, LOCAL, known, where if used[name] == 1 else where / f"{name}-{used[name]}"
             )
-    if as_json:
-        output.print_json(list_files(done))
-    else:
-        output.print(describe(done))
+    output.show(list_files(done), describe(done))
 
 
 def list_files(done: list[Exported]) -> tuple[ExportedFile, ...]:

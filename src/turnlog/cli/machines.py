@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 from msgspec import Struct
 
-from turnlog.cli.accounts import at_cell, dry_option, get_user, opened_accounts, record, to_moment
+from turnlog.cli.accounts import at_cell, dry_option, get_user, opened_accounts, record
 from turnlog.cli.completion import complete_machines, complete_users
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.stores import find_machines, open_for
-from turnlog.cli.tables import Column, render_table
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
-from turnlog.config import Settings
+from turnlog.cli.tables import Column, show_list
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, yes_option
 from turnlog.export.plain import plural
+from turnlog.shapes import fill, fill_dated
 from turnlog.store.accounts.interface import Action
 from turnlog.store.model import LOCAL, Machine
 
 _SHORT = 8
-_COLUMNS = (
+_MACHINE_COLUMNS = (
     Column("machine"),
     Column("person"),
     Column("host", least=8),
@@ -74,23 +74,13 @@ def machines_command() -> None:
 
 
 @machines_command.command("list")
-@json_option
-@color_option
-def _list(as_json: bool, color: bool | None) -> None:
+@output_options(pages=True)
+def _list_machines(output: Output) -> None:
     """List machines, and how many sessions each has."""
-    settings = Settings.from_env()
-    output = Output(settings, color)
+    settings = output.settings
     with open_for(settings) as store:
         machines = store.list_machines(LOCAL)
-    if as_json:
-        output.print_json([_build(machine) for machine in machines])
-    elif machines:
-        now = datetime.now(UTC) if output.is_terminal else None
-        width = output.width if output.is_terminal else None
-        rows = [list(_cells(machine, now)) for machine in machines]
-        output.print(render_table(_COLUMNS, rows, width, color=output.has_color))
-    if not machines:
-        raise NothingFoundError("no machine is known yet")
+    show_list(output, machines, _build_machine, _MACHINE_COLUMNS, _machine_cells, "no machine is known yet")
 
 
 @machines_command.command("assign")
@@ -99,16 +89,14 @@ def _list(as_json: bool, color: bool | None) -> None:
 @click.option("--nobody", is_flag=True, help="Remove its owner.")
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _assign(
+@output_options()
+def _assign_machine(
     machine: str,
     person: str | None,
     nobody: bool,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Assign a machine to a person, who then owns all of its sessions.
 
@@ -116,33 +104,24 @@ def _assign(
     """
     if (person is None) is not nobody:
         raise MisuseError("name either a person, or --nobody")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
         if person is not None:
             get_user(accounts, person)
-        found = _choose(store.list_machines(LOCAL), machine)
-        if not as_json:
-            output.print([_say(found, person)])
+        found = _choose_machine(store.list_machines(LOCAL), machine)
+        if not output.as_json:
+            output.print([_describe_assignment(found, person)])
         if not dry_run and found.person != person:
-            confirm("Apply this change?", yes=yes, as_json=as_json)
+            output.confirm("Apply this change?", yes=yes)
             store.save_machine(LOCAL, found.origin, person=person, reassign=True)
             told = f"{found.origin[:_SHORT]} from {found.person or 'nobody'} to {person or 'nobody'}"
             for each in filter(None, (found.person, person)):
                 record(accounts, Action.MACHINE_ASSIGNED, person=each, detail=told)
-    if as_json:
-        output.print_json(
-            MachineAssigned(
-                origin=found.origin,
-                before=found.person,
-                person=person,
-                sessions=found.sessions,
-                done=not dry_run,
-            )
-        )
+    if output.as_json:
+        output.print_json(fill(MachineAssigned, found, before=found.person, person=person, done=not dry_run))
 
 
-def _choose(machines: Sequence[Machine], name: str) -> Machine:
+def _choose_machine(machines: Sequence[Machine], name: str) -> Machine:
     found = find_machines(machines, name)
     if not found:
         raise NothingFoundError(f"no machine is called or begins with {name}; `turnlog machines list` has them")
@@ -152,31 +131,19 @@ def _choose(machines: Sequence[Machine], name: str) -> Machine:
     return found[0]
 
 
-def _say(machine: Machine, person: str | None) -> str:
+def _describe_assignment(machine: Machine, person: str | None) -> str:
     called = clean_line(f"{machine.origin[:_SHORT]} {machine.user}@{machine.host}").rstrip("@ ")
     sessions = plural(machine.sessions, "session")
     if machine.person == person:
-        return f"{called} is {_whose(person)} already, with {sessions}"
+        return f"{called} is {person or 'nobody'}'s already, with {sessions}"
     return f"{called}, with {sessions}: from {machine.person or 'nobody'} to {person or 'nobody'}"
 
 
-def _whose(person: str | None) -> str:
-    return "nobody's" if person is None else f"{person}'s"
+def _build_machine(machine: Machine) -> MachineItem:
+    return fill_dated(MachineItem, machine)
 
 
-def _build(machine: Machine) -> MachineItem:
-    return MachineItem(
-        origin=machine.origin,
-        person=machine.person,
-        host=machine.host,
-        user=machine.user,
-        first_at=to_moment(machine.first_ns),
-        last_at=to_moment(machine.last_ns),
-        sessions=machine.sessions,
-    )
-
-
-def _cells(machine: Machine, now: datetime | None) -> Iterator[str]:
+def _machine_cells(machine: Machine, now: datetime | None) -> Iterator[str]:
     yield clean_line(machine.origin)[:_SHORT]
     yield clean_line(machine.person or "")
     yield clean_line(machine.host)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import FOUND_PROBLEMS, NothingFoundError, clean_line
 from turnlog.config import Settings
@@ -63,9 +63,8 @@ Examples:
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
 @click.option("--repair", is_flag=True, help="Repair what can be repaired, and check again.")
-@json_option
-@color_option
-def verify_command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> None:
     """Derive everything again from the archived bytes, and list what disagrees.
 
     The bytes of each file are checked against their digests, lines against the bytes, and rows against the
@@ -74,16 +73,12 @@ def verify_command(sessions: tuple[str, ...], repair: bool, as_json: bool, color
     something disagrees. Without an ID, the accounts are checked, too; they cannot be repaired, only restored
     from a backup.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with open_for(settings, writing=repair, existing=True) as store:
         document = _verify(store, sessions, repair)
     if not sessions:
         document = replace(document, accounts=tuple(map(path_text, check_accounts(settings.place))))
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(_describe_verified(document))
+    output.show(document, _describe_verified(document))
     if document.left or document.accounts:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -156,19 +151,15 @@ Examples:
     "--workers", type=click.IntRange(1, 64), help="How many processes derive sessions.  [default: by size]"
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
-@json_option
-@color_option
-def upgrade_command(
-    keep: bool, force: bool, workers: int | None, dry_run: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool, output: Output) -> None:
     """Upgrade an archive of an earlier version, from what it has itself.
 
     What only the archive knows is copied, all else is derived again, and the result is verified before it takes
     the archive's place. Until then the archive stays as it is. An upgrade that was interrupted goes on where it
     was. It needs about as much space on the disk as the archive has now.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if not is_made(settings.place):
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
     if not is_former(settings.place):
@@ -192,10 +183,7 @@ def upgrade_command(
             lines.append(f"{plural(report.damaged, 'problem')} found; `turnlog verify` lists them.")
         if report.kept is not None:
             lines.append(f"The former archive is kept as {path_text(report.kept)}.")
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(lines)
+    output.show(document, lines)
 
 
 def is_former(place: StorePlace) -> bool:

@@ -14,7 +14,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.sync_watch import stopped_by_signals
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line
 from turnlog.cli.units import size_text
@@ -77,11 +77,9 @@ def parse_rate(text: str) -> float:
 class News:
     """Tells what happens: on a terminal a line for each change, in a pipe only what fails, or JSON lines."""
 
-    def __init__(
-        self, output: Output, *, as_json: bool, on_progress: Callable[[int, int], None] | None = None
-    ) -> None:
+    def __init__(self, output: Output, *, on_progress: Callable[[int, int], None] | None = None) -> None:
         self._output = output
-        self._as_json = as_json
+        self._as_json = output.as_json
         self._on_progress = on_progress
         self._last: tuple[PushPhase, str, int] | None = None
         self._next = 0.0
@@ -145,13 +143,10 @@ def find_status(home: Path) -> PushStatus:
     return found
 
 
-def show_status(output: Output, status: PushStatus, as_json: bool) -> None:
+def show_status(output: Output, status: PushStatus) -> None:
     """Print how a collector is doing; exit status 1 means that it does not run, or is offline."""
     running = status.phase is not PushPhase.STOPPED and _is_running(status.pid)
-    if as_json:
-        output.print_json(PushStatusDocument(running=running, status=status))
-    else:
-        output.print(list(_describe_status(status, running)))
+    output.show(PushStatusDocument(running=running, status=status), list(_describe_status(status, running)))
     if status.phase is PushPhase.OFFLINE or not running:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -215,8 +210,7 @@ Examples:
 @click.option("--insecure", is_flag=True, help="Allow a server without TLS on another machine.")
 @click.option("--dry-run", is_flag=True, help="Show what would be pushed.")
 @click.option("--status", "asks_status", is_flag=True, help="Show how this machine's collector is doing.")
-@json_option
-@color_option
+@output_options()
 def push_command(
     url: str | None,
     token_file: Path | None,
@@ -225,8 +219,7 @@ def push_command(
     insecure: bool,
     dry_run: bool,
     asks_status: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Keep a server up to date with the sessions of this machine.
 
@@ -234,10 +227,9 @@ def push_command(
     newest first, then all others, and then whatever is added, until interrupted. It continues from where the
     server's copy ends. What config.toml excludes is never sent.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if asks_status:
-        show_status(output, find_status(settings.home), as_json)
+        show_status(output, find_status(settings.home))
         return
     if url is None:
         raise MisuseError("name the server with --to")
@@ -263,11 +255,11 @@ def push_command(
         ) as collector,
     ):
         if dry_run:
-            _plan(collector, output, as_json)
+            _plan(collector, output)
         elif once:
-            _push_once(collector, settings, output, as_json)
+            _push_once(collector, settings, output)
         else:
-            _follow(collector, settings, output, as_json)
+            _follow(collector, settings, output)
 
 
 def _find_token(path: Path | None) -> str:
@@ -293,35 +285,29 @@ def _find_new_token(path: Path | None) -> str | None:
         return None
 
 
-def _plan(collector: Collector, output: Output, as_json: bool) -> None:
+def _plan(collector: Collector, output: Output) -> None:
     collector.pusher.connect()
     collector.pusher.plan_all(at_once=True)
     collector.holder.plan(collector.pusher)
     document = plan_document(collector.pusher)
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print([describe_plan(document)])
+    output.show(document, [describe_plan(document)])
 
 
-def _push_once(collector: Collector, settings: Settings, output: Output, as_json: bool) -> None:
+def _push_once(collector: Collector, settings: Settings, output: Output) -> None:
     status = StatusFile(settings.home, collector.pusher.client.name)
     with waiting("Pushing") as progress:
-        news = News(output, as_json=False, on_progress=progress)
+        news = News(output, on_progress=progress)
         try:
             push_once(collector.pusher, collector.hooks, collector.holder, status, news)
         except PushError as error:
             status.note(phase=PushPhase.OFFLINE, reason=str(error))
             raise
-    if as_json:
-        output.print_json(status.status.counts)
-    else:
-        output.print([describe_done(status.status.counts)])
+    output.show(status.status.counts, [describe_done(status.status.counts)])
     if status.status.counts.refused:
         raise click.exceptions.Exit(1)
 
 
-def _follow(collector: Collector, settings: Settings, output: Output, as_json: bool) -> None:
+def _follow(collector: Collector, settings: Settings, output: Output) -> None:
     watcher = choose_watcher(list_roots(settings.session_dirs), env=os.environ)
     status = StatusFile(settings.home, collector.pusher.client.name)
     with stopped_by_signals(watcher.stop):
@@ -331,5 +317,5 @@ def _follow(collector: Collector, settings: Settings, output: Output, as_json: b
             collector.hooks,
             collector.holder,
             status,
-            News(output, as_json=as_json),
+            News(output),
         ).run()

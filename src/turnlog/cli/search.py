@@ -15,12 +15,11 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.session_lists import place_text, to_datetime
 from turnlog.cli.stores import open_for, shorten_id, shorten_ids
 from turnlog.cli.terminal import MISUSE, NothingFoundError, clean, clean_line, shorten
 from turnlog.cli.units import local_time
-from turnlog.config import Settings
 from turnlog.errors import QueryError
 from turnlog.store.interface import EVERY, Store
 from turnlog.store.lists import SessionFilter
@@ -223,17 +222,13 @@ Examples:
 @click.option(
     "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def search_command(
     query: tuple[str, ...],
     order: str,
     limit: int,
     cursor: str | None,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Search prompts, answers, thinking, tool inputs and outputs, titles and hooks.
 
@@ -243,12 +238,11 @@ def search_command(
     is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     with open_for(settings) as store:
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
-        names = {} if as_json else _name_sessions(store, page.hits)
-    if as_json:
+        names = {} if output.as_json else _name_sessions(store, page.hits)
+    if output.as_json:
         output.print_json(build_search(page))
     elif page.hits:
         output.print(render_hits(page.hits, names, color=output.has_color))
@@ -256,7 +250,7 @@ def search_command(
         warn(f"{page.unreadable:,} texts could not be read; run `turnlog verify` for details")
     if not page.hits:
         raise NothingFoundError("nothing was found")
-    if page.next is not None and not as_json:
+    if page.next is not None and not output.as_json:
         warn(f"use --after {page.next} to continue")
 
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from turnlog.cli.files import warn
 from turnlog.cli.maintenance import bring_up, is_former
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.terminal import MisuseError
 from turnlog.config import Settings
 from turnlog.server.presence import AlreadyServingError, OpeningKey, Presence
@@ -131,8 +131,7 @@ Examples:
     metavar="SECONDS",
     help="When stopped, keep answering for this long while /api/ready reports it.",
 )
-@json_option
-@color_option
+@output_options()
 def serve_command(
     host: str,
     port: int | None,
@@ -144,8 +143,7 @@ def serve_command(
     log_requests: bool,
     log_format: str,
     drain: float,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Show all sessions in the browser, updated live.
 
@@ -167,17 +165,16 @@ def serve_command(
         log_format=LogFormat(log_format),
         drain_seconds=drain,
     )
-    output = Output(settings, color, pager=False)
     if not is_loopback(options.host):
         warn(
             f"on {host}, everybody on the network can reach this server, and nothing is encrypted: anyone who "
             "intercepts the traffic can read your sessions, and the secrets that let you in"
         )
 
-    samples = demo or (not as_json and _wants_demo(settings))
+    samples = demo or (not output.as_json and _wants_demo(settings))
 
     def on_ready(ready: Ready) -> None:
-        _tell(output, ready, as_json, "sample sessions" if samples else "your sessions")
+        _tell(output, ready, "sample sessions" if samples else "your sessions")
         if not no_browser:
             open_browser(f"{ready.url}{ready.open_path}", os.environ)
 
@@ -202,9 +199,9 @@ def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: d
         raise KeyboardInterrupt
 
 
-def _tell(output: Output, ready: Ready, as_json: bool, what: str) -> None:
+def _tell(output: Output, ready: Ready, what: str) -> None:
     address = f"{ready.url}{ready.open_path}"
-    if as_json:
+    if output.as_json:
         output.print_json(
             ServeDocument(url=ready.url, open_url=address, token_file=ready.token_file, pid=os.getpid())
         )

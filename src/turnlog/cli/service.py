@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.push import parse_rate
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings
@@ -67,22 +67,19 @@ def service_command() -> None:
 )
 @click.option("--limit-rate", metavar="RATE", help="With --push: send at most this much per second.")
 @click.option("--dry-run", is_flag=True, help="Print the file instead of writing it.")
-@json_option
-@color_option
+@output_options()
 def _install(
     url: str | None,
     token_file: Path | None,
     limit_rate: str | None,
     dry_run: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Install the service and start it, if it is not running yet.
 
     It uses the current values of TURNLOG_HOME and CLAUDE_CONFIG_DIR.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     service = find_service(pushes=url is not None)
     job = _build_job(settings, os.environ)
     if url is not None:
@@ -91,40 +88,33 @@ def _install(
         raise MisuseError("--token-file and --limit-rate are for --push")
     if dry_run:
         text = service.render(job)
-        if as_json:
-            output.print_json({"path": path_text(service.path), "text": text})
-        else:
-            output.print([clean_line(f"# {path_text(service.path)}"), *text.splitlines()])
+        output.show(
+            {"path": path_text(service.path), "text": text},
+            [clean_line(f"# {path_text(service.path)}"), *text.splitlines()],
+        )
         return
-    _finish(output, as_json, service, *service.install(job))
+    _finish(output, service, *service.install(job))
 
 
 @service_command.command("uninstall")
 @_push_option
-@json_option
-@color_option
-def _uninstall(pushes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _uninstall(pushes: bool, output: Output) -> None:
     """Stop the service and remove it; the archive stays."""
     service = find_service(pushes=pushes)
-    output = Output(Settings.from_env(), color, pager=False)
-    _finish(output, as_json, service, *service.uninstall())
+    _finish(output, service, *service.uninstall())
 
 
 @service_command.command("status")
 @_push_option
-@json_option
-@color_option
-def _status(pushes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _status(pushes: bool, output: Output) -> None:
     """Show whether the service is installed and running, with its last output.
 
     Exit status 1 means that it is not running.
     """
-    output = Output(Settings.from_env(), color, pager=False)
     found = find_service(pushes=pushes).ask()
-    if as_json:
-        output.print_json(found)
-    else:
-        output.print(_describe_status(found))
+    output.show(found, _describe_status(found))
     if not found.running:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -172,14 +162,12 @@ def _build_push(job: Job, url: str, token_file: Path | None, limit_rate: str | N
     )
 
 
-def _finish(
-    output: Output, as_json: bool, service: Service, outcome: Installed, steps: list[StepTaken]
-) -> None:
+def _finish(output: Output, service: Service, outcome: Installed, steps: list[StepTaken]) -> None:
     path = path_text(service.path)
-    if as_json:
-        output.print_json(ServiceDocument(path=path, outcome=outcome, steps=tuple(steps)))
-    else:
-        output.print([clean_line(f"{outcome.value}: {path}"), *_describe_failure(steps)])
+    output.show(
+        ServiceDocument(path=path, outcome=outcome, steps=tuple(steps)),
+        [clean_line(f"{outcome.value}: {path}"), *_describe_failure(steps)],
+    )
     if outcome is Installed.MISSING or any(step.status != 0 for step in steps):
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 

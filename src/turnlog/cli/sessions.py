@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from turnlog.cli.completion import complete_machines, complete_sessions, complete_tags, complete_users
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.session_lists import (
     build_projects,
     build_sessions,
@@ -26,7 +26,6 @@ from turnlog.cli.session_lists import (
 from turnlog.cli.stores import find_machines, find_session, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.cli.units import parse_moment
-from turnlog.config import Settings
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
 from turnlog.store.marks import MarkChange, Marks
@@ -126,18 +125,12 @@ Examples:
 @click.option(
     "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def sessions_command(
     sort: str,
     limit: int,
     cursor: str | None,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
     like: str | None,
     grouped: bool | None,
     **asked: Any,
@@ -150,28 +143,27 @@ def sessions_command(
     Sessions that a program started again and again with the same prompt share one row; `--like` lists them
     all.
     """
-    if as_json and as_csv:
+    if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     with open_for(settings) as store:
         wanted = _build_filter(machines=_find_origins(store, asked.pop("machines")), **asked)
         if like is not None:
             wanted = _find_alike(store, wanted, like)
         if grouped is None:
-            grouped = like is None and not as_json and not as_csv
+            grouped = like is None and not output.as_json and not output.as_csv
         page = store.list_sessions(
             LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
         )
-    if as_json:
+    if output.as_json:
         output.print_json(build_sessions(page))
-    elif as_csv:
+    elif output.as_csv:
         text = render_sessions_csv(page)
-        output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
+        output.print_csv(text)
     elif page.sessions:
         width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
         output.print(render_sessions(page, width, now, color=output.has_color))
-    _say_more(page, as_json)
+    _say_more(page, output.as_json)
 
 
 def _say_more(page: SessionPage, as_json: bool) -> None:
@@ -261,42 +253,35 @@ Examples:
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="How many at most.  [default: 0, for all of them]"
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def projects_command(
     text: str | None,
     sort: str,
     limit: int,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """List archived projects: their sessions, when they ran, and what they used.
 
     TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
     also has its answers; `turnlog usage` counts each answer once.
     """
-    if as_json and as_csv:
+    if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     with open_for(settings) as store:
         found = store.list_projects(LOCAL, text=text, order=ProjectOrder(sort))
     shown = found[: limit or None]
-    if as_json:
+    if output.as_json:
         output.print_json(build_projects(shown))
-    elif as_csv:
+    elif output.as_csv:
         table = render_projects_csv(shown)
-        output.print_bytes([(clean(table) if output.is_terminal else table).encode("utf-8", "replace")])
+        output.print_csv(table)
     elif shown:
         width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
         output.print(render_projects(shown, width, now, color=output.has_color))
     if not found:
         raise NothingFoundError("no such project is archived")
-    if len(shown) < len(found) and not as_json:
+    if len(shown) < len(found) and not output.as_json:
         warn(f"{len(shown):,} of {len(found):,} projects; use --limit 0 to list all")
 
 
@@ -338,8 +323,7 @@ Examples:
 @click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
 @click.option("--archive/--no-archive", default=None, help="Put it away, hidden from lists, or bring it back.")
 @click.option("--undo", is_flag=True, help="Undo the last change; repeat it to undo earlier ones.")
-@json_option
-@color_option
+@output_options()
 def mark_command(
     sessions: tuple[str, ...],
     star: bool | None,
@@ -349,8 +333,7 @@ def mark_command(
     note: str | None,
     archive: bool | None,
     undo: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Mark sessions with your own names, tags, stars and notes.
 
@@ -370,14 +353,10 @@ def mark_command(
         raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with open_for(settings, writing=undo or change != MarkChange(), existing=True) as store:
         items = _undo_marks(store) if undo else _change_marks(store, sessions, change)
-    if as_json:
-        output.print_json(items)
-    else:
-        output.print(line for item in items for line in _describe_change(item))
+    output.show(items, (line for item in items for line in _describe_change(item)))
 
 
 def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from turnlog.cli.completion import complete_sessions_or_files
-from turnlog.cli.output import Output, Row, color_option, json_option, pager_option, waiting
+from turnlog.cli.output import Output, Row, output_options, waiting
 from turnlog.cli.rendering import (
     Detail,
     Excerpt,
@@ -338,9 +338,7 @@ Examples:
 )
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @click.option("--full", is_flag=True, help="Show results and notices in full, not just their beginning.")
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def show_command(
     what: str | None,
     tree: bool,
@@ -354,9 +352,7 @@ def show_command(
     context: int | None,
     thinking: bool,
     full: bool,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Show a session as a readable conversation.
 
@@ -371,11 +367,10 @@ def show_command(
     view = _choose_view({"tree": tree, "turns": turns, "agents": agents, "raw": raw})
     if capture and (view != "conversation" or message is not None):
         raise click.UsageError("--capture cannot be combined with other views.", click.get_current_context())
-    _refuse_mixtures(view, message, agent, context, as_json)
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    _refuse_mixtures(view, message, agent, context, output.as_json)
+    settings = output.settings
     if capture:
-        _print_captures(what, settings, output, as_json)
+        _print_captures(what, settings, output)
         return
     with open_shown(what, settings, session) as shown:
         if view == "raw":
@@ -385,21 +380,18 @@ def show_command(
             with waiting(f"Reading {shown.name}"):
                 _require_content(shown.name, found)
                 excerpt = None if message is None else find_excerpt(found, message, agent, context)
-                document = build_document(found, shown, view, excerpt) if as_json else None
+                document = build_document(found, shown, view, excerpt) if output.as_json else None
             if document is not None:
                 output.print_json(document)
             else:
                 output.print(_render_session(found, shown, view, Detail(thinking, full), excerpt))
 
 
-def _print_captures(what: str, settings: Settings, output: Output, as_json: bool) -> None:
+def _print_captures(what: str, settings: Settings, output: Output) -> None:
     from turnlog.cli.show_capture import load_captures, render_captures
 
     found = load_captures(what, settings)
-    if as_json:
-        output.print_json([file for file, _ in found])
-    else:
-        output.print(render_captures(found))
+    output.show([file for file, _ in found], render_captures(found))
 
 
 def _choose_view(flags: dict[_View, bool]) -> _View:

@@ -8,7 +8,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.accounts import opened_accounts
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.cli.units import size_text
@@ -52,20 +52,15 @@ Examples:
   turnlog status --json
 """,
 )
-@json_option
-@color_option
-def status_command(as_json: bool, color: bool | None) -> None:
+@output_options()
+def status_command(output: Output) -> None:
     """Show what is archived, and how much of it exists only there."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with open_for(settings) as store:
         known = [*store.list_known(LOCAL)]
         last, users = store.read_feed(LOCAL).last, _count_users(settings)
         document = _count(known, settings.place, last, users, _find_danger(known, settings))
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(_describe(document))
+    output.show(document, _describe(document))
 
 
 def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:

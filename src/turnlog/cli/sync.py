@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.refresh import describe_sync
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError
@@ -47,22 +47,18 @@ Examples:
     "--workers", type=click.IntRange(1, 64), help="How many processes read files.  [default: by size]"
 )
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
-@json_option
-@color_option
-def sync_command(
-    paths: tuple[Path, ...], workers: int | None, watches: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, output: Output) -> None:
     """Keep what Claude Code wrote: every byte of every session, for good.
 
     Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
     is new since the last time. What Claude Code has deleted since then stays in the archive.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if watches:
         from turnlog.cli.sync_watch import watch
 
-        watch(settings, output, paths, as_json)
+        watch(settings, output, paths)
         return
     located, within = _locate(paths, settings)
     for obstacle in located.obstacles:
@@ -76,12 +72,8 @@ def sync_command(
             report = _sync(settings, store, paths, sessions, within, workers)
         save_machine_name(store, origin)
         imported = _import_spool(settings, store)
-    if as_json:
-        output.print_json(report)
-    else:
-        output.print([describe_sync(report)])
-        if imported:
-            output.print([f"{plural(imported, 'hook event')} archived"])
+    told = [f"{plural(imported, 'hook event')} archived"] if imported else []
+    output.show(report, [describe_sync(report), *told])
 
 
 def _sync(

@@ -27,6 +27,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.watchers import choose_watcher
+from turnlog.shapes import fill
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text
 
@@ -45,7 +46,7 @@ class FollowedDocument(Struct, frozen=True, gc=False, kw_only=True):
     again_in: float
 
 
-def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: bool) -> None:
+def watch(settings: Settings, output: Output, paths: tuple[Path, ...]) -> None:
     """Archive all there is, and then what is written, until interrupted or terminated."""
     config_dirs = [_require_config_dir(path) for path in paths] or list(settings.session_dirs)
     watcher = choose_watcher(list_roots(config_dirs), env=os.environ)
@@ -66,7 +67,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
 
         def on_report(followed: Followed) -> None:
             first.close()  # there is no end to the progress of the rest
-            _tell(output, followed, as_json)
+            _tell(output, followed)
 
         taker = SpoolImporter(Spool(settings.home / SPOOL), store)
         taker.start()
@@ -114,9 +115,9 @@ def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _tell(output: Output, followed: Followed, as_json: bool) -> None:
-    if as_json:
-        output.print_json(_build_document(followed))
+def _tell(output: Output, followed: Followed) -> None:
+    if output.as_json:
+        output.print_json(fill(FollowedDocument, followed, paths=tuple(map(path_text, followed.paths))))
     elif followed.report is not None and output.is_terminal:
         output.print([f"{datetime.now():%H:%M:%S}  {_describe(followed, followed.report)}"])
     if followed.reason:
@@ -133,13 +134,3 @@ def _describe(followed: Followed, report: SyncReport) -> str:
     if report.gone:
         return f"{', '.join(names)}: deleted from disk and kept here"
     return f"{', '.join(names)}: {report.lines:,} lines, {report.bytes:,} bytes"
-
-
-def _build_document(followed: Followed) -> FollowedDocument:
-    return FollowedDocument(
-        occasion=followed.occasion,
-        paths=tuple(map(path_text, followed.paths)),
-        report=followed.report,
-        reason=followed.reason,
-        again_in=followed.again_in,
-    )

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from itertools import accumulate, takewhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from unicodedata import category, east_asian_width
 
 import click
 
+from turnlog.cli.output import Output
+from turnlog.cli.terminal import NothingFoundError
+
+Item = TypeVar("Item")
 _GAP = 2
 
 
@@ -46,6 +50,29 @@ def render_table(
     yield _build_line(shown, [column.name for column in columns], _paint_name if color else plain)
     for row in rows:
         yield _build_line(shown, row, _paint_cell if color else plain)
+
+
+def print_table(output: Output, columns: Sequence[Column], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table, at most as wide as the terminal."""
+    width = output.width if output.is_terminal else None
+    output.print(render_table(columns, [list(row) for row in rows], width, color=output.has_color))
+
+
+def show_list(
+    output: Output,
+    found: Sequence[Item],
+    build: Callable[[Item], object],
+    columns: Sequence[Column],
+    cells: Callable[[Item, datetime | None], Iterable[str]],
+    nothing: str,
+) -> None:
+    """Print things as JSON or as a table; raises `NothingFoundError`, which says that there is `nothing`."""
+    if output.as_json:
+        output.print_json(list(map(build, found)))
+    elif found:
+        print_table(output, columns, (cells(each, output.now) for each in found))
+    if not found:
+        raise NothingFoundError(nothing)
 
 
 def render_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -21,8 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.cli.files import find_files, find_own_files
-from turnlog.cli.output import Output, color_option, json_option, pager_option
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean, clean_line, dim
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean_line, dim
 from turnlog.cli.units import LOCAL, count_text, duration_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
@@ -381,10 +381,7 @@ Examples:
     metavar="FILE",
     help='Prices of your own, in dollars per million tokens: {"model": {"input": 3, "output": 15}}.',
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def usage_command(
     by: str,
     since: date | int | None,
@@ -396,18 +393,14 @@ def usage_command(
     paths: tuple[Path, ...],
     no_sync: bool,
     price_file: Path | None,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Count tokens and cost, each answer once.
 
     An answer that is on several lines or in several files counts once, and sub-agents count. A note names
     answers that were recorded before completion, that have no price, or only an approximate one.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     if by == Grouping.TOOL and breakdown is not None:
         raise MisuseError("rows by tool cannot be broken down")
     now = datetime.now(UTC)
@@ -428,7 +421,7 @@ def usage_command(
         report, complete, where = _report_files(settings, query, paths, own)
     else:
         report, complete, where = _report_archive(settings, query, own, no_sync), True, "the archive"
-    _print(output, report, as_json, as_csv)
+    _print(output, report)
     if not (report.rows or report.reported):
         raise NothingFoundError(_explain_nothing(report, project, where))
     if not complete:
@@ -486,12 +479,12 @@ def _report_archive(
         return build_report(RecountedUsage(store, OWNER, prices), query)
 
 
-def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> None:
-    if as_json:
+def _print(output: Output, report: UsageReport) -> None:
+    if output.as_json:
         output.print_json(report)
-    elif as_csv:
+    elif output.as_csv:
         text = render_csv(report)
-        output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
+        output.print_csv(text)
     elif report.rows or report.reported:
         output.print(render_usage(report, output.width, output.has_color))
 

@@ -18,10 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file, warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option, track, waiting
+from turnlog.cli.output import Output, output_options, track, waiting
 from turnlog.cli.session_input import is_file_name, open_shown
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain
-from turnlog.config import Settings
 from turnlog.errors import MigrationError
 from turnlog.export.plain import plural
 from turnlog.messages import Dialect, Line
@@ -240,18 +239,14 @@ Examples:
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not just the first ten of a kind.")
 @click.option("--rules", is_flag=True, help="List the rules instead.")
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def validate_command(
     names: tuple[Path, ...],
     severity: str,
     strict: bool,
     everything: bool,
     rules: bool,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Check session files against the rules of their dialects.
 
@@ -260,10 +255,9 @@ def validate_command(
     name that you gave it. Exit status 1 means that there are errors; what is normal in real sessions is a
     note.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     if rules:
-        output.print_json(RULES) if as_json else output.print(render_rules())
+        output.print_json(RULES) if output.as_json else output.print(render_rules())
         return
     if not names:
         raise click.UsageError("Missing argument 'PATH|ID...'.", click.get_current_context())
@@ -282,7 +276,7 @@ def validate_command(
             ):
                 reports += validate_session(shown.name, session, threshold)
     report = build_report(reports)
-    if as_json:
+    if output.as_json:
         output.print_json(report)
     elif report.lines or any(report.counts.values()):
         output.print(render_findings(report, everything))
@@ -387,18 +381,14 @@ Examples:
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists; it may be IN itself.")
-@json_option
-@color_option
-def migrate_command(
-    source: Path, target: Path, dry_run: bool, force: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, output: Output) -> None:
     """Correct stored tool messages that have the wrong parents.
 
     IN holds documents of tool messages, one per line or as mongoexport writes them; OUT gets the same bytes
     except for parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
     decided for certain is left as it is, and listed.
     """
-    output = Output(Settings.from_env(), color, pager=False)
     require_file(source)
     try:
         with waiting(f"Migrating {path_text(source)}") as report:
@@ -406,7 +396,7 @@ def migrate_command(
     except MigrationError as error:
         hint = "" if force or not target.is_file() else "; --force overwrites it"
         raise MisuseError(f"{error}{hint}") from error
-    if as_json:
+    if output.as_json:
         output.print_json(_migration_document(done, source, target, dry_run))
     elif done.documents:
         output.print(render_migration(done, dry_run))

@@ -1,0 +1,24 @@
+"""Shapes, as answers have them, made from values that call most things the same."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from turnlog.instants import find_moment
+
+Shape = TypeVar("Shape", bound=Struct)
+
+
+def fill(kind: type[Shape], source: object, **own: Any) -> Shape:
+    """Return a struct with some values of its own; all other fields are the source's attributes of that name."""
+    return kind(**{name: getattr(source, name) for name in kind.__struct_fields__ if name not in own}, **own)
+
+
+def fill_dated(kind: type[Shape], source: object, **own: Any) -> Shape:
+    """Return as `fill` does; what is `created_at` in the struct is `created_ns` in the source, in nanoseconds."""
+    names = [name for name in kind.__struct_fields__ if name.endswith("_at") and name not in own]
+    times = {name: getattr(source, f"{name.removesuffix('_at')}_ns") for name in names}
+    moments = {name: None if at_ns is None else find_moment(at_ns // 1000) for name, at_ns in times.items()}
+    return fill(kind, source, **moments, **own)
