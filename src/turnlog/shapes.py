@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -11,9 +12,10 @@ from turnlog.instants import find_moment
 Shape = TypeVar("Shape", bound=Struct)
 
 
-def fill(kind: type[Shape], source: object, **own: Any) -> Shape:
-    """Return a struct with some values of its own; all other fields are the source's attributes of that name."""
-    return kind(**{name: getattr(source, name) for name in kind.__struct_fields__ if name not in own}, **own)
+def fill(kind: type[Shape], *sources: object, **own: Any) -> Shape:
+    """Return a struct with some values of its own; other fields are what the first source that has them says."""
+    names = (name for name in kind.__struct_fields__ if name not in own)
+    return kind(**{name: _read(sources, name) for name in names}, **own)
 
 
 def fill_dated(kind: type[Shape], source: object, **own: Any) -> Shape:
@@ -22,3 +24,7 @@ def fill_dated(kind: type[Shape], source: object, **own: Any) -> Shape:
     times = {name: getattr(source, f"{name.removesuffix('_at')}_ns") for name in names}
     moments = {name: None if at_ns is None else find_moment(at_ns // 1000) for name, at_ns in times.items()}
     return fill(kind, source, **moments, **own)
+
+
+def _read(sources: Sequence[object], name: str) -> Any:
+    return getattr(next((each for each in sources if hasattr(each, name)), sources[-1]), name)

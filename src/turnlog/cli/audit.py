@@ -14,8 +14,8 @@ from turnlog.cli.files import warn
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.tables import Column, print_table
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
-from turnlog.cli.units import local_time, parse_moment
+from turnlog.cli.terminal import NothingFoundError, clean_line
+from turnlog.cli.units import local_time, read_time
 from turnlog.config import Settings
 from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
@@ -117,8 +117,8 @@ def audit_command(
         person=person,
         session=None if session is None else _find_key(settings, session),
         actions=tuple(map(Action, actions)),
-        since_ns=None if since is None else _read_time("--since", since, ending=False),
-        until_ns=None if until is None else _read_time("--until", until, ending=True),
+        since_ns=None if since is None else read_time("--since", since) * 1000,
+        until_ns=None if until is None else read_time("--until", until, ending=True) * 1000,
     )
     wanted = limit or _ALL
     with opened_accounts(settings) as accounts:
@@ -143,13 +143,6 @@ def _find_key(settings: Settings, session: str) -> str:
             return find_session(store, session)[0].key
     except NothingFoundError:
         return session
-
-
-def _read_time(option: str, text: str, *, ending: bool) -> int:
-    try:
-        return parse_moment(text, ending=ending) * 1000
-    except (ValueError, OverflowError) as error:
-        raise MisuseError(f"{option}: {error}") from error
 
 
 def _build(entry: AuditEntry) -> AuditItem:

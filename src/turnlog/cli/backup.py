@@ -15,6 +15,7 @@ from turnlog.cli.terminal import MisuseError, clean_line, yes_option
 from turnlog.config import Settings
 from turnlog.export.files import restore_session
 from turnlog.export.plain import plural
+from turnlog.shapes import fill
 from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_copy, restore_store
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL
@@ -134,22 +135,17 @@ def _replace_archive(settings: Settings, output: Output, backup: Path, dry_run: 
     require_file(backup)
     place = settings.place
     check_backup(place, backup)
-    document = RestoreDocument(store=path_text(str(place)), kept=None, forgotten=0, done=False)
+    store = path_text(str(place))
+    document = RestoreDocument(store=store, kept=None, forgotten=0, done=False)
     if not dry_run:
         output.confirm(
-            clean_line(f"Replace {path_text(str(place))} with {path_text(backup)}?"),
+            clean_line(f"Replace {store} with {path_text(backup)}?"),
             yes=yes or not is_made(place),
         )
         with waiting("Restoring"):
             restored = restore_store(place, backup)
         kept = None if restored.kept is None else path_text(restored.kept)
-        document = RestoreDocument(
-            store=path_text(str(place)),
-            kept=kept,
-            forgotten=restored.forgotten,
-            accounts=restored.accounts,
-            done=True,
-        )
+        document = fill(RestoreDocument, restored, store=store, kept=kept, done=True)
     output.show(document, map(clean_line, _describe_restored(document)))
 
 

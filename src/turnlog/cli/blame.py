@@ -12,11 +12,12 @@ from rich.text import Text
 
 from turnlog.cli.files import require_file
 from turnlog.cli.output import Output, output_options, waiting
-from turnlog.cli.session_lists import to_datetime
 from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
 from turnlog.cli.units import local_time
 from turnlog.export.blame import BlamedLine, Origin, blame
+from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.session_files import path_text
 
@@ -147,27 +148,11 @@ def _describe(line: BlamedLine) -> Iterator[Text]:
 
 
 def _say_time(origin: Origin, form: str) -> str:
-    time = to_datetime(origin.time)
+    time = find_moment(origin.time)
     return "" if time is None else local_time(time).strftime(form)
 
 
 def _to_item(line: BlamedLine) -> WrittenLine:
     origin = line.origin
-    return WrittenLine(
-        number=line.number,
-        text=line.text,
-        sure=line.sure,
-        origin=None
-        if origin is None
-        else OriginItem(
-            session=origin.session,
-            session_id=origin.session_id,
-            title=origin.title,
-            turn=origin.turn,
-            prompt=origin.prompt,
-            message_id=origin.message_id,
-            agent_id=origin.agent_id,
-            tool=origin.tool,
-            at=to_datetime(origin.time),
-        ),
-    )
+    item = None if origin is None else fill(OriginItem, origin, at=find_moment(origin.time))
+    return fill(WrittenLine, line, origin=item)

@@ -27,6 +27,7 @@ from turnlog.export.files import Exported, Outcome, export_raw, name_files, refu
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.ingest.archived import find_transcript
+from turnlog.shapes import fill
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
@@ -311,10 +312,7 @@ def _give_back(settings: Settings, sessions: Sequence[str], where: Path | None, 
 
 def list_files(done: list[Exported]) -> tuple[ExportedFile, ...]:
     """Return what was done, for programs."""
-    return tuple(
-        ExportedFile(path_text(each.path), each.generation, each.size, each.sha256, each.outcome)
-        for each in done
-    )
+    return tuple(fill(ExportedFile, each, path=path_text(each.path)) for each in done)
 
 
 def describe(done: list[Exported]) -> list[str]:

@@ -22,7 +22,8 @@ from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.plain import plural
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
-from turnlog.ingest.verification import Disagreement, Subject, check_archive
+from turnlog.ingest.verification import Subject, check_archive
+from turnlog.shapes import fill
 from turnlog.store.accounts.opening import check_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
@@ -91,20 +92,12 @@ def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyD
         for step in check_archive(store, LOCAL, chosen, repair=repair):
             sessions = step.total
             tell(step.done, step.total)
-            found += (_disagreement_document(each, mended=True) for each in step.checked.mended)
-            found += (_disagreement_document(each, mended=False) for each in step.checked.left)
+            for mended, checked in ((True, step.checked.mended), (False, step.checked.left)):
+                for each in checked:
+                    texts = {"where": path_text(each.where), "message": path_text(each.message)}
+                    found.append(fill(DisagreementDocument, each, **texts, mended=mended))
     left = sum(not each.mended for each in found)
     return VerifyDocument(sessions=sessions, disagreements=tuple(found), left=left)
-
-
-def _disagreement_document(found: Disagreement, *, mended: bool) -> DisagreementDocument:
-    return DisagreementDocument(
-        session=found.session,
-        subject=found.subject,
-        where=path_text(found.where),
-        message=path_text(found.message),
-        mended=mended,
-    )
 
 
 def _describe_verified(document: VerifyDocument) -> Iterator[str]:
@@ -171,13 +164,7 @@ def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool,
         lines = [f"{plural(sessions, 'session')} would be upgraded ({size / 1e6:,.0f} MB)."]
     else:
         report = bring_up(settings, keep=keep, force=force, workers=workers, is_asked=True)
-        document = UpgradeDocument(
-            upgraded=True,
-            sessions=report.sessions,
-            bytes=report.bytes,
-            kept=report.kept,
-            damaged=report.damaged,
-        )
+        document = fill(UpgradeDocument, report, upgraded=True)
         lines = [f"{plural(report.sessions, 'session')} upgraded, and verified."]
         if report.damaged:
             lines.append(f"{plural(report.damaged, 'problem')} found; `turnlog verify` lists them.")

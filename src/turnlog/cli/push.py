@@ -34,7 +34,7 @@ from turnlog.ingest.push.collector import (
     push_once,
     read_status,
 )
-from turnlog.ingest.push.pusher import PushCounts, Pusher
+from turnlog.ingest.push.pusher import PushCounts
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text
@@ -103,24 +103,6 @@ class News:
             warn(f"{clean_line(status.reason)} (trying again in {pause:.0f} s)")
         elif self._output.is_terminal:
             self._output.print([f"{datetime.now():%H:%M:%S}  {_describe_progress(status)}"])
-
-
-def plan_document(pusher: Pusher) -> PlanDocument:
-    """Return what would be pushed."""
-    return PlanDocument(
-        server=pusher.client.name,
-        sessions=pusher.waiting,
-        bytes=pusher.waiting_bytes,
-        known=len(pusher.sessions),
-    )
-
-
-def describe_plan(document: PlanDocument) -> str:
-    """Return what would be pushed, in words."""
-    return (
-        f"{plural(document.sessions, 'session')} to push, {size_text(document.bytes)}; "
-        f"{document.server} has {plural(document.known, 'session')} of this machine"
-    )
 
 
 def describe_done(counts: PushCounts) -> str:
@@ -286,11 +268,19 @@ def _find_new_token(path: Path | None) -> str | None:
 
 
 def _plan(collector: Collector, output: Output) -> None:
-    collector.pusher.connect()
-    collector.pusher.plan_all(at_once=True)
-    collector.holder.plan(collector.pusher)
-    document = plan_document(collector.pusher)
-    output.show(document, [describe_plan(document)])
+    pusher = collector.pusher
+    pusher.connect()
+    pusher.plan_all(at_once=True)
+    collector.holder.plan(pusher)
+    document = PlanDocument(
+        server=pusher.client.name,
+        sessions=pusher.waiting,
+        bytes=pusher.waiting_bytes,
+        known=len(pusher.sessions),
+    )
+    told = f"{plural(document.sessions, 'session')} to push, {size_text(document.bytes)}"
+    has = f"{document.server} has {plural(document.known, 'session')} of this machine"
+    output.show(document, [f"{told}; {has}"])
 
 
 def _push_once(collector: Collector, settings: Settings, output: Output) -> None:

@@ -6,7 +6,6 @@ People see hits under their sessions, each with the command that shows it in pla
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from os.path import expanduser
@@ -16,17 +15,20 @@ from msgspec import Struct
 
 from turnlog.cli.files import warn
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.session_lists import place_text, to_datetime
+from turnlog.cli.session_lists import place_text
 from turnlog.cli.stores import open_for, shorten_id, shorten_ids
+from turnlog.cli.tables import cell_width
 from turnlog.cli.terminal import MISUSE, NothingFoundError, clean, clean_line, shorten
 from turnlog.cli.units import local_time
 from turnlog.errors import QueryError
+from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.interface import EVERY, Store
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.matcher import Snippet
-from turnlog.store.search.paging import Hit, SearchOrder, SearchPage
+from turnlog.store.search.paging import Hit, SearchOrder
 
 _LONGEST_TITLE = 100
 _NAMES = {
@@ -81,34 +83,20 @@ class SearchDocument(Struct, frozen=True, gc=False, kw_only=True):
     """With which `--after` goes on; null if there is no more."""
 
 
-def build_search(page: SearchPage) -> SearchDocument:
-    """Return a page as a document."""
-    return SearchDocument(hits=tuple(map(_build_item, page.hits)), next=page.next)
-
-
 def _build_item(hit: Hit) -> HitItem:
     place, snippet = hit.place, hit.snippet
-    return HitItem(
-        kind=hit.kind,
-        session=hit.session,
-        session_id=hit.session_id,
+    return fill(
+        HitItem,
+        hit,
         project=_valid(hit.project),
         title=_valid(hit.title),
-        source=hit.source,
         generation=None if place is None else place.generation,
         offset=None if place is None else place.offset,
-        line=hit.line,
         passage=hit.ordinal,
-        message=hit.message,
-        message_id=hit.message_id,
-        call=hit.call,
         tool=_valid(hit.tool),
-        role=hit.role,
         model=_valid(hit.model),
         agent_id=_valid(hit.agent_id),
-        delivery_id=hit.delivery_id,
-        is_error=hit.is_error,
-        time=to_datetime(hit.time),
+        time=find_moment(hit.time),
         snippet=SnippetItem(_valid(snippet.text) or "", snippet.marks),
     )
 
@@ -141,7 +129,7 @@ def _render_session(hit: Hit, color: bool) -> str:
 
 
 def _render_hit(hit: Hit, names: Mapping[str, str], color: bool) -> Iterator[str]:
-    moment = to_datetime(hit.time)
+    moment = find_moment(hit.time)
     when = f"{local_time(moment):%Y-%m-%d %H:%M}" if moment is not None else " " * 16
     name = clean_line(_NAMES.get(hit.kind, hit.kind).format(tool=hit.tool or "tool")).strip()
     agent = "" if hit.agent_id is None else f" (agent {clean_line(hit.agent_id)})"
@@ -179,7 +167,6 @@ def _paint(text: str, color: bool, **style: bool | str) -> str:
     return click.style(text, **style) if color and text else text  # type: ignore[arg-type]
 
 
-_WIDE = frozenset("WF")
 _MARK = "\0"
 """Put before a word that begins with a dash; no argument can have it."""
 
@@ -243,7 +230,7 @@ def search_command(
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
         names = {} if output.as_json else _name_sessions(store, page.hits)
     if output.as_json:
-        output.print_json(build_search(page))
+        output.print_json(SearchDocument(hits=tuple(map(_build_item, page.hits)), next=page.next))
     elif page.hits:
         output.print(render_hits(page.hits, names, color=output.has_color))
     if page.unreadable:
@@ -270,10 +257,5 @@ def _parse(text: str) -> Query:
     except QueryError as error:
         warn(error.reason)
         click.echo(f"  {clean_line(text)}", err=True)
-        click.echo(f"  {' ' * _measure(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
+        click.echo(f"  {' ' * cell_width(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
         sys.exit(MISUSE)
-
-
-def _measure(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
-    return sum(2 if unicodedata.east_asian_width(each) in _WIDE else 1 for each in text)

@@ -15,6 +15,7 @@ from turnlog.cli.tables import Column, render_csv, render_table
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.cli.units import age_text, cents_text, duration_text, length_text, local_time
 from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.lists import SessionPage, StoredProject, StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
@@ -108,44 +109,21 @@ def build_sessions(page: SessionPage) -> SessionsDocument:
 
 def build_item(stored: StoredSession) -> SessionItem:
     """Return a session as a document has it."""
-    row, marks = stored.row, stored.marks
+    row = stored.row
     duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
-    return SessionItem(
+    return fill(
+        SessionItem,
+        stored,
+        row,
+        stored.marks,
         id=None if row.session_id is None else path_text(row.session_id),
-        key=stored.key,
-        title=row.title,
-        name=marks.name,
-        tags=marks.tags,
-        starred=marks.starred,
-        archived=marks.archived,
-        note=marks.note,
         project=None if row.project is None else path_text(row.project),
         path=path_text(stored.path),
-        only_here=stored.only_here,
-        copied_from=stored.copied_from,
-        person=stored.person,
         machine=stored.origin,
-        visibility=stored.visibility,
-        first_time=to_datetime(row.first_time),
-        last_time=to_datetime(row.last_time),
+        first_time=find_moment(row.first_time),
+        last_time=find_moment(row.last_time),
         duration_s=None if duration is None else duration / 1e6,
-        models=row.models,
-        branches=row.branches,
-        messages=row.messages,
-        prompts=row.prompts,
-        answers=row.answers,
-        calls=row.calls,
-        agents=row.agents,
-        lines=row.lines,
-        errors=row.errors,
-        problems=row.problems,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
         cost_usd=None if row.cost is None else Decimal(row.cost),
-        is_floor=row.is_floor,
-        is_estimate=row.is_estimate,
-        series=row.series,
-        alike=stored.alike,
     )
 
 
@@ -175,7 +153,7 @@ def render_sessions_csv(page: SessionPage) -> str:
     return render_csv(SessionItem.__struct_fields__, [astuple(build_item(stored)) for stored in page.sessions])
 
 
-def marks_text(marks: Marks, title: str) -> str:
+def marks_text(marks: Marks | SessionItem, title: str) -> str:
     """Return how a session is called, with a star before it and tags behind it; cleaned."""
     star = "★ " if marks.starred else ""
     tags = "".join(f" #{clean_line(tag)}" for tag in marks.tags)
@@ -205,17 +183,11 @@ def money_cell(amount: Decimal | None, *, unpriced: bool) -> str:
     return cents_text(amount)
 
 
-def to_datetime(time: int | None) -> datetime | None:
-    """Return a time of the store."""
-    return find_moment(time)
-
-
 def _session_cells(
     item: SessionItem, name: str | None, home: str | None, now: datetime | None
 ) -> Iterator[str]:
-    marks = Marks(name=item.name, tags=item.tags, starred=item.starred, archived=item.archived)
     yield clean_line(item.id or item.key) if name is None else name
-    yield marks_text(marks, item.title or "(no title)")
+    yield marks_text(item, item.title or "(no title)")
     yield place_text(item.project, home)
     yield time_cell(item.last_time, now)
     duration = duration_text if now is None else length_text
@@ -271,19 +243,13 @@ class ProjectItem(Struct, frozen=True, gc=False, kw_only=True):
 def build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]:
     """Return projects as a document has them."""
     return tuple(
-        ProjectItem(
+        fill(
+            ProjectItem,
+            each,
             project=None if each.path is None else path_text(each.path),
-            sessions=each.sessions,
-            only_here=each.only_here,
-            archived=each.archived,
-            first_time=to_datetime(each.first_time),
-            last_time=to_datetime(each.last_time),
-            prompts=each.prompts,
-            answers=each.answers,
-            input_tokens=each.input_tokens,
-            output_tokens=each.output_tokens,
+            first_time=find_moment(each.first_time),
+            last_time=find_moment(each.last_time),
             cost_usd=each.cost,
-            unpriced=each.unpriced,
         )
         for each in projects
     )

@@ -25,7 +25,7 @@ from turnlog.cli.session_lists import (
 )
 from turnlog.cli.stores import find_machines, find_session, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
-from turnlog.cli.units import parse_moment
+from turnlog.cli.units import read_time
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
 from turnlog.store.marks import MarkChange, Marks
@@ -197,8 +197,8 @@ def _build_filter(
         under=os.path.abspath(os.path.expanduser(project or "")) if is_path else None,
         project_text=None if is_path else project,
         archived=None if with_archived else archived,
-        since=None if since is None else _read_time("--since", since, ending=False),
-        until=None if until is None else _read_time("--until", until, ending=True),
+        since=None if since is None else read_time("--since", since),
+        until=None if until is None else read_time("--until", until, ending=True),
         visibility=None if visibility is None else Visibility(visibility),
         **others,
     )
@@ -223,14 +223,6 @@ def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:
     if not found:
         raise NothingFoundError(f"no machine is called or begins with {', '.join(names)}")
     return tuple(dict.fromkeys(found))
-
-
-def _read_time(option: str, text: str, *, ending: bool) -> int:
-    """Return a time in microseconds since 1970."""
-    try:
-        return parse_moment(text, ending=ending)
-    except (ValueError, OverflowError) as error:
-        raise MisuseError(f"{option}: {error}") from error
 
 
 @click.command(

@@ -35,6 +35,7 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
+from turnlog.shapes import fill
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents.agent import AgentLink
@@ -214,25 +215,14 @@ def _shift(item: MessageItem, places: int, branches: int) -> MessageItem:
 
 
 def _build_message(message: Message, index: int, parent: int | None, branch: int) -> MessageItem:
-    return MessageItem(
+    return fill(
+        MessageItem,
+        message,
         index=index,
-        id=message.id,
         parent=parent,
         branch=branch,
-        rule=message.rule,
-        role=message.role,
-        types=message.types,
-        category=message.category,
-        author=message.author,
-        lane=message.lane,
-        agent_id=message.agent_id,
-        time=message.time,
-        model=message.model,
-        text=message.text,
-        thinking=message.thinking,
         command=None if message.prompt is None else message.prompt.command,
         arguments=None if message.prompt is None else message.prompt.arguments,
-        aborted=message.aborted,
         offsets=tuple(line.at.offset for line in message.lines if line.at is not None),
         calls=tuple(map(_build_call, message.calls)),
     )
@@ -241,17 +231,13 @@ def _build_message(message: Message, index: int, parent: int | None, branch: int
 def _build_call(call: Call) -> CallItem:
     result = call.result
     told = None if result is None else result.is_error
-    return CallItem(
-        id=call.id,
-        name=call.name,
-        category=call.category,
-        known=call.known,
-        state=call.state,
+    return fill(
+        CallItem,
+        call,
         input=call.block.input if isinstance(call.block.input, Raw) else None,
         result=None if result is None else result.text,
         is_error=told if isinstance(told, bool) else None,
         images=0 if result is None else len(result.images),
-        agent_id=call.agent_id,
     )
 
 
@@ -259,15 +245,13 @@ def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
     prices = Prices()
     for turn, prompt in zip(list_turn_uses(session), read_prompts(session), strict=True):
         record, bill = turn.record, prices.build_bill(turn.usage)
-        yield TurnItem(
-            index=record.index,
+        yield fill(
+            TurnItem,
+            turn,
+            record,
             prompt=prompt,
             started=None if record.started is None else from_microseconds(record.started),
             duration_s=None if record.duration_ms is None else record.duration_ms / 1000,
-            messages=turn.messages,
-            calls=record.calls,
-            agents=turn.agents,
-            files=turn.files,
             totals=bill.totals,
             cost_usd=bill.cost,
         )
@@ -276,19 +260,13 @@ def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
 def _list_agents(session: SessionRecords) -> Iterator[AgentItem]:
     for agent in session.list_agents():
         started, file = find_start(session, agent), session.find_chapter(agent.file)
-        yield AgentItem(
-            id=agent.id,
-            type=agent.type,
-            description=agent.description,
+        yield fill(
+            AgentItem,
+            agent,
             prompt=read_agent_prompt(session, agent),
             state=AgentState(agent.state),
-            depth=agent.depth,
-            parent_id=agent.parent_id,
             call_id=None if started is None else started[1].id,
             linked_by=None if agent.linked_by is None else AgentLink(agent.linked_by),
-            run_id=agent.run_id,
-            background=agent.background,
-            inline=agent.inline,
             path=None if agent.file is None or file is None else path_text(file.facts.path),
             messages=_list_messages(open_agent(session, agent)),
         )

@@ -17,6 +17,7 @@ from turnlog.export.plain import plural
 from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
+from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
@@ -80,14 +81,11 @@ def _count(
     known: list[KnownSession], place: StorePlace, last: int, users: int, warning: str | None
 ) -> StatusDocument:
     counts = count_known(known)
-    return StatusDocument(
+    return fill(
+        StatusDocument,
+        counts,
         store=path_text(str(place)),
-        sessions=counts.sessions,
-        only_here=counts.only_here,
-        files=counts.files,
-        bytes=counts.bytes,
         store_bytes=measure_store(place),
-        lines=counts.lines,
         last_change=last,
         users=users,
         warning=warning,

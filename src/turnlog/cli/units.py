@@ -9,6 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 
+from turnlog.cli.terminal import MisuseError
 from turnlog.export.plain import plural
 from turnlog.store.search.language import Clock
 
@@ -127,6 +128,14 @@ def parse_moment(text: str, *, ending: bool = False, now: datetime | None = None
         forms = "a date (2026-03-01), a time (2026-03-01T14:00) or how long ago (7d, 12h, 2w)"
         raise ValueError(f"expected {forms}, got {text!r}")
     return found
+
+
+def read_time(option: str, text: str, *, ending: bool = False) -> int:
+    """Return the time that an option names, as `parse_moment` does; raises `MisuseError`."""
+    try:
+        return parse_moment(text, ending=ending)
+    except (ValueError, OverflowError) as error:
+        raise MisuseError(f"{option}: {error}") from error
 
 
 def _name_next(words: str, today: date) -> str:

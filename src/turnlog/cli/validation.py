@@ -24,6 +24,7 @@ from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError,
 from turnlog.errors import MigrationError
 from turnlog.export.plain import plural
 from turnlog.messages import Dialect, Line
+from turnlog.shapes import fill
 from turnlog.transcripts.files.reader import LineSplitter, Tail, read_lines
 from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.migration import CorrectionKind, Leftover, LeftReason, Migration, migrate
@@ -131,15 +132,8 @@ def build_report(files: Iterable[FileReport]) -> ValidationReport:
 
 
 def _finding_item(finding: Finding) -> FindingItem:
-    return FindingItem(
-        severity=finding.severity,
-        rule=finding.rule.id,
-        message=finding.message,
-        line=finding.number,
-        offset=None if finding.at is None else finding.at.offset,
-        path=finding.path,
-        dialect=finding.dialect,
-    )
+    offset = None if finding.at is None else finding.at.offset
+    return fill(FindingItem, finding, rule=finding.rule.id, line=finding.number, offset=offset)
 
 
 def _in_order(counts: Counter[Severity]) -> dict[Severity, int]:
@@ -257,7 +251,7 @@ def validate_command(
     """
     settings = output.settings
     if rules:
-        output.print_json(RULES) if output.as_json else output.print(render_rules())
+        output.show(RULES, render_rules())
         return
     if not names:
         raise click.UsageError("Missing argument 'PATH|ID...'.", click.get_current_context())
@@ -276,11 +270,9 @@ def validate_command(
             ):
                 reports += validate_session(shown.name, session, threshold)
     report = build_report(reports)
-    if output.as_json:
-        output.print_json(report)
-    elif report.lines or any(report.counts.values()):
-        output.print(render_findings(report, everything))
-    if not report.lines and not any(report.counts.values()):
+    is_empty = not report.lines and not any(report.counts.values())
+    output.show(report, [] if is_empty else render_findings(report, everything))
+    if is_empty:
         raise NothingFoundError(
             f"no lines in {found.describe() if found.paths else ', '.join(map(str, given)) or STDIN_NAME}"
         )
@@ -396,29 +388,21 @@ def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, outp
     except MigrationError as error:
         hint = "" if force or not target.is_file() else "; --force overwrites it"
         raise MisuseError(f"{error}{hint}") from error
-    if output.as_json:
-        output.print_json(_migration_document(done, source, target, dry_run))
-    elif done.documents:
-        output.print(render_migration(done, dry_run))
+    shown = render_migration(done, dry_run) if done.documents else []
+    output.show(_migration_document(done, source, target, dry_run), shown)
     if not done.documents:
         raise NothingFoundError(f"{path_text(source)}: no documents")
 
 
 def _migration_document(done: Migration, source: Path, target: Path, dry_run: bool) -> MigrationDocument:
-    return MigrationDocument(
+    return fill(
+        MigrationDocument,
+        done,
         source=path_text(source),
         target=path_text(target),
         dry_run=dry_run,
-        documents=done.documents,
-        tool_uses=done.tool_uses,
-        tool_results=done.tool_results,
-        right=done.right,
-        changed=done.changed,
         corrected=done.count_corrections(),
         left_for=done.count_left(),
-        corrections=tuple(
-            CorrectionItem(each.at.offset, each.uuid, each.kinds, each.old_parent, each.parent)
-            for each in done.corrections
-        ),
-        left=tuple(LeftoverItem(each.at.offset, each.uuid, each.reason) for each in done.left),
+        corrections=tuple(fill(CorrectionItem, each, offset=each.at.offset) for each in done.corrections),
+        left=tuple(fill(LeftoverItem, each, offset=each.at.offset) for each in done.left),
     )
